@@ -1,4 +1,5 @@
-// A worker whose files are lost, corrupt, full, or of another store: set aside and told of, and nothing is done twice.
+// A worker whose files are lost, corrupt, full, or of another store: they are set aside with a warning, and nothing
+// is done twice.
 
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +17,7 @@ import { failureAs, failureOf, memoryStore, must } from "../run-fixture.ts";
 import { sayTool, stopsBefore, storedSlice } from "../session-fixture.ts";
 import { saidIn, speakingLoop, TO_SAY, workerDirectory } from "./main-loop-fixture.ts";
 
-/** A worker in a directory that has said two words and died; and what a new process makes of it. */
+/** A worker in a directory that has said two words and died; `make` starts a new process of it. */
 async function died() {
   const store = await memoryStore();
   const directory = workerDirectory();
@@ -41,14 +42,14 @@ async function died() {
 
 const CORRUPT = '{"version":1,"sess';
 
-/** What is in the directory, but for the lock. */
+/** The files in the directory, except the lock. */
 const filesIn = (directory: string) =>
   readdirSync(directory)
     .filter((name) => name !== ".lock")
     .sort();
 
 describe("a worker in a directory", () => {
-  it("has its request, its latest checkpoint and, in the end, its marker there", async () => {
+  it("has its request, its latest checkpoint and finally its marker there", async () => {
     const { store, directory, runId, make, at } = await died();
     expect(filesIn(directory)).toEqual(["checkpoint.json", "request.json"]);
     expect(JSON.parse(readFileSync(at("request.json"), "utf8"))).toMatchObject({ runId, request: { n: 1 } });
@@ -61,7 +62,7 @@ describe("a worker in a directory", () => {
     expect(filesIn(directory)).toEqual(["checkpoint.json", "completed", "request.json"]);
   });
 
-  it("whose checkpoint is corrupt sets it aside, begins anew, and does nothing again", async () => {
+  it("sets a corrupt checkpoint aside, starts over, and repeats nothing", async () => {
     const { store, directory, spoken, warnings, make, runId, at } = await died();
     writeFileSync(at("checkpoint.json"), CORRUPT);
     const { loop, prompts } = make();
@@ -76,7 +77,7 @@ describe("a worker in a directory", () => {
     expect((await store.verify(runId)).problems).toEqual([]);
   });
 
-  it("whose checkpoint is corrupt warns the store's own listener as well, and the process where there is none", async () => {
+  it("reports a corrupt checkpoint to the store's own listener as well, or as a process warning if there is none", async () => {
     const { store, directory, at } = await died();
     const { say } = sayTool();
     const [own, ofProcess]: [string[], string[]] = [[], []];
@@ -97,7 +98,7 @@ describe("a worker in a directory", () => {
     expect(ofProcess).toEqual([expect.stringMatching(/is corrupt: it is kept as .+corrupt-2/)]);
   });
 
-  it("whose checkpoint is JSON and no snapshot sets it aside, begins anew, and does nothing again", async () => {
+  it("sets a checkpoint that is JSON but no snapshot aside, starts over, and repeats nothing", async () => {
     const { spoken, warnings, make, runId, at } = await died();
     writeFileSync(at("checkpoint.json"), JSON.stringify({ version: 1, cursor: { checkpoint: 2 } }));
     expect(await make().loop.execute({ n: 1 })).toMatchObject({ runId, status: "succeeded" });
@@ -105,14 +106,14 @@ describe("a worker in a directory", () => {
     expect([spoken, existsSync(at("checkpoint.json.aside-1"))]).toEqual([[...TO_SAY], true]);
   });
 
-  it("whose checkpoint is lost begins anew, and does nothing again", async () => {
+  it("starts over if its checkpoint is lost, and repeats nothing", async () => {
     const { spoken, make, runId, at } = await died();
     rmSync(at("checkpoint.json"));
     expect(await make().loop.execute({ n: 1 })).toMatchObject({ runId, status: "succeeded" });
     expect(spoken).toEqual([...TO_SAY]);
   });
 
-  it("whose request is lost finds the run that its checkpoint is of, and what that was asked", async () => {
+  it("finds its run and its input by the checkpoint if its request is lost", async () => {
     const { spoken, warnings, make, runId, at } = await died();
     rmSync(at("request.json"));
     const { loop, prompts } = make();
@@ -122,7 +123,7 @@ describe("a worker in a directory", () => {
     expect(spoken).toEqual([...TO_SAY]);
   });
 
-  it("whose request is corrupt sets it aside, and finds the run by its checkpoint", async () => {
+  it("sets a corrupt request aside, and finds the run by its checkpoint", async () => {
     const { spoken, warnings, make, runId, at } = await died();
     writeFileSync(at("request.json"), CORRUPT);
     expect(await make().loop.execute({ n: 1 })).toMatchObject({ runId, status: "succeeded" });
@@ -132,7 +133,7 @@ describe("a worker in a directory", () => {
     expect([spoken, existsSync(at("request.json.corrupt-1"))]).toEqual([[...TO_SAY], true]);
   });
 
-  it("whose request was lost is completed once it is done: the next request is another run", async () => {
+  it("is completed after a lost request too: the next request is another run", async () => {
     const { spoken, make, runId, at } = await died();
     rmSync(at("request.json"));
     await make().loop.execute({ n: 1 });
@@ -140,7 +141,7 @@ describe("a worker in a directory", () => {
     expect([next.runId === runId, next.request, spoken.length]).toEqual([false, { n: 2 }, 6]);
   });
 
-  it("whose files are both corrupt is told so, with both names, and nothing is touched", async () => {
+  it("fails if both files are corrupt, names both, and touches nothing", async () => {
     const { directory, spoken, make, at } = await died();
     for (const name of ["request.json", "checkpoint.json"]) writeFileSync(at(name), CORRUPT);
     const { loop, prompts } = make();
@@ -154,7 +155,7 @@ describe("a worker in a directory", () => {
     ]);
   });
 
-  it("of another store is refused: its ledger could keep nothing from happening twice", async () => {
+  it("of another store is refused, since that ledger could not prevent repetitions", async () => {
     const { directory, spoken, make, runId } = await died();
     const { loop, prompts } = make({}, await memoryStore());
     const error = await failureAs(CheckpointStoreError, loop.execute({ n: 1 }));
@@ -167,7 +168,7 @@ describe("a worker in a directory", () => {
     ]);
   });
 
-  it("of another store that has no request starts fresh, and keeps the checkpoint aside", async () => {
+  it("of another store without a request starts fresh, and sets the checkpoint aside", async () => {
     const { warnings, make, runId, at } = await died();
     rmSync(at("request.json"));
     const result = await make({}, await memoryStore()).loop.execute({ n: 2 });
@@ -181,20 +182,20 @@ describe("a worker in a directory", () => {
   });
 });
 
-it("a worker hears of its runs by onEvent, as a runner's listener does", async () => {
+it("a worker emits the events of its runs to onEvent, like a runner", async () => {
   const store = await memoryStore();
   const { say } = sayTool();
-  const heard: string[] = [];
+  const types: string[] = [];
   const { loop } = speakingLoop(store, new DatabaseCheckpointStore(store, "w"), say, {
-    onEvent: ({ type }) => heard.push(type),
+    onEvent: ({ type }) => types.push(type),
   });
   await loop.execute("Go");
-  expect(heard).toContain("checkpoint.saved");
-  expect(heard.at(-1)).toBe("run.finished");
+  expect(types).toContain("checkpoint.saved");
+  expect(types.at(-1)).toBe("run.finished");
 });
 
 describe("a checkpoint that cannot be written", () => {
-  /** A store that does not write these of its checkpoints, counted from 1. */
+  /** A store that refuses to write these of its checkpoints, counted from 1. */
   function full(checkpoints: CheckpointStore, ...refused: number[]): CheckpointStore {
     let n = 0;
     const persist = checkpoints.persistCheckpoint.bind(checkpoints);
@@ -205,7 +206,7 @@ describe("a checkpoint that cannot be written", () => {
     return checkpoints;
   }
 
-  it("is told of once, and the run goes on to its end", async () => {
+  it("leads to one warning, and the run continues to its end", async () => {
     const store = await memoryStore();
     const { say, spoken } = sayTool();
     const checkpoints = full(new FileCheckpointStore(workerDirectory()), 1, 2, 3);
@@ -219,7 +220,7 @@ describe("a checkpoint that cannot be written", () => {
     expect([spoken, await checkpoints.isCompleted()]).toEqual([[...TO_SAY], true]);
   });
 
-  it("is told of again where one was written in between", async () => {
+  it("leads to another warning if one was written in between", async () => {
     const store = await memoryStore();
     const { say } = sayTool();
     const checkpoints = full(new FileCheckpointStore(workerDirectory()), 1, 3);
@@ -228,7 +229,7 @@ describe("a checkpoint that cannot be written", () => {
     expect(warnings).toHaveLength(2);
   });
 
-  it("is followed by one that is: a crash goes on from that", async () => {
+  it("is replaced by the next one, from which a crash resumes", async () => {
     const store = await memoryStore();
     const { say, spoken } = sayTool();
     const directory = workerDirectory();
@@ -243,7 +244,7 @@ describe("a checkpoint that cannot be written", () => {
     expect(spoken).toEqual([...TO_SAY]);
   });
 
-  it("leaves the one before it: a crash goes on from that, and nothing is done twice", async () => {
+  it("leaves the earlier one, from which a crash resumes without repeating anything", async () => {
     const store = await memoryStore();
     const { say, spoken } = sayTool();
     const directory = workerDirectory();
@@ -258,7 +259,7 @@ describe("a checkpoint that cannot be written", () => {
 });
 
 describe("workers in one store", () => {
-  it("know their work by their name", async () => {
+  it("are identified by their names", async () => {
     const store = await memoryStore();
     const { say } = sayTool();
     const make = (name: string, options: Parameters<typeof speakingLoop>[3] = {}) =>

@@ -1,4 +1,4 @@
-// What bounds a worker: its deadline alone. Until then it tries again what may pass, from its last milestone.
+// A worker is bounded only by its deadline. Until then it retries transient failures, from its last milestone.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -31,7 +31,7 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker with a deadline", 
     return { clock, store, open, ...all, make };
   }
 
-  /** Fails `times` times when this much was said. */
+  /** Fails `times` times once this many words were said. */
   const failing = (at: number, times: number, error: () => Error) => {
     let failed = 0;
     return (all: readonly string[]) => {
@@ -40,7 +40,7 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker with a deadline", 
   };
   const down = () => new Error("The provider is down.");
 
-  it("tries again by itself what may pass, as often as it takes", async () => {
+  it("retries a transient failure on its own, as often as needed", async () => {
     const { clock, store, spoken, make } = await timed();
     const { loop, prompts } = make({ before: failing(2, 3, down) });
     const result = await loop.execute("Go", { deadline: Deadline.in(HOUR, clock) });
@@ -51,9 +51,9 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker with a deadline", 
   });
 
   it.each([
-    ["by turn where the provider is down: its history is as good as it was", "server_error", "turn", 5],
-    ["from its milestone where the provider refused what it was asked", "rejected", "milestone", 1],
-  ] as const)("goes on %s", async (__, kind, from, seen) => {
+    ["by turn if the provider is down, since its history is valid", "server_error", "turn", 5],
+    ["from its milestone if the provider rejected the request", "rejected", "milestone", 1],
+  ] as const)("resumes %s", async (__, kind, from, seen) => {
     const { clock, store, open, say, spoken } = await timed();
     const asked: number[] = [];
     const model: ModelPort = {
@@ -84,14 +84,14 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker with a deadline", 
     expect((await store.listAttempts(runId)).map(({ resumedFrom }) => resumedFrom)).toEqual([null, from]);
   });
 
-  it("tries again where its code fails", async () => {
+  it("retries if its code fails", async () => {
     const { clock, spoken, make } = await timed();
     const { loop } = make({ probe: crashAt("model:before-request", 3) });
     const result = await loop.execute("Go", { deadline: Deadline.in(HOUR, clock) });
     expect([result.status, spoken, clock.slept]).toEqual(["succeeded", [...TO_SAY], [250]]);
   });
 
-  it("tries again where its agent has used up its turns", async () => {
+  it("retries if its agent has used up its turns", async () => {
     const { clock, store, open, say, spoken } = await timed();
     const step = Step.granular("speak", speaker(say).agent, { maxTurns: 2 });
     const loop = new DurableMainLoop(step, {
@@ -105,12 +105,12 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker with a deadline", 
     expect([result.status, spoken, clock.slept.length]).toEqual(["succeeded", [...TO_SAY], 1]);
   });
 
-  it("tries until its time is over, and not once more", async () => {
+  it("retries until its deadline, and not after it", async () => {
     const { clock, store, open, make } = await timed();
     const { loop } = make({ before: failing(2, Number.POSITIVE_INFINITY, down) });
     const deadline = Deadline.in(HOUR, clock);
-    const over = await failureAs(DeadlineExceededError, loop.execute("Go", { deadline }));
-    expect(over.cause).toBeInstanceOf(ModelCallError);
+    const expired = await failureAs(DeadlineExceededError, loop.execute("Go", { deadline }));
+    expect(expired.cause).toBeInstanceOf(ModelCallError);
     expect(clock.now()).toBeGreaterThanOrEqual(deadline.at);
     expect(clock.slept.length).toBeGreaterThan(60);
     expect(await open().isCompleted()).toBe(false);
@@ -122,7 +122,7 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker with a deadline", 
     expect(await store.listAttempts(runId)).toHaveLength(attempts);
   });
 
-  it("throws on what cannot pass", async () => {
+  it("throws on a permanent failure", async () => {
     const { clock, make } = await timed((word, call) => {
       if (word === "two!") throw new PausedError("Enough.");
       call.session.dispatch(said(word));
@@ -132,12 +132,12 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker with a deadline", 
     expect(clock.slept).toEqual([]);
   });
 
-  it("throws on a mistake in how it is set up", async () => {
+  it("throws on a configuration error", async () => {
     const { clock, make } = await timed();
     const { loop } = make({
       onSession: (session) =>
         void session.bus.subscribe("CheckpointSaved", () => {
-          throw new ConfigurationError("Handlers harm nobody.");
+          throw new ConfigurationError("A handler's error is ignored.");
         }),
       probe: (point, { turnIndex }) => {
         if (point === "model:before-request" && turnIndex === 2)
@@ -151,14 +151,14 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker with a deadline", 
     expect([error.message, clock.slept]).toEqual(["Set up wrongly.", []]);
   });
 
-  it("throws on what may pass where there is no checkpoint to go on from", async () => {
+  it("throws on a transient failure if there is no checkpoint to resume from", async () => {
     const { clock, make } = await timed();
     const { loop, prompts } = make({ before: failing(0, 1, down) });
     await failureAs(ModelCallError, loop.execute("Go", { deadline: Deadline.in(HOUR, clock) }));
     expect([prompts.length, clock.slept]).toEqual([1, []]);
   });
 
-  it("and without one throws on what may pass, and goes on when it is executed again", async () => {
+  it("throws on a transient failure without a deadline, and resumes when it is executed again", async () => {
     const { clock, spoken, make } = await timed();
     const { loop } = make({ before: failing(2, 1, down) });
     await failureAs(ModelCallError, loop.execute("Go"));
@@ -167,7 +167,7 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker with a deadline", 
     expect(spoken).toEqual([...TO_SAY]);
   });
 
-  it("has the deadline of the request that it goes on with, kept with it and with the run", async () => {
+  it("keeps the deadline of the request that it resumes, stored with the request and the run", async () => {
     const { clock, store, open, make } = await timed();
     const deadline = Deadline.in(HOUR, clock);
     const { runId } = await failureAs(
@@ -187,7 +187,7 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker with a deadline", 
     );
   });
 
-  it("that is over before it begins does nothing", async () => {
+  it("does nothing if its deadline has passed before it begins", async () => {
     const { clock, store, make } = await timed();
     const { loop, prompts } = make();
     await failureAs(DeadlineExceededError, loop.execute("Go", { deadline: new Deadline(clock.now()) }));

@@ -1,5 +1,5 @@
-// A worker whose provider or store is away for a moment, whose last moment was interrupted, or which was slower than the
-// next process: nothing is paid for or done twice, and nothing that it was asked is lost.
+// A worker whose provider or store is unavailable for a moment, whose last step was interrupted, or which was slower
+// than the next process: nothing is charged or done twice, and no request is lost.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -21,7 +21,7 @@ const MINUTE = 60_000;
 const LEASE_MS = MINUTE / 2;
 
 describe.each(BOTH_STORES)("with its checkpoints %s, a worker", (_, keeper) => {
-  it("whose conversation is complete is just finished by another prompt and model", async () => {
+  it("with a complete conversation is only finished by another prompt and model", async () => {
     const store = await memoryStore();
     const open = keeper(store);
     const { say, spoken } = sayTool();
@@ -33,7 +33,7 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker", (_, keeper) => {
     expect(await open().isCompleted()).toBe(true);
   });
 
-  it("is completed for the run that was done only, and not for what it was asked since", async () => {
+  it("is completed only for the run that was done, not for a later request", async () => {
     const store = await memoryStore();
     const open = keeper(store);
     const { say } = sayTool();
@@ -50,7 +50,7 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker", (_, keeper) => {
     expect(await open().isCompleted()).toBe(true);
   });
 
-  describe("whose provider is away now and then", () => {
+  describe("whose provider fails now and then", () => {
     /** Every fifth request is refused; six words are to be said, of which the first and the last are milestones. */
     function brittle(store: Store, options: Pick<DurableMainLoopOptions, "checkpoints" | "clock">) {
       const { say, spoken } = sayTool();
@@ -74,7 +74,7 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker", (_, keeper) => {
       return { loop, spoken };
     }
 
-    it("gets to its next milestone, and pays for each answer once", async () => {
+    it("reaches its next milestone, and is charged for each answer once", async () => {
       const clock = jumpingClock();
       const store = await timedStore(clock);
       const { loop, spoken } = brittle(store, { checkpoints: keeper(store)(), clock });
@@ -84,29 +84,29 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker", (_, keeper) => {
       const paid = (await store.listModelCalls(runId)).map(
         ({ turnIndex, charge }) => `${turnIndex} ${charge?.basis}`,
       );
-      // The fifth turn was asked twice: what the refusal cost is the reservation.
+      // The fifth turn was requested twice: the refusal is charged with its reservation.
       const turns = ["1", "2", "3", "4", "5 baseline", "5", "6", "7"];
       expect(paid).toEqual(turns.map((turn) => (turn.includes(" ") ? turn : `${turn} provider`)));
       expect(await store.listLineages(runId)).toEqual([]);
     });
   });
 
-  describe("whose store is away for a moment", () => {
-    /** From the commit of its last turn on, which calls nothing, the store is away for a second. */
-    async function away() {
+  describe("whose store is unavailable for a moment", () => {
+    /** The store is unavailable for a second from the commit of the last turn on, which makes no calls. */
+    async function unavailable() {
       const clock = jumpingClock();
       const store = await timedStore(clock);
-      let isAwayUntil = 0;
+      let unavailableUntil = 0;
       const flaky = new Proxy(store, {
         get(target, name) {
           const value: unknown = Reflect.get(target, name);
           if (typeof value !== "function") return value;
           return (...args: unknown[]): unknown => {
             const { turnIndex } = (args[1] ?? {}) as { turnIndex?: number };
-            if (name === "commitTurn" && turnIndex === 4 && isAwayUntil === 0)
-              isAwayUntil = clock.now() + 1_000;
-            if (clock.now() >= isAwayUntil) return value.apply(target, args);
-            return Promise.reject(new StoreUnavailableError("The store is away.", { reason: "io" }));
+            if (name === "commitTurn" && turnIndex === 4 && unavailableUntil === 0)
+              unavailableUntil = clock.now() + 1_000;
+            if (clock.now() >= unavailableUntil) return value.apply(target, args);
+            return Promise.reject(new StoreUnavailableError("The store is unavailable.", { reason: "io" }));
           };
         },
       });
@@ -116,8 +116,8 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker", (_, keeper) => {
       return { clock, store, checkpoints, spoken, loop };
     }
 
-    it("takes the run again that it could not give back, without waiting for its lease", async () => {
-      const { clock, store, checkpoints, spoken, loop } = await away();
+    it("claims the run again that it could not release, without waiting for its lease", async () => {
+      const { clock, store, checkpoints, spoken, loop } = await unavailable();
       const result = await loop.execute("Go", { deadline: Deadline.in(10 * MINUTE, clock) });
       expect([result.status, spoken]).toEqual(["succeeded", [...TO_SAY]]);
       expect(clock.slept.reduce((sum, ms) => sum + ms, 0)).toBeLessThan(LEASE_MS);
@@ -126,7 +126,7 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker", (_, keeper) => {
       expect((await store.verify(result.runId)).problems).toEqual([]);
     });
 
-    it("does nothing while another process has the run, and says so", async () => {
+    it("does nothing while another process has the run, and reports that", async () => {
       const clock = jumpingClock();
       const file = databaseFile();
       const now = () => clock.now();
@@ -144,7 +144,7 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker", (_, keeper) => {
   });
 });
 
-it("a worker in the store that was stopped before its last word does not complete what the next process was asked", async () => {
+it("a worker in the store that was stopped before its end does not complete the next process's request", async () => {
   const store = await memoryStore();
   const { say } = sayTool();
   const open = () => new DatabaseCheckpointStore(store, "worker-1");

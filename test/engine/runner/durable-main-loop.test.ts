@@ -1,4 +1,5 @@
-// A worker with a lasting identity: it goes on with what it has not completed, from its last milestone, and does nothing twice.
+// A worker with a lasting identity: it resumes its incomplete request from its last milestone, and does nothing
+// twice.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -48,7 +49,7 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker", (_, keeper) => {
     expect((await store.getRun(result.runId))?.entrypoint).toBe(`worker:${checkpoints.worker}`);
   });
 
-  it("begins a new run for the same request once the last is completed", async () => {
+  it("starts a new run for the same request once the last is completed", async () => {
     const { store, spoken, make } = await begin();
     const first = await make().loop.execute("Go");
     const second = await make().loop.execute("Go");
@@ -57,7 +58,7 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker", (_, keeper) => {
     expect(await runsOf(store)).toHaveLength(2);
   });
 
-  it("keeps its request before anything is done, and throws on what went wrong", async () => {
+  it("stores its request before anything is done, and throws what went wrong", async () => {
     const { open, make } = await begin();
     const dying = make({ probe: stopsBefore(1) });
     const error = await failureAs(StepFailedError, dying.loop.execute({ topic: "a" }));
@@ -70,7 +71,7 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker", (_, keeper) => {
     expect([await open().isCompleted(), await open().hasIncomplete()]).toEqual([false, false]);
   });
 
-  it("goes on from its last milestone, with the request that it has not completed", async () => {
+  it("resumes its incomplete request from its last milestone", async () => {
     const { store, open, spoken, make } = await begin();
     const dying = make({ probe: stopsBefore(3) });
     const { runId } = await failureAs(StepFailedError, dying.loop.execute({ topic: "first" }));
@@ -90,7 +91,7 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker", (_, keeper) => {
     expect((await store.verify(result.runId)).problems).toEqual([]);
   });
 
-  it("says nothing where the request is the one that it goes on with", async () => {
+  it("emits no warning if it is given the request that it resumes", async () => {
     const { make } = await begin();
     await failureAs(StepFailedError, make({ probe: stopsBefore(2) }).loop.execute({ a: 1, b: 2 }));
     const { loop, warnings } = make();
@@ -98,7 +99,7 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker", (_, keeper) => {
     expect(warnings).toEqual([]);
   });
 
-  it("goes on with another prompt and another model, which a turn would refuse", async () => {
+  it("resumes with another prompt and model, which a resume by turn would refuse", async () => {
     const { spoken, make } = await begin();
     await failureAs(StepFailedError, make({ probe: stopsBefore(3) }).loop.execute("Go"));
     const { loop, prompts } = make({ title: "What was said", modelId: "m-2" });
@@ -107,7 +108,7 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker", (_, keeper) => {
     expect(spoken).toEqual([...TO_SAY]);
   });
 
-  it("that dies before its first checkpoint begins again with the same request and run: receipts hold", async () => {
+  it("that dies before its first checkpoint starts over with the same request and run, and reuses receipts", async () => {
     const checkpointTrigger = new CheckpointTrigger({ eventTypes: ["Never"] });
     const { store, spoken, make } = await begin({ checkpointTrigger });
     const { runId } = await failureAs(StepFailedError, make({ probe: stopsBefore(3) }).loop.execute("Go"));
@@ -118,7 +119,7 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker", (_, keeper) => {
     expect([spoken, await storedSlice(store, "words", must(runId))]).toEqual([[...TO_SAY], [...TO_SAY]]);
   });
 
-  it("that dies between its request and its run creates the run under the id that it kept", async () => {
+  it("that dies between its request and its run creates the run under the stored id", async () => {
     const { store, open, make } = await begin();
     const checkpoints = open();
     const release = await checkpoints.acquire();
@@ -129,11 +130,11 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker", (_, keeper) => {
     expect(await runsOf(store)).toEqual(["kept succeeded"]);
   });
 
-  it("whose run has ended and which was not told so gives the result, and does nothing", async () => {
+  it("whose run has ended without being marked as completed returns the result, and does nothing", async () => {
     const { spoken, open, make } = await begin();
-    const forgetful: CheckpointStore = open();
-    forgetful.markCompleted = () => Promise.reject(new Error("The disk is full."));
-    await failureAs(Error, make({ checkpoints: forgetful }).loop.execute("Go"));
+    const unmarked: CheckpointStore = open();
+    unmarked.markCompleted = () => Promise.reject(new Error("The disk is full."));
+    await failureAs(Error, make({ checkpoints: unmarked }).loop.execute("Go"));
     expect(await open().isCompleted()).toBe(false);
     const { loop, prompts } = make();
     expect(await loop.execute("Go")).toMatchObject({ status: "succeeded", output: "All is said." });
@@ -141,7 +142,7 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker", (_, keeper) => {
     expect(await open().isCompleted()).toBe(true);
   });
 
-  it("is cancelled by its signal, is not completed, and goes on", async () => {
+  it("is cancelled by its signal, is not completed, and resumes", async () => {
     const { spoken, open, make } = await begin();
     const controller = new AbortController();
     const stopping = make({ before: (all) => (all.length === 1 ? controller.abort() : undefined) });
@@ -151,13 +152,13 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker", (_, keeper) => {
     expect(spoken).toEqual([...TO_SAY]);
   });
 
-  it("refuses a request that is no JSON, and begins nothing", async () => {
+  it("refuses a request that is no JSON, and starts nothing", async () => {
     const { store, open, make } = await begin();
     await failureAs(NotJsonError, make().loop.execute({ when: new Date() } as never));
     expect([await open().loadRequest(), await runsOf(store)]).toEqual([null, []]);
   });
 
-  it("refuses a request that its prompt cannot be rendered for, and begins nothing", async () => {
+  it("refuses a request that its prompt cannot be rendered for, and starts nothing", async () => {
     const { store, open } = await begin();
     const parameters = z.object({ topic: z.string() });
     const sections = [markdown({ key: "aim", title: "Aim", template: "About $topic." })];
@@ -170,13 +171,13 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker", (_, keeper) => {
     expect((await make().execute({ topic: "pawls" })).status).toBe("succeeded");
   });
 
-  it("refuses a request with a secret in it, and begins nothing", async () => {
+  it("refuses a request with a secret in it, and starts nothing", async () => {
     const { store, open, make } = await begin({ policy: { secretKeys: ["token"] } });
     await failureAs(ConfigurationError, make().loop.execute({ token: "s3cret" }));
     expect([await open().loadRequest(), await runsOf(store)]).toEqual([null, []]);
   });
 
-  it("gives up what it has not completed: the next request begins anew, and the run stays as it is", async () => {
+  it("gives up its incomplete request: the next request starts a new run, and the old run is unchanged", async () => {
     const { store, open, spoken, make } = await begin();
     expect(await make().loop.giveUp()).toBeNull();
     const { runId } = await failureAs(StepFailedError, make({ probe: stopsBefore(2) }).loop.execute("A"));
@@ -190,7 +191,7 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker", (_, keeper) => {
     expect((await store.getRun(must(runId)))?.status).toBe("failed");
   });
 
-  it("keeps to its budget, and goes on with a higher one", async () => {
+  it("keeps to its budget, and resumes with a higher one", async () => {
     const { spoken, make } = await begin();
     const refused = make().loop.execute("Go", { budget: { tokens: 4_200 } });
     const { runId } = await failureAs(QuotaExceededError, refused);
@@ -216,7 +217,7 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker", (_, keeper) => {
     expect(spoken).toEqual([...TO_SAY]);
   });
 
-  it("of a pipeline goes on in the step at work, with all that the steps before it told", async () => {
+  it("of a pipeline resumes in the current step, with all session events of the earlier steps", async () => {
     const store = await memoryStore();
     const open = keeper(store);
     const { say, spoken } = sayTool();
@@ -260,14 +261,14 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker that waits for a p
     return { store, open, ...all, make, runId: result.runId, waitId: must(result.waits[0]).waitId };
   }
 
-  it("is not completed, and waits on", async () => {
+  it("is not completed, and keeps waiting", async () => {
     const { open, make, spoken, runId } = await waiting();
     expect(await open().isCompleted()).toBe(false);
     const again = await make().loop.execute("Go");
     expect([again.runId, again.status, spoken]).toEqual([runId, "waiting", ["one!"]]);
   });
 
-  it("goes on by turn once it has the answer, which is not lost", async () => {
+  it("resumes by turn after the answer, which is not lost", async () => {
     const { store, make, spoken, runId, waitId } = await waiting();
     await store.approve(waitId);
     const { loop } = make();
@@ -277,7 +278,7 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker that waits for a p
     expect((await store.listAttempts(runId)).map(({ resumedFrom }) => resumedFrom)).toEqual([null, "turn"]);
   });
 
-  it("goes on from its milestone where the answer came to another version, which asks anew", async () => {
+  it("resumes from its milestone if the code changed before the answer was used, and asks again", async () => {
     const { store, make, spoken, runId, waitId } = await waiting();
     await store.approve(waitId);
     const changed = make({ title: "Other" });

@@ -1,4 +1,4 @@
-// The ways to go on that a person has to choose: each of them is forecast as it then is, wherever the run was interrupted.
+// Ways to resume that a person has to choose: each is forecast exactly, wherever the run was interrupted.
 
 import { expect, it } from "vitest";
 import { dynamic, Pipeline, promptTemplate, Step } from "../../../src/index.ts";
@@ -9,7 +9,7 @@ import { words } from "../session-fixture.ts";
 import type { Sight } from "./forecast-fixture.ts";
 import { everyInterruption, type Scenario, type World } from "./forecast-world.ts";
 
-/** A prompt that shows what the session has: what asking costs depends on it. */
+/** A prompt that shows the session, so the reserved cost depends on it. */
 const prompt = (version: number) =>
   promptTemplate({
     namespace: "t",
@@ -26,7 +26,7 @@ const prompt = (version: number) =>
   });
 
 const ANSWERS: readonly ScriptedResponse[] = [
-  asking(["says", { what: "one!" }], ["blind", { what: "a" }], ["told", { what: "a" }]),
+  asking(["says", { what: "one!" }], ["blind", { what: "a" }], ["reported", { what: "a" }]),
   asking(["allowed", { what: "a" }]),
   { text: "End." },
 ];
@@ -103,7 +103,7 @@ const CHOICES: { readonly [name: string]: Scenario & { readonly sights: readonly
 };
 
 for (const [name, { sights, ...scenario }] of Object.entries(CHOICES))
-  it(`is exact for going on ${name}`, PATIENCE, async () => {
+  it(`is exact for resuming ${name}`, PATIENCE, async () => {
     const seen = new Set<Sight>();
     const problems = await everyInterruption(scenario, (sight) => seen.add(sight));
     expect(problems.slice(0, 10)).toEqual([]);

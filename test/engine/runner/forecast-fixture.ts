@@ -1,4 +1,4 @@
-// What the tests of forecasts share: what a run did when it was gone on with, held against what was said before.
+// Shared by the tests of forecasts: the events of a resumed run, compared with its forecast.
 
 import { canonicalJson } from "../../../src/core/canonical-json.ts";
 import type {
@@ -20,7 +20,7 @@ import {
 } from "../../../src/index.ts";
 import { must } from "../run-fixture.ts";
 
-/** What was forecast, by kind: a test that compares nothing of a kind says nothing about it. */
+/** The kinds of forecast that a test has compared; a test must see each kind that it is about. */
 export type Sight =
   | CallAction
   | `model ${"asked" | "replayed" | "none"}`
@@ -34,7 +34,7 @@ export type Sight =
   | "still waiting"
   | "later steps";
 
-/** All that the store has of a run, as text. */
+/** Everything that the store has of a run, as text. */
 async function everything(store: Store, runId: string): Promise<string> {
   const { inputHash: _, ...run } = must(await store.getRun(runId));
   return JSON.stringify([
@@ -54,7 +54,7 @@ async function everything(store: Store, runId: string): Promise<string> {
   ]);
 }
 
-/** What a run has come to, as text, whenever it did: in equal states the same is forecast. */
+/** The state of a run as text, without times: equal states have equal forecasts. */
 export async function stateOf(store: Store, runId: string): Promise<string> {
   const { status, error, charged, reserved, currentStep } = must(await store.getRun(runId));
   const state = JSON.stringify([
@@ -86,7 +86,7 @@ type Rows = {
   readonly calls: readonly ToolCallRecord[];
   readonly modelCalls: readonly ModelCallRecord[];
   readonly waits: readonly WaitRecord[];
-  /** How many responses were dropped. */
+  /** The number of dropped responses. */
   readonly drops: number;
 };
 
@@ -114,7 +114,7 @@ type Process = {
   readonly runId: string;
   /** A runner as a new process would make it. */
   readonly runner: (onEvent: (event: RunEvent) => void) => Pick<Runner, "forecast" | "resume">;
-  /** How often something outside was touched so far: models, tools, look-ups, code. */
+  /** How often something outside was called so far: models, tools, look-ups, code. */
   readonly touched: () => number;
   readonly saw: (sight: Sight) => void;
 };
@@ -125,7 +125,7 @@ export type Checked = {
   readonly status: string;
 };
 
-/** Takes a forecast, goes on with the run, and says in a sentence each where the two differ. */
+/** Takes a forecast, resumes the run, and returns one sentence for each difference between the two. */
 export async function check(process: Process, options: ResumeOptions = {}): Promise<Checked> {
   const { store, runId, touched, saw } = process;
   const events: RunEvent[] = [];
@@ -139,7 +139,7 @@ export async function check(process: Process, options: ResumeOptions = {}): Prom
   const problems: string[] = [];
   if ((await everything(store, runId)) !== was) problems.push("the forecast changed what is stored");
   if (touched() !== touchedBefore) problems.push("the forecast touched something outside");
-  if (events.length > 0) problems.push("the forecast told of events");
+  if (events.length > 0) problems.push("the forecast emitted events");
   const [outcome] = await Promise.allSettled([runner.resume(runId, options)]);
   const observed: Observed = {
     events,
@@ -168,7 +168,7 @@ function see(
   for (const { action } of calls) saw(action);
 }
 
-/** Where the forecast is not what happened. */
+/** Where the forecast differs from what happened. */
 export function differences(forecast: ResumeForecast, observed: Observed): string[] {
   return [
     ...refusalProblems(forecast, observed),
@@ -186,7 +186,7 @@ function refusalProblems(
   { events, error, result, before, after }: Observed,
 ): string[] {
   if (refusal === null) {
-    // Nothing was said to be in the way: then something has to have been done, or be the end.
+    // No obstacle was forecast: then something must have been done, or the run has ended.
     const isIdle = !events.some(({ type }) => type === "step.started" || type === "run.finished");
     return error !== null && isIdle ? [`refused with ${String(error)}, and no refusal was forecast`] : [];
   }
@@ -198,19 +198,19 @@ function refusalProblems(
   if (refusal.isQuestion) {
     const asked = after.waits.find(({ kind }) => kind === "budget");
     if (result?.status !== "waiting" || asked === undefined)
-      problems.push(`forecast a question about a budget, and it came to ${result?.status ?? String(error)}`);
+      problems.push(`forecast a question about a budget, and it ended as ${result?.status ?? String(error)}`);
     return problems;
   }
   if (!PawlError.isInstance(error))
     problems.push(
-      `forecast ${refusal.code} (${refusal.message}), and it came to ${result?.status ?? String(error)}`,
+      `forecast ${refusal.code} (${refusal.message}), and it ended as ${result?.status ?? String(error)}`,
     );
   else if (error.code !== refusal.code || error.message !== refusal.message)
     problems.push(`forecast ${refusal.code}: ${refusal.message}; and it was ${error.code}: ${error.message}`);
   return problems;
 }
 
-/** Loops are only around what is done: the steps inside of them are what is looked for. */
+/** Loops only enclose work: the steps inside of them are compared. */
 function stepProblems(
   { skipped, next, later, refusal }: ResumeForecast,
   { events, before, after, result }: Observed,
@@ -229,7 +229,7 @@ function stepProblems(
   const started = upTo.filter(({ type }) => type === "step.started").map(({ step }) => step);
   const problems = [...unlike("skipped", skipped, passed)];
   const isLoop = next !== null && loops.has(next.step);
-  // Whether another iteration follows is the loop's own code to say.
+  // Only the loop's own code decides whether another iteration follows.
   if (isLoop ? !started.includes(next.step) : (next?.step ?? null) !== (started.at(-1) ?? null))
     problems.push(`forecast ${next?.step ?? "no step"} next, and it was ${started.at(-1) ?? "none"}`);
   if (next !== null) {
@@ -280,33 +280,33 @@ function turnProblems({ turn, next }: ResumeForecast, { events, before, after }:
 function callProblems({ calls }: ResumeForecast, observed: Observed): string[] {
   const known = new Set(observed.before.calls.map(({ toolCallId }) => toolCallId));
   const forecast = new Set(calls.map(({ toolCallId }) => toolCallId));
-  const unsaid = observed.events.flatMap((event) =>
+  const unforeseen = observed.events.flatMap((event) =>
     "toolCallId" in event && known.has(event.toolCallId) && !forecast.has(event.toolCallId)
-      ? [`said nothing of ${event.toolCallId}, and it had ${event.type}`]
+      ? [`forecast nothing of ${event.toolCallId}, and it had ${event.type}`]
       : [],
   );
   const wrong = calls.flatMap((call) => {
-    const what = whatBecame(call.toolCallId, observed);
+    const what = outcomeOf(call.toolCallId, observed);
     return isAsForecast(call, what, observed)
       ? []
       : [`forecast ${call.action} of ${call.tool} (${call.toolCallId}), and it was ${JSON.stringify(what)}`];
   });
-  return [...unsaid, ...wrong];
+  return [...unforeseen, ...wrong];
 }
 
-type Became = {
+type CallOutcome = {
   /** The events about it, in order. */
   readonly events: readonly string[];
   readonly firstAttempt: number | null;
   readonly isAsked: boolean;
-  /** Whether a call that asks for the same once more waits for a person because of it. */
-  readonly isAskedAnew: boolean;
+  /** True if a later call with the same effect waits for a person because of it. */
+  readonly isRepeatAsked: boolean;
   readonly status: string | null;
   readonly hadReceipt: boolean;
 };
 
-function whatBecame(id: string, { events, before, after }: Observed): Became {
-  // That it is in doubt is how it was found, and no part of what becomes of it.
+function outcomeOf(id: string, { events, before, after }: Observed): CallOutcome {
+  // The event that it is in doubt shows how it was found, not what happened to it.
   const about = events.filter(
     (event) => "toolCallId" in event && event.toolCallId === id && event.type !== "tool.in_doubt",
   );
@@ -315,7 +315,7 @@ function whatBecame(id: string, { events, before, after }: Observed): Became {
     events: about.map(({ type }) => type),
     firstAttempt: started?.type === "tool.started" ? started.attempt : null,
     isAsked: after.waits.some(({ toolCallId }) => toolCallId === id),
-    isAskedAnew: after.waits.some(({ subject }) => subject.earlier === id),
+    isRepeatAsked: after.waits.some(({ subject }) => subject.earlier === id),
     status: after.calls.find(({ toolCallId }) => toolCallId === id)?.status ?? null,
     hadReceipt: before.calls.find(({ toolCallId }) => toolCallId === id)?.receipt !== null,
   };
@@ -323,10 +323,10 @@ function whatBecame(id: string, { events, before, after }: Observed): Became {
 
 function isAsForecast(
   { action, toolCallId }: ForecastCall,
-  became: Became,
+  outcome: CallOutcome,
   { events, after, before }: Observed,
 ): boolean {
-  const { events: about, firstAttempt, isAsked, isAskedAnew, status, hadReceipt } = became;
+  const { events: about, firstAttempt, isAsked, isRepeatAsked, status, hadReceipt } = outcome;
   const isUntouched = about.length === 0;
   switch (action) {
     case "answered":
@@ -338,7 +338,7 @@ function isAsForecast(
     case "look_up":
       return about[0] === "tool.reconciled";
     case "ask":
-      return isUntouched && (isAsked || isAskedAnew);
+      return isUntouched && (isAsked || isRepeatAsked);
     case "deduplicated":
       return about.join() === "tool.deduplicated" && status === "deduplicated";
     case "refused":
@@ -346,7 +346,7 @@ function isAsForecast(
     case "later":
       return !hadReceipt && !isAsked;
     case "dropped":
-      // The response that is given in its place may ask for the same.
+      // The response in its place may make the same call.
       return !hadReceipt && (after.drops > before.drops || (isUntouched && status === "cancelled"));
     case "anew": {
       const same = before.calls.find((call) => call.toolCallId === toolCallId)?.identityHash;
@@ -364,7 +364,9 @@ function isAsForecast(
   }
 }
 
-/** What was said to be still asked is, under the same id, unless a look-up has answered it; and nothing else is. */
+/**
+ * A wait that was forecast as open stays open under its id, unless a look-up has answered it; no other stays open.
+ */
 function waitProblems({ waits, calls }: ResumeForecast, { before, after }: Observed): string[] {
   const isLookedUp = (id: string | null) =>
     calls.some(({ toolCallId, action }) => toolCallId === id && action === "look_up");

@@ -1,4 +1,4 @@
-// What a run may not use any more, or not in time, keeps it from going on; the forecast says so in the same words.
+// Limits that keep a run from resuming: the forecast reports them in the same words.
 
 import { describe, expect, it } from "vitest";
 import { Deadline, Pipeline, Step } from "../../../src/index.ts";
@@ -34,27 +34,27 @@ const worker = (maxTurns: number) => (world: World) =>
 const asks = { askHumanOnBudgetReached: true };
 
 const LIMITS: { readonly [name: string]: Scenario & { readonly sights: readonly Sight[] } } = {
-  "a budget of tool calls": {
+  "a tool call budget": {
     target: worker(5),
     start: { spec: jobSpec({ budgets: { maxToolCalls: 2 } }) },
     sights: ["refused budget_exceeded", "model asked", "run_again"],
   },
-  "a budget of tool calls that a person is asked about": {
+  "a tool call budget with escalation": {
     target: worker(5),
     start: { spec: jobSpec({ budgets: { maxToolCalls: 2 }, escalation: asks }) },
     sights: ["a question about a budget", "run", "still waiting"],
   },
-  "a budget of steps": {
+  "a step budget": {
     target: worker(5),
     start: { spec: jobSpec({ budgets: { maxSteps: 2 } }) },
     sights: ["refused budget_exceeded", "model none"],
   },
-  "a budget of tokens": {
+  "a token budget": {
     target: worker(5),
     start: { spec: jobSpec({ budgets: { maxTokens: 6_000 } }) },
     sights: ["refused budget_exceeded", "model asked"],
   },
-  "a limit of tokens that is not the job's": {
+  "a token limit of the caller": {
     target: worker(5),
     start: { budget: { tokens: 6_000 } },
     sights: ["refused quota_exceeded", "model asked"],
@@ -64,18 +64,18 @@ const LIMITS: { readonly [name: string]: Scenario & { readonly sights: readonly 
     start: (now) => ({ deadline: new Deadline(now + 1_000) }),
     sights: ["refused deadline_exceeded"],
   },
-  "a time that the job was given": {
+  "a wall-clock budget": {
     target: worker(5),
     start: { spec: jobSpec({ budgets: { maxWallclockMinutes: 0.1 } }) },
     sights: ["refused budget_exceeded"],
   },
-  "a time that the job was given, and a deadline past it": {
+  "a wall-clock budget, and a later deadline": {
     target: worker(5),
     start: { spec: jobSpec({ budgets: { maxWallclockMinutes: 0.1 } }) },
     resume: { deadline: new Deadline(Number.MAX_SAFE_INTEGER) },
     sights: ["refused budget_exceeded"],
   },
-  "a budget of dollars": {
+  "a budget in dollars": {
     target: worker(5),
     options: {
       pricing: {
@@ -86,7 +86,7 @@ const LIMITS: { readonly [name: string]: Scenario & { readonly sights: readonly 
     start: { spec: jobSpec({ budgets: { maxCostUsd: 0.009 } }) },
     sights: ["refused budget_exceeded", "model asked"],
   },
-  "a budget of failures that nobody is asked about": {
+  "a failure budget without escalation": {
     target: (world) => world.agent([asking(["weary", { what: "a" }]), { text: "End." }]),
     start: {
       spec: jobSpec({
@@ -96,11 +96,11 @@ const LIMITS: { readonly [name: string]: Scenario & { readonly sights: readonly 
     },
     sights: ["refused budget_exceeded", "run_again"],
   },
-  "as many iterations as there may be": {
+  "the maximum number of iterations": {
     target: (world) => Step.loop("polish", counted(world, "draft"), { until: () => false, maxIterations: 2 }),
     sights: ["refused max_iterations_exceeded", "a loop", "not begun"],
   },
-  "as many turns as there may be": {
+  "the maximum number of turns": {
     target: worker(2),
     sights: ["refused max_turns_exceeded", "model asked"],
   },
@@ -117,7 +117,7 @@ describe("a forecast is exact", () => {
     });
 });
 
-/** What whoever goes on with it lets it use from then on. */
+/** Limits that the resume raises. */
 const RAISED: { readonly [name: string]: Scenario & { readonly sights: readonly Sight[] } } = {
   "tool calls": {
     target: worker(5),
@@ -137,7 +137,7 @@ const RAISED: { readonly [name: string]: Scenario & { readonly sights: readonly 
     resume: { budgets: { maxWallclockMinutes: 30 } },
     sights: ["model asked"],
   },
-  "a limit that is not the job's": {
+  "the caller's limit": {
     target: worker(5),
     start: { budget: { tokens: 6_000 } },
     resume: { budget: { tokens: 50_000 } },
@@ -145,7 +145,7 @@ const RAISED: { readonly [name: string]: Scenario & { readonly sights: readonly 
   },
 };
 
-describe("a forecast is exact for a run that may use more of", () => {
+describe("a forecast is exact for a run with a raised limit of", () => {
   for (const [name, { sights, ...scenario }] of Object.entries(RAISED))
     it(name, PATIENCE, async () => {
       const seen = new Set<Sight>();

@@ -1,4 +1,4 @@
-// A run in each state that it can be found in: what is forecast of it, word by word, and that it is what then happens.
+// A run in each possible state: its forecast in full, and that it is what then happens.
 
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,7 +22,7 @@ import { check, type Sight } from "./forecast-fixture.ts";
 import { type Scenario, Stage, Story, World } from "./forecast-world.ts";
 
 const HOUR_MS = 3_600_000;
-const nobody = (_sight: Sight) => undefined;
+const ignoreSights = (_sight: Sight) => undefined;
 
 const counted = (world: World, name: string) =>
   Step.run(name, () => {
@@ -30,18 +30,18 @@ const counted = (world: World, name: string) =>
     return name;
   });
 
-/** A run that has come as far as it comes by itself. */
-async function come(scenario: Scenario): Promise<Story> {
+/** A run that has proceeded as far as it can without outside help. */
+async function started(scenario: Scenario): Promise<Story> {
   const story = (await Stage.open()).story(scenario);
   await story.start();
   return story;
 }
 
-/** The forecast, which has to be what then happens. */
-async function exactly(story: Story, ...how: Parameters<Story["check"]> | []) {
-  const { forecast, problems, status } = await story.check(how[0] ?? {}, nobody, how[2]);
+/** The forecast, which must be what then happens. */
+async function exactForecast(story: Story, ...how: Parameters<Story["check"]> | []) {
+  const { forecast, problems, status } = await story.check(how[0] ?? {}, ignoreSights, how[2]);
   expect(problems).toEqual([]);
-  return { ...forecast, became: status };
+  return { ...forecast, outcome: status };
 }
 
 const keyedTwice = (world: World) =>
@@ -49,8 +49,8 @@ const keyedTwice = (world: World) =>
 
 describe("a run that", () => {
   it("has succeeded has nothing left", async () => {
-    const story = await come({ target: keyedTwice });
-    expect(await exactly(story)).toEqual({
+    const story = await started({ target: keyedTwice });
+    expect(await exactForecast(story)).toEqual({
       runId: "r-1",
       status: "succeeded",
       refusal: null,
@@ -60,37 +60,37 @@ describe("a run that", () => {
       calls: [],
       waits: [],
       later: [],
-      became: "succeeded",
+      outcome: "succeeded",
     });
   });
 
-  it("was cancelled inside a tool, or let go of, goes on where it was", async () => {
+  it("was cancelled inside a tool, or released, resumes where it was", async () => {
     const stop = new AbortController();
-    const cancelled = await come({
+    const cancelled = await started({
       target: (world) => Step.run("a", (_input, ctx) => ctx.call(world.tool("keyed"), { what: "a" })),
       options: { onEvent: ({ type }) => void (type === "tool.started" && stop.abort()) },
       start: { signal: stop.signal },
     });
-    expect(await exactly(cancelled)).toMatchObject({
+    expect(await exactForecast(cancelled)).toMatchObject({
       status: "cancelled",
       next: { step: "a", isBegun: true },
     });
 
-    const letGo = new AbortController();
-    const queued = await come({
+    const release = new AbortController();
+    const queued = await started({
       target: keyedTwice,
-      options: { onEvent: ({ type }) => void (type === "tool.started" && letGo.abort()) },
-      start: { release: letGo.signal },
+      options: { onEvent: ({ type }) => void (type === "tool.started" && release.abort()) },
+      start: { release: release.signal },
     });
-    expect(await exactly(queued)).toMatchObject({
+    expect(await exactForecast(queued)).toMatchObject({
       status: "queued",
       turn: { index: 2, response: "asked" },
-      became: "succeeded",
+      outcome: "succeeded",
     });
   });
 
-  it("was paused by its own code goes on there", async () => {
-    const story = await come({
+  it("was paused by its own code resumes there", async () => {
+    const story = await started({
       target: (world) =>
         Step.run("a", () => {
           world.touch();
@@ -98,16 +98,16 @@ describe("a run that", () => {
           return "done";
         }),
     });
-    expect(await exactly(story)).toMatchObject({
+    expect(await exactForecast(story)).toMatchObject({
       status: "waiting",
       refusal: null,
       calls: [],
-      became: "succeeded",
+      outcome: "succeeded",
     });
   });
 
-  it("is a fork goes on after its last turn, with another model", async () => {
-    const story = await come({ target: keyedTwice });
+  it("is a fork resumes after its last turn, with another model", async () => {
+    const story = await started({ target: keyedTwice });
     const runner = new Runner(keyedTwice(story.world), { store: story.store, clock: story.clock });
     await runner.fork("r-1", { atTurn: 1, runId: "r-2" });
     const fork = new Story(
@@ -115,10 +115,10 @@ describe("a run that", () => {
       { target: (world) => world.agent([{ text: "No." }, { text: "End." }], { modelId: "other" }) },
       "r-2",
     );
-    expect(await exactly(fork)).toMatchObject({
+    expect(await exactForecast(fork)).toMatchObject({
       status: "queued",
       turn: { index: 2, response: "asked" },
-      became: "succeeded",
+      outcome: "succeeded",
     });
   });
 
@@ -126,20 +126,20 @@ describe("a run that", () => {
     [false, null, "waiting"],
     [true, "budget_exceeded", "failed"],
   ])(
-    "waited for a person for longer than it may take, where that counts: %s",
-    async (countWaitingTime, code, became) => {
-      const story = await come({
+    "waited for a person for longer than its time budget, with countWaitingTime %s",
+    async (countWaitingTime, code, outcome) => {
+      const story = await started({
         target: () => Step.human("check", { question: "Is it?" }),
         start: { spec: jobSpec({ budgets: { maxWallclockMinutes: 30, countWaitingTime } }) },
         options: { workspaceRoot: temporaryFolder() },
       });
       await story.clock.advance(HOUR_MS);
-      const { refusal, ...rest } = await exactly(story);
-      expect([refusal?.code ?? null, rest.became, rest.waits.length]).toEqual([code, became, 1]);
+      const { refusal, ...rest } = await exactForecast(story);
+      expect([refusal?.code ?? null, rest.outcome, rest.waits.length]).toEqual([code, outcome, 1]);
     },
   );
 
-  it("was left inside a tool for longer than the other side keeps its key needs a person", async () => {
+  it("stopped inside a tool for longer than its key is valid needs a person", async () => {
     const ofAgent = (world: World) => world.agent([asking(["keyed", { what: "a" }]), { text: "End." }]);
     const ofCode = (world: World) =>
       Step.run("acts", (_input, ctx) => ctx.call(world.tool("keyed"), { what: "a" }));
@@ -149,25 +149,28 @@ describe("a run that", () => {
       await story.clock.advance(23 * HOUR_MS);
       expect((await story.forecast()).calls).toMatchObject([{ action: "run_again" }]);
       await story.clock.advance(HOUR_MS);
-      expect((await exactly(story)).calls).toMatchObject([{ action: "ask" }]);
+      expect((await exactForecast(story)).calls).toMatchObject([{ action: "ask" }]);
     }
   });
 
-  it("may use no more, which a person has said, fails for it", async () => {
-    const story = await come({
+  it("was denied more budget by a person fails", async () => {
+    const story = await started({
       target: keyedTwice,
       start: {
         spec: jobSpec({ budgets: { maxToolCalls: 1 }, escalation: { askHumanOnBudgetReached: true } }),
       },
       options: { workspaceRoot: temporaryFolder() },
     });
-    expect((await exactly(story)).refusal).toMatchObject({ code: "budget_exceeded", isQuestion: true });
+    expect((await exactForecast(story)).refusal).toMatchObject({ code: "budget_exceeded", isQuestion: true });
     await story.store.deny("r-1~1", "That is enough.");
-    expect((await exactly(story)).refusal).toMatchObject({ code: "budget_exceeded", isQuestion: false });
+    expect((await exactForecast(story)).refusal).toMatchObject({
+      code: "budget_exceeded",
+      isQuestion: false,
+    });
   });
 });
 
-/** All rows of a database, read past the store. */
+/** All rows of a database, read without the store. */
 function rowsIn(file: string): string {
   const database = new DatabaseSync(file, { readOnly: true });
   const tables = database.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name").all();
@@ -178,7 +181,7 @@ function rowsIn(file: string): string {
   );
 }
 
-it("is left to the worker that has it; when that is gone, its call in doubt needs a person", async () => {
+it("is refused while another worker has the run; when that is closed, its call in doubt needs a person", async () => {
   const clock = jumpingClock();
   const file = databaseFile();
   const now = () => clock.now();
@@ -208,7 +211,7 @@ it("is left to the worker that has it; when that is gone, its call in doubt need
     store: ours,
     runId: "r-1",
     touched: () => world.touched,
-    saw: nobody,
+    saw: ignoreSights,
     runner: (onEvent: RunnerOptions["onEvent"]) =>
       new Runner(step, { store: ours, clock, ...(onEvent && { onEvent }) }),
   };
@@ -231,26 +234,26 @@ it("is left to the worker that has it; when that is gone, its call in doubt need
 });
 
 describe("a run whose pipeline", () => {
-  it("is not what it was up to here is refused, and one that goes on otherwise is not", async () => {
-    const story = await come({
+  it("has changed before the current step is refused, but one that differs only later is not", async () => {
+    const story = await started({
       target: (world) => Pipeline.of("p", counted(world, "a"), broken(world), counted(world, "c")),
     });
     const renamed = (world: World) =>
       Pipeline.of("p", counted(world, "x"), broken(world), counted(world, "c"));
     const longer = (world: World) =>
       Pipeline.of("p", counted(world, "a"), broken(world), counted(world, "d"), counted(world, "e"));
-    expect(await exactly(story, {}, nobody, renamed)).toMatchObject({
+    expect(await exactForecast(story, {}, ignoreSights, renamed)).toMatchObject({
       refusal: { code: "resume" },
       next: null,
     });
-    expect(await exactly(story, {}, nobody, longer)).toMatchObject({
+    expect(await exactForecast(story, {}, ignoreSights, longer)).toMatchObject({
       refusal: null,
       later: ["d", "e"],
-      became: "succeeded",
+      outcome: "succeeded",
     });
   });
 
-  it("has a kind of step that only its own executor knows is looked at as far as that", async () => {
+  it("has a custom kind of step is forecast up to that step", async () => {
     const own = { storage: "instance", execute: () => Promise.resolve("own") } as const;
     const through = {
       storage: "none",
@@ -259,12 +262,12 @@ describe("a run whose pipeline", () => {
     const custom = (kind: string): StepNode => ({ kind, name: kind });
     const target = (world: World) =>
       Pipeline.of("p", custom("through"), broken(world), custom("own"), counted(world, "last"));
-    const story = await come({ target, options: { executors: { own, through } as never } });
-    const { next, skipped } = (await story.check({}, nobody)).forecast;
+    const story = await started({ target, options: { executors: { own, through } as never } });
+    const { next, skipped } = (await story.check({}, ignoreSights)).forecast;
     expect([next, skipped]).toEqual([{ step: "through", phase: "", isBegun: false }, []]);
   });
 
-  it("was done early and is not any more goes on with what was skipped, with what the step before it gave", async () => {
+  it("stopped early and may not any more resumes with the skipped step and the previous step's output", async () => {
     let isDone = true;
     const draft = "A draft that takes some tokens. ".repeat(9);
     const stopConditions = { done: ({ output }: StopState) => output === (isDone ? draft : "End.") };
@@ -284,12 +287,12 @@ describe("a run whose pipeline", () => {
       "skipped",
     ]);
     isDone = false;
-    expect(await exactly(story)).toMatchObject({
+    expect(await exactForecast(story)).toMatchObject({
       refusal: null,
       skipped: ["a"],
       next: { step: "b", isBegun: false },
       turn: { index: 1, response: "asked" },
-      became: "succeeded",
+      outcome: "succeeded",
     });
   });
 
@@ -299,23 +302,23 @@ describe("a run whose pipeline", () => {
         throw new Error("No.");
       },
     };
-    const story = await come({
+    const story = await started({
       target: (world) => Pipeline.of("p", counted(world, "a"), counted(world, "b")),
       options: { stopConditions, workspaceRoot: temporaryFolder() },
       start: { spec: jobSpec({ stopConditions: ["fine"] }) },
     });
-    expect((await exactly(story)).refusal).toMatchObject({ code: "step_failed", isQuestion: false });
+    expect((await exactForecast(story)).refusal).toMatchObject({ code: "step_failed", isQuestion: false });
   });
 });
 
-describe("what a job has to come to", () => {
-  it("is looked for in its folder, which is not made or written to", async () => {
+describe("the expected outputs of a job", () => {
+  it("are looked up in its folder, which is not created or written to", async () => {
     const root = temporaryFolder();
     const folder = join(root, "elsewhere", "<run_id>");
     const target = (world: World) => counted(world, "a");
     const spec = jobSpec({ artifacts: { workspaceDir: "elsewhere", expectedOutputs: ["report.md"] } });
-    const story = await come({ target, options: { workspaceRoot: root }, start: { spec } });
-    expect((await exactly(story)).refusal).toMatchObject({ code: "unmet_conditions" });
+    const story = await started({ target, options: { workspaceRoot: root }, start: { spec } });
+    expect((await exactForecast(story)).refusal).toMatchObject({ code: "unmet_conditions" });
 
     const elsewhere = temporaryFolder();
     const runner = new Runner(target(story.world), {
@@ -327,7 +330,7 @@ describe("what a job has to come to", () => {
     expect([existsSync(join(elsewhere, "elsewhere")), folder.length > 0]).toEqual([false, true]);
 
     writeFileSync(join(root, "elsewhere", "report.md"), "It is there.");
-    expect(await exactly(story)).toMatchObject({ refusal: null, next: null, became: "succeeded" });
+    expect(await exactForecast(story)).toMatchObject({ refusal: null, next: null, outcome: "succeeded" });
   });
 });
 
@@ -339,10 +342,10 @@ describe("a session that does not fit its slices any more", () => {
   it.each([
     ["stop", "snapshot_restore", null],
     ["fresh", undefined, 3],
-  ] as const)("is refused or begun anew, as the runner says: %s", async (onSliceMismatch, code, turn) => {
+  ] as const)("is refused or started over, as configured: %s", async (onSliceMismatch, code, turn) => {
     const story = (await Stage.open()).story({ target });
     await story.start(crashAt("turn:before-commit", 2));
-    const { forecast, problems } = await story.check({}, nobody, undefined, {
+    const { forecast, problems } = await story.check({}, ignoreSights, undefined, {
       slices: [other],
       onSliceMismatch,
     });
@@ -355,6 +358,6 @@ function broken(world: World) {
   return Step.run("broken", () => {
     world.touch();
     if (world.touched < 3) throw new Error("It broke.");
-    return "mended";
+    return "fixed";
   });
 }

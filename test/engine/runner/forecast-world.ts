@@ -1,4 +1,5 @@
-// What the tests of forecasts share: tools of every kind, people who decide, and workers that fail or vanish at any point.
+// Shared by the tests of forecasts: tools of every kind, people who decide, and workers that fail or vanish at any
+// point.
 
 import { z } from "zod";
 import {
@@ -32,10 +33,10 @@ import { loudly, said, words } from "../session-fixture.ts";
 import { check, type Sight, stateOf } from "./forecast-fixture.ts";
 
 const LEASE_MS = 30_000;
-/** Far more than any of them needs. */
+/** Far more than any run needs. */
 const MOST_RESUMES = 20;
 
-/** No job can have its files there, and none of them is looked at: writing them takes longer than the runs. */
+/** A root in which no job can write: the files are not checked here, and writing them takes longer than the runs. */
 export const NOWHERE = "/dev/null";
 
 const INPUT = z.object({ what: z.string() });
@@ -49,27 +50,27 @@ const KINDS = {
   absent: { recovery: "reconcile", reconcile: () => ({ status: "absent" }) },
   unknown: { recovery: "reconcile", reconcile: () => ({ status: "unknown" }) },
   blind: {},
-  told: { inDoubt: "tell" },
+  reported: { inDoubt: "tell" },
   once: { recovery: "keyed", dedupe: "effect" },
   blind_once: { dedupe: "effect" },
   allowed: { recovery: "keyed", approval: true },
   blind_allowed: { approval: true },
   banned: {},
-  /** Says the first time that nothing happened. */
+  /** Throws NotApplied the first time. */
   shy: {},
-  /** Fails the first time, and may have done it. */
+  /** Fails the first time, and may have happened. */
   broken: {},
   /** Fails the first time, which is harmless. */
   frail: { effect: "read_only" },
-  /** Fails in the same way until somebody has looked at it. */
+  /** Fails with the same error until a person has answered. */
   weary: { effect: "read_only" },
-  /** Tells the session. */
+  /** Dispatches a session event. */
   says: { recovery: "keyed" },
 } as const satisfies { readonly [name: string]: Rules };
 
 export type Kind = keyof typeof KINDS;
 
-/** Where models, tools and code are counted: a forecast touches none of them. */
+/** Counts the calls of models, tools and code: a forecast makes none. */
 export class World {
   touched = 0;
   readonly #failed = new Set<string>();
@@ -109,7 +110,7 @@ export class World {
     });
   }
 
-  /** An agent that gives these answers, and has the tools that they ask for; its model is counted. */
+  /** An agent with these answers and the tools that they call; its model calls are counted. */
   agent(answers: readonly ScriptedResponse[], more: Parameters<typeof scriptedAgent>[1] = {}): Agent<string> {
     const asked = new Set(answers.flatMap(({ toolCalls = [] }) => toolCalls.map(({ name }) => name)));
     const tools = [...asked].map((name) => [name, name === "ask_human" ? askHuman : this.tool(name as Kind)]);
@@ -120,7 +121,7 @@ export class World {
     return scriptedAgent(answer, { tools: Object.fromEntries(tools), ...more }).agent as Agent<string>;
   }
 
-  /** A person who answers all that is asked; doubts are settled one way and the other. */
+  /** A person who answers every wait; calls in doubt are settled in alternating ways. */
   async decide(store: Store, runId: string): Promise<void> {
     const open = (await store.listWaits(runId)).filter(({ status }) => status === "open");
     for (const [i, { waitId, kind, toolCallId, subject }] of open.entries()) {
@@ -144,17 +145,17 @@ export type Scenario = {
   readonly target: (world: World) => Agent | StepNode;
   readonly options?: RunnerOptions;
   readonly start?: RunOptions | ((now: number) => RunOptions);
-  /** What whoever goes on after the interruption has, where that is something else. */
+  /** The target of the worker after the interruption, if it differs. */
   readonly other?: (world: World) => Agent | StepNode;
-  /** How it is gone on with, the first time after the interruption. */
+  /** The options of the first resume after the interruption. */
   readonly resume?: ResumeOptions;
-  /** How it is from then on: a run that is refused is not gone on with in the same way again. */
+  /** The options of later resumes: a refused resume is not repeated with the same options. */
   readonly afterwards?: ResumeOptions;
 };
 
 export type Interruption = "it fails" | "its worker vanishes";
 
-/** A store, and the time that it lives by: opening one takes longer than a run, so many share it. */
+/** A store and its clock, shared by many runs since opening one takes longer than a run. */
 export class Stage {
   readonly clock: JumpingClock;
   readonly store: Store;
@@ -177,14 +178,14 @@ export class Stage {
 
 type JumpingClock = ReturnType<typeof jumpingClock>;
 
-/** One run in a world of its own, which ends after a while. */
+/** One run in its own world. */
 export class Story {
   readonly world = new World();
   readonly clock: JumpingClock;
   readonly store: Store;
   readonly runId: string;
   readonly #scenario: Scenario;
-  /** Made once: what a process is given is the same in the next one. */
+  /** Made once: the next process gets the same. */
   readonly #target: Agent | StepNode;
   #points = 0;
   #isDead = false;
@@ -202,10 +203,10 @@ export class Story {
     return this.#interruption;
   }
 
-  /** Runs until it ends, or is interrupted where it reaches its n-th point. Gives how many points it reached. */
+  /** Runs until it ends, or is interrupted at its n-th point. Returns how many points it reached. */
   async until(nth: number | null, way: Interruption = "it fails"): Promise<number> {
     const probe = (point: CrashPoint, { stepPath, turnIndex }: CrashPointSite) => {
-      // One that fails there fails as right before it; one that dies there may have sent it.
+      // A failure there equals one right before it; a death there may have sent the request.
       if (way === "it fails" && point.endsWith(":noted")) return;
       if (++this.#points !== nth) return;
       this.#interruption = `${way} at point ${nth}, ${point} of ${stepPath}#${turnIndex}`;
@@ -216,7 +217,7 @@ export class Story {
     for (let state = ""; this.#interruption === null; ) {
       await this.world.decide(this.store, this.runId);
       const reached = await stateOf(this.store, this.runId);
-      // It has succeeded, or comes to the same again and again.
+      // It has succeeded, or always ends in the same state.
       if (reached === state) break;
       state = reached;
       await runner.resume(this.runId, this.#scenario.afterwards ?? {}).catch(() => undefined);
@@ -225,7 +226,7 @@ export class Story {
     return this.#points;
   }
 
-  /** Runs as far as it comes by itself. */
+  /** Runs as far as it can without outside help. */
   async start(probe: CrashProbe = () => undefined): Promise<Runner> {
     const { start: given = {}, options } = this.#scenario;
     const start = typeof given === "function" ? given(this.clock.now()) : given;
@@ -277,10 +278,10 @@ export class Story {
   }
 
   /**
-   * Goes on until the run has succeeded, or comes to what another one has come to before, each time after a forecast; gives
-   * what was wrong with those.
+   * Resumes until the run has succeeded or reaches a known state, with a forecast before each resume. Returns the
+   * problems of those forecasts.
    */
-  async goOn(saw: (sight: Sight) => void, known: Set<string>): Promise<string[]> {
+  async resumeUntilDone(saw: (sight: Sight) => void, known: Set<string>): Promise<string[]> {
     const { resume, other, afterwards } = this.#scenario;
     const problems: string[] = [];
     let isUnanswered = false;
@@ -295,7 +296,7 @@ export class Story {
       );
       if (checked.status === "succeeded") return problems;
       if (checked.forecast.refusal?.isQuestion === false && afterwards === undefined) return problems;
-      // It waits: first nobody has answered, then somebody has.
+      // It waits: once it is resumed without an answer, then with one.
       isUnanswered = checked.status === "waiting" && !isUnanswered;
       if (!isUnanswered) await this.world.decide(this.store, this.runId);
     }
@@ -303,10 +304,10 @@ export class Story {
   }
 }
 
-/** Of the places where a run can be interrupted, one in so many is; `npm run test:full` takes all of them. */
+/** One in this many interruption points is tested; `npm run test:full` takes all of them. */
 const ONE_IN = IS_FULL_TEST ? 1 : 2;
 
-/** Interrupts a run wherever it comes to, in both ways, and says where a forecast was wrong. */
+/** Interrupts a run at every point in both ways, and returns where a forecast was wrong. */
 export async function everyInterruption(scenario: Scenario, saw: (sight: Sight) => void): Promise<string[]> {
   const stage = await Stage.open();
   const problems: string[] = [];
@@ -318,7 +319,7 @@ export async function everyInterruption(scenario: Scenario, saw: (sight: Sight) 
       const story = stage.story(scenario);
       await story.until(nth, way);
       if (story.interruption === null) problems.push(`point ${nth} was not reached`);
-      problems.push(...(await story.goOn(saw, known)));
+      problems.push(...(await story.resumeUntilDone(saw, known)));
     }
   }
   await stage.store.close({ graceMs: 0 });

@@ -1,5 +1,5 @@
-// A forecast says what going on with a run would do. Each of these runs is interrupted wherever it comes to; then the
-// forecast is taken, the run is gone on with, and the two are compared.
+// A forecast shows what resuming a run would do. Each of these runs is interrupted at every point; then the forecast
+// is taken, the run is resumed, and the two are compared.
 
 import { expect, it } from "vitest";
 import { type CodeStepContext, type JsonObject, Pipeline, Step, succeededOnce } from "../../../src/index.ts";
@@ -24,7 +24,7 @@ function code(
 const every = (what: string, ...kinds: readonly Kind[]) =>
   asking(...kinds.map((kind) => [kind, { what }] as const));
 
-const ITS: { readonly [name: string]: Scenario & { readonly sights: readonly Sight[] } } = {
+const SCENARIOS: { readonly [name: string]: Scenario & { readonly sights: readonly Sight[] } } = {
   "an agent with tools of every kind": {
     target: (world) =>
       Pipeline.of(
@@ -41,7 +41,7 @@ const ITS: { readonly [name: string]: Scenario & { readonly sights: readonly Sig
               "absent",
               "unknown",
               "blind",
-              "told",
+              "reported",
               "allowed",
               "once",
               "once",
@@ -74,7 +74,7 @@ const ITS: { readonly [name: string]: Scenario & { readonly sights: readonly Sig
       "later steps",
     ],
   },
-  "an agent whose tools fail and ask, and who asks for the same again": {
+  "an agent whose tools fail and ask, and which repeats a call": {
     target: (world) =>
       world.agent([
         every("a", "shy", "broken", "blind_once", "blind_once", "blind_allowed"),
@@ -83,7 +83,7 @@ const ITS: { readonly [name: string]: Scenario & { readonly sights: readonly Sig
       ]),
     sights: ["answered", "run", "run_again", "ask", "later", "refused"],
   },
-  "tools that keep failing in the same way, in an agent and in code": {
+  "tools that keep failing with the same error, in an agent and in code": {
     target: (world) =>
       Pipeline.of(
         "p",
@@ -158,7 +158,7 @@ const ITS: { readonly [name: string]: Scenario & { readonly sights: readonly Sig
       ),
     sights: ["run_again", "ask", "answered", "still waiting"],
   },
-  "a job that has come to all that was asked of it": {
+  "a job whose stop conditions hold": {
     target: (world) =>
       Pipeline.of(
         "p",
@@ -166,7 +166,7 @@ const ITS: { readonly [name: string]: Scenario & { readonly sights: readonly Sig
           "inner",
           code(world, "first"),
           code(world, "acts", (ctx) => ctx.call(world.tool("keyed"), { what: "a" })),
-          code(world, "rests"),
+          code(world, "idles"),
         ),
         Step.granular("talk", world.agent([{ text: "End." }])),
         code(world, "last"),
@@ -177,7 +177,7 @@ const ITS: { readonly [name: string]: Scenario & { readonly sights: readonly Sig
   },
 };
 
-for (const [name, { sights, ...scenario }] of Object.entries(ITS))
+for (const [name, { sights, ...scenario }] of Object.entries(SCENARIOS))
   it(`is exact for ${name}`, PATIENCE, async () => {
     const seen = new Set<Sight>();
     const problems = await everyInterruption(scenario, (sight) => seen.add(sight));

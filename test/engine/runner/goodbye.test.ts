@@ -1,4 +1,4 @@
-// A store that is closed while its workers work, and what is left of leases that nobody needs any more.
+// Closing a store while its workers run, and leases that were lost or left behind.
 
 import { readdirSync } from "node:fs";
 import { dirname } from "node:path";
@@ -12,7 +12,7 @@ import { databaseFile, failureAs, fileStore, must, noteTool, noting, scriptedAge
 
 const YEAR_MS = 365 * 24 * 60 * 60_000;
 
-/** An agent whose one tool waits until it is let go. */
+/** An agent whose one tool waits until the test releases it. */
 function slowAgent(recovery: "opaque" | "keyed" = "opaque") {
   const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const tool = noteTool(
@@ -33,8 +33,8 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await isSo())) await sleep(2);
 }
 
-describe("closing a store while a tool is at work", () => {
-  it("awaits it, stores its receipt, starts nothing else, and says to its caller that the run can be resumed", async () => {
+describe("closing a store while a tool is running", () => {
+  it("awaits the tool, stores its receipt, starts nothing else, and fails the run as resumable", async () => {
     const file = databaseFile();
     const store = await fileStore(file);
     const { agent, begun, finish, done, prompts } = slowAgent();
@@ -54,7 +54,7 @@ describe("closing a store while a tool is at work", () => {
     expect([result.runId, result.output, done]).toEqual(["r-1", "End.", ["one", "two"]]);
   });
 
-  it("leaves it in doubt when it outlives the grace, and keeps lock and connection for its receipt", async () => {
+  it("leaves a tool in doubt that outlives the grace period, and keeps lock and connection for its receipt", async () => {
     const file = databaseFile();
     const store = await fileStore(file);
     const { agent, begun, finish } = slowAgent();
@@ -64,12 +64,12 @@ describe("closing a store while a tool is at work", () => {
     const [before] = await other.listToolCalls("r-1");
     await store.close({ graceMs: 1 });
     const [doubted] = await other.listToolCalls("r-1");
-    expect([doubted?.status, doubted?.endsBy], "its time is what it was").toEqual([
+    expect([doubted?.status, doubted?.endsBy], "its time limit is unchanged").toEqual([
       "in_doubt",
       before?.endsBy,
     ]);
     expect(await other.isHeld("r-1")).toBe(false);
-    await expect(store.listRuns(), "nothing new is begun").resolves.toHaveLength(1);
+    await expect(store.listRuns(), "the store still answers reads").resolves.toHaveLength(1);
     const locks = () => readdirSync(dirname(file)).filter((name) => name.includes("-owner-"));
     expect(locks()).toHaveLength(2);
     finish();
@@ -80,7 +80,7 @@ describe("closing a store while a tool is at work", () => {
     await expect(store.listRuns()).rejects.toBeInstanceOf(StoreUnavailableError);
   });
 
-  it("charges what was asked and not answered, and nothing for what was not asked", async () => {
+  it("charges an unanswered model request, and nothing that was not sent", async () => {
     const file = databaseFile();
     const store = await fileStore(file);
     const asked = Promise.withResolvers<void>();
@@ -96,7 +96,7 @@ describe("closing a store while a tool is at work", () => {
     expect(call?.charge).toMatchObject({ basis: "baseline", amount: must(call).reserved });
   });
 
-  it("is what a store does that is closed twice, once", async () => {
+  it("happens once if the store is closed twice", async () => {
     const store = await fileStore(databaseFile());
     await Promise.all([store.close(), store.close({ graceMs: 1 })]);
     await expect(store.listRuns()).rejects.toMatchObject({ details: { reason: "closed" } });
@@ -121,7 +121,7 @@ describe("a lease that was lost to a clock step", () => {
   }
 
   it.for(["with the same store", "with the store closed and opened again"])(
-    "is no obstacle to the next run, %s",
+    "does not block the next run, %s",
     async (how) => {
       const { file, clock, now, agent, done, store } = await stepped();
       if (how !== "with the same store") await store.close();
@@ -138,7 +138,7 @@ describe("a lease that was lost to a clock step", () => {
   });
 });
 
-it("a try of a process that may live can land for its whole time, by the new owner's own clock and no other", async () => {
+it("an attempt of a process that may be alive can land for its whole time, by the new owner's own clock", async () => {
   const file = databaseFile();
   const [timeoutMs, landsWithinMs] = [5_000, 1_000];
   const looks: string[] = [];
@@ -168,12 +168,12 @@ it("a try of a process that may live can land for its whole time, by the new own
   const store = await fileStore(file);
   void new Runner(slow, { store }).run("Go", { runId: "r-1" }).catch(() => undefined);
   await begun.promise;
-  // Its clock on the wall is a year ahead: by that, every try would have landed long ago.
+  // Its wall clock is a year ahead: by that, every attempt would have landed long ago.
   const clock = jumpingClock();
   clock.setWall(Date.now() + YEAR_MS);
   let watched = 0;
   const other = await fileStore(file, { now: () => clock.now(), monotonic: () => (watched += 30_000) });
-  expect(await other.isHeld("r-1"), "its first look begins to watch").toBe(true);
+  expect(await other.isHeld("r-1"), "the first look starts the watch").toBe(true);
   const result = await new Runner(
     sender(() => "sent"),
     { store: other, clock },

@@ -1,4 +1,5 @@
-// Cancelling a run from outside: through another handle on its store, whoever has it and whatever it is doing.
+// Cancelling a run from outside: through another handle on its store, whichever worker has it and whatever it is
+// doing.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -30,7 +31,7 @@ import {
 
 const POLL_MS = 1_000;
 
-/** Two handles on one file, as two processes have them: the worker's, and that of whoever cancels. */
+/** Two handles on one file, as in two processes: the worker's, and the canceller's. */
 async function twoHandles() {
   const clock = jumpingClock();
   const file = databaseFile();
@@ -41,7 +42,7 @@ async function twoHandles() {
   return { clock, ours, theirs, make };
 }
 
-/** A tool that waits until it is told to stop, or until the test lets it end. */
+/** A tool that waits until the test lets it end. */
 function waitingTool() {
   const begun = Promise.withResolvers<ToolCallContext>();
   const end = Promise.withResolvers<unknown>();
@@ -52,12 +53,12 @@ function waitingTool() {
   return { act, whats, begun: begun.promise, end };
 }
 
-/** When a call, or the code of a step, is told to stop. */
+/** Resolves when a call, or the code of a step, is aborted. */
 function stopped({ signal }: { readonly signal: AbortSignal }): Promise<unknown> {
   return new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
 }
 
-async function cancelled(store: Store, runId = "r-1"): Promise<void> {
+async function expectCancelled(store: Store, runId = "r-1"): Promise<void> {
   expect(await store.getRun(runId)).toMatchObject({
     status: "cancelled",
     owner: null,
@@ -66,27 +67,27 @@ async function cancelled(store: Store, runId = "r-1"): Promise<void> {
   });
 }
 
-describe("a run that nobody has is ended by the request itself", () => {
-  it("when it is queued; it can be gone on with", async () => {
+describe("a run without a worker is ended by the request itself", () => {
+  it("when it is queued; it can be resumed", async () => {
     const { ours, theirs, make } = await twoHandles();
-    const letGo = new AbortController();
-    const { note, done } = noteTool(() => letGo.abort());
+    const release = new AbortController();
+    const { note, done } = noteTool(() => release.abort());
     const runner = make(scriptedAgent([noting("one"), { text: "End." }], { tools: { note } }).agent);
-    await runner.run("Go", { runId: "r-1", release: letGo.signal });
+    await runner.run("Go", { runId: "r-1", release: release.signal });
     expect((await ours.getRun("r-1"))?.status).toBe("queued");
 
     const outcome = await theirs.requestCancel("r-1", { by: "Ada" });
 
     expect(outcome).toMatchObject({ kind: "ended", run: { status: "cancelled" }, inDoubt: [] });
-    await cancelled(ours);
+    await expectCancelled(ours);
     expect((await runner.run("Go", { runId: "r-1" })).status).toBe("cancelled");
     expect((await runner.resume("r-1")).output).toBe("End.");
     expect(done).toEqual(["one"]);
-    const told = (await ours.listEvents("r-1")).find(({ type }) => type === "run.cancelled");
-    expect(told?.data).toMatchObject({ by: "Ada" });
+    const cancelEvent = (await ours.listEvents("r-1")).find(({ type }) => type === "run.cancelled");
+    expect(cancelEvent?.data).toMatchObject({ by: "Ada" });
   });
 
-  it("when it waits: its questions are withdrawn, and asked anew when it is gone on with", async () => {
+  it("when it waits: its questions are withdrawn, and asked again when it is resumed", async () => {
     const { ours, theirs, make } = await twoHandles();
     const runner = make(Step.human("check", { question: "Go on?" }));
     await runner.run("Go", { runId: "r-1" });
@@ -114,46 +115,46 @@ describe("a run that nobody has is ended by the request itself", () => {
     expect((await runner.resume("r-1")).status).toBe("waiting");
   });
 
-  it("when its process is dead: what that had under way is in doubt, and is said", async () => {
+  it("when its process is dead: its running calls are in doubt, and are reported", async () => {
     const file = databaseFile();
     const child = Child.start("hold-call", file, "r", "3600000");
     expect(await child.line()).toBe("held");
     const store = await fileStore(file);
-    const underWay = (await store.listToolCalls("r"))
+    const running = (await store.listToolCalls("r"))
       .filter(({ status }) => status === "running")
       .map(({ toolCallId }) => toolCallId);
-    expect(underWay).not.toEqual([]);
+    expect(running).not.toEqual([]);
     expect(await store.requestCancel("r")).toMatchObject({ kind: "requested" });
     await child.kill();
 
     const outcome = await store.requestCancel("r");
 
     expect(outcome).toMatchObject({ kind: "ended", run: { status: "cancelled" } });
-    expect(outcome.kind === "ended" ? outcome.inDoubt.toSorted() : []).toEqual(underWay.toSorted());
+    expect(outcome.kind === "ended" ? outcome.inDoubt.toSorted() : []).toEqual(running.toSorted());
     expect((await store.listToolCalls("r")).map(({ status }) => status)).not.toContain("running");
-    await cancelled(store, "r");
+    await expectCancelled(store, "r");
     expect((await store.verify("r")).problems).toEqual([]);
   });
 
-  describe("when its worker died after the request and before it saw it", () => {
+  describe("when its worker died after the request and before noticing it", () => {
     async function asked() {
       const { clock, ours: store, theirs } = await twoHandles();
       const step = Step.human("check", { question: "Go on?" });
       const dying = jobRunner(step, store, { clock, probe: crashAt("run:before-wait") });
       await failureOf(dying.run("Go", { runId: "r-1" }));
-      // It holds the run still, as far as anybody else can tell.
+      // To any other process it still holds the run.
       expect(await theirs.requestCancel("r-1")).toMatchObject({ kind: "requested" });
       return { store, runner: jobRunner(step, store, { clock }) };
     }
 
-    it("and is found so by whoever runs it again", async () => {
+    it("and the next `run` finds it cancelled", async () => {
       const { store, runner } = await asked();
       expect((await runner.run("Go", { runId: "r-1" })).status).toBe("cancelled");
-      await cancelled(store);
+      await expectCancelled(store);
       expect((await runner.resume("r-1")).status).toBe("waiting");
     });
 
-    it("unless somebody wants to go on with it: then it does", async () => {
+    it("unless it is resumed, which continues it", async () => {
       const { store, runner } = await asked();
       expect((await runner.resume("r-1")).status).toBe("waiting");
       expect((await store.getRun("r-1"))?.cancelRequestedAt).toBeNull();
@@ -161,8 +162,8 @@ describe("a run that nobody has is ended by the request itself", () => {
   });
 });
 
-describe("a run that is over", () => {
-  it("stays what it came to", async () => {
+describe("a run that has ended", () => {
+  it("keeps its outcome", async () => {
     const store = await memoryStore();
     await new Runner(
       Step.run("a", () => "done"),
@@ -178,8 +179,8 @@ describe("a run that is over", () => {
   });
 });
 
-describe("a run that a worker has is ended by that worker", () => {
-  it("inside a tool, which is told to stop; the call is in doubt, and the run can be gone on with", async () => {
+describe("a run with a worker is ended by that worker", () => {
+  it("inside a tool, which is aborted; the call is in doubt, and the run can be resumed", async () => {
     const { clock, ours, theirs, make } = await twoHandles();
     const { act, whats, begun, end } = waitingTool();
     const { agent, prompts } = scriptedAgent([acting("a"), { text: "End." }], { tools: { act } });
@@ -190,16 +191,16 @@ describe("a run that a worker has is ended by that worker", () => {
     const outcome = await theirs.requestCancel("r-1", { by: "Ada" });
     expect(outcome).toMatchObject({ kind: "requested", underWay: ["r-1/worker#1.1"] });
     expect(await theirs.getRun("r-1")).toMatchObject({ status: "running", cancelRequestedAt: clock.now() });
-    const told = stopped(call);
+    const aborted = stopped(call);
     await clock.advance(POLL_MS);
-    await told;
+    await aborted;
     end.reject(new Error("Stopped half way."));
 
     expect((await run).status).toBe("cancelled");
-    await cancelled(theirs);
+    await expectCancelled(theirs);
     expect(await callsOf(theirs)).toEqual(["r-1/worker#1.1 act in_doubt"]);
     expect([whats, prompts.length]).toEqual([["a"], 1]);
-    // Nobody knows whether it happened: whoever goes on asks.
+    // The outcome of the call is unknown: a resume asks.
     expect((await runner.resume("r-1")).status).toBe("waiting");
     await theirs.settle("r-1/worker#1.1", { as: "succeeded", result: "done" });
     expect((await runner.resume("r-1")).output).toBe("End.");
@@ -207,7 +208,7 @@ describe("a run that a worker has is ended by that worker", () => {
     expect((await ours.verify("r-1")).problems).toEqual([]);
   });
 
-  it("inside a tool that does not listen: its end is waited for, and its receipt kept", async () => {
+  it("inside a tool that ignores the signal: its end is awaited, and its receipt stored", async () => {
     const { clock, theirs, make } = await twoHandles();
     const { act, whats, begun, end } = waitingTool();
     const { agent, prompts } = scriptedAgent([acting("a", "b"), { text: "End." }], { tools: { act } });
@@ -215,9 +216,9 @@ describe("a run that a worker has is ended by that worker", () => {
     const run = runner.run("Go", { runId: "r-1" });
     const call = await begun;
     await theirs.requestCancel("r-1");
-    const told = stopped(call);
+    const aborted = stopped(call);
     await clock.advance(POLL_MS);
-    await told;
+    await aborted;
     end.resolve("done");
 
     expect((await run).status).toBe("cancelled");
@@ -229,15 +230,15 @@ describe("a run that a worker has is ended by that worker", () => {
   it("inside a code step, at its next call", async () => {
     const { clock, theirs, make } = await twoHandles();
     const { note, done } = noteTool();
-    let wentOn = false;
+    let hasContinued = false;
     const step = Step.run("a", async (_input, ctx) => {
       await ctx.call(note, { text: "one" });
-      const told = stopped(ctx);
+      const aborted = stopped(ctx);
       await theirs.requestCancel("r-1");
       await clock.advance(POLL_MS);
-      await told;
+      await aborted;
       await ctx.call(note, { text: "two" }).catch(() => "swallowed");
-      wentOn = true;
+      hasContinued = true;
     });
     const run = await make(
       Pipeline.of(
@@ -246,12 +247,12 @@ describe("a run that a worker has is ended by that worker", () => {
         Step.run("b", () => 1),
       ),
     ).run("Go", { runId: "r-1" });
-    expect([run.status, done, wentOn]).toEqual(["cancelled", ["one"], false]);
+    expect([run.status, done, hasContinued]).toEqual(["cancelled", ["one"], false]);
     expect(await stepsOf(theirs)).toEqual(["a failed"]);
-    await cancelled(theirs);
+    await expectCancelled(theirs);
   });
 
-  it("while the model answers, which is told to stop", async () => {
+  it("during a model call, which is aborted", async () => {
     const { clock, theirs, make } = await twoHandles();
     const { note, done } = noteTool();
     const asked = Promise.withResolvers<AbortSignal | undefined>();
@@ -271,22 +272,22 @@ describe("a run that a worker has is ended by that worker", () => {
     await clock.advance(POLL_MS);
     expect((await run).status).toBe("cancelled");
     expect(done).toEqual([]);
-    await cancelled(theirs);
-    // What may have been used is paid for.
+    await expectCancelled(theirs);
+    // Tokens that may have been used are charged.
     expect((await theirs.getRun("r-1"))?.charged.tokens).toBeGreaterThan(0);
   });
 
-  it("when it would wait for a person, and nobody is asked", async () => {
+  it("when it would wait for a person, and no question is asked", async () => {
     const { theirs, make } = await twoHandles();
     const step = Step.human("check", { question: "Go on?" });
     const ask = Step.run("first", () => theirs.requestCancel("r-1").then(({ kind }) => kind));
     const run = await make(Pipeline.of("p", ask, step)).run("Go", { runId: "r-1" });
     expect(run).toMatchObject({ status: "cancelled", waits: [] });
-    await cancelled(theirs);
+    await expectCancelled(theirs);
     expect(await theirs.listOpenWaits()).toEqual([]);
   });
 
-  it("with a question that is still open: it is withdrawn, and nobody is asked for a run that is over", async () => {
+  it("with a question that is still open, which is withdrawn", async () => {
     const { clock, ours, theirs, make } = await twoHandles();
     const begun = Promise.withResolvers<unknown>();
     const { act } = actTool(async (n, call) => {
@@ -307,10 +308,10 @@ describe("a run that a worker has is ended by that worker", () => {
     expect((await resumed).status).toBe("cancelled");
     expect(await ours.listOpenWaits()).toEqual([]);
     await failureAs(AlreadySettledError, theirs.answer("r-1~1", "this"));
-    await cancelled(ours);
+    await expectCancelled(ours);
   });
 
-  it("unless it comes to its end before it looks", async () => {
+  it("unless it ends before it notices the request", async () => {
     const { theirs, make } = await twoHandles();
     const step = Step.run("a", () => theirs.requestCancel("r-1").then(({ kind }) => kind));
     const run = await make(step).run("Go", { runId: "r-1" });
@@ -318,7 +319,7 @@ describe("a run that a worker has is ended by that worker", () => {
     expect(await theirs.getRun("r-1")).toMatchObject({ status: "succeeded", cancelRequestedAt: null });
   });
 
-  it("once: whoever goes on with it wants it to go on", async () => {
+  it("once: a resume is not cancelled again", async () => {
     const { clock, theirs, make } = await twoHandles();
     let times = 0;
     const step = Step.run("a", async (_input, ctx) => {
@@ -327,10 +328,10 @@ describe("a run that a worker has is ended by that worker", () => {
         await clock.advance(3 * POLL_MS);
         return `aborted: ${ctx.signal.aborted}`;
       }
-      const told = stopped(ctx);
+      const aborted = stopped(ctx);
       await theirs.requestCancel("r-1");
       await clock.advance(POLL_MS);
-      await told;
+      await aborted;
       throw new Error("Stopped.");
     });
     const runner = make(step);

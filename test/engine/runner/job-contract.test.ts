@@ -1,4 +1,4 @@
-// The contract of a run: checked before there is a run, kept with it, and the same for as long as it lives.
+// The contract of a run: checked before the run is created, stored with it, and unchanged for its lifetime.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -26,7 +26,7 @@ const PRICES: Pricing = {
 };
 
 describe("a run with a contract", () => {
-  it("keeps it, with everything that it does not say, whichever way it was spelt", async () => {
+  it("stores it with all defaults, in either spelling", async () => {
     const store = await memoryStore();
     const spec = { objective: "Greet.", budgets: { max_steps: 5 }, artifacts: { workspace_dir: "out" } };
     await jobRunner(hello(), store).run("Ada", { runId: "r-1", spec });
@@ -41,7 +41,7 @@ describe("a run with a contract", () => {
     expect(run?.budgets).toEqual(run?.spec?.budgets);
   });
 
-  it("is given again with the same one, in another spelling, and gives its result", async () => {
+  it("accepts the same contract again, in another spelling, and returns its result", async () => {
     const store = await memoryStore();
     const runner = jobRunner(hello(), store);
     await runner.run("Ada", { runId: "r-1", spec: jobSpec({ budgets: { maxSteps: 5 } }) });
@@ -50,7 +50,7 @@ describe("a run with a contract", () => {
     expect((await runner.run("Ada", { runId: "r-1" })).output).toBe("Hello Ada");
   });
 
-  it("does not take another one, and says what differs", async () => {
+  it("refuses another contract, and names the differences", async () => {
     const store = await memoryStore();
     const runner = jobRunner(hello(), store);
     const first = jobSpec({ budgets: { maxSteps: 5 }, stopConditions: [] });
@@ -72,7 +72,7 @@ describe("a run with a contract", () => {
     expect((await store.getRun("r-1"))?.spec?.budgets.maxSteps).toBe(5);
   });
 
-  it("does not take one where it was started without", async () => {
+  it("refuses a contract if it was started without one", async () => {
     const store = await memoryStore();
     const runner = jobRunner(hello(), store);
     await runner.run("Ada", { runId: "r-1" });
@@ -80,7 +80,7 @@ describe("a run with a contract", () => {
     expect(error.message).toContain("without a RunSpec");
   });
 
-  it("keeps the spec that it has when it is resumed with other budgets, which are recorded", async () => {
+  it("keeps its spec when it is resumed with other budgets, which are recorded", async () => {
     const store = await memoryStore();
     const pipeline = Pipeline.of(
       "p",
@@ -98,7 +98,7 @@ describe("a run with a contract", () => {
     expect(claimed).toMatchObject([{ data: { budgets: { maxSteps: 2 } } }]);
   });
 
-  it("is met again by its contract too, where nobody names it", async () => {
+  it("is found by its contract too if no id is given", async () => {
     const store = await memoryStore();
     const runner = jobRunner(Step.human("check", { question: "Go on?" }), store);
     const first = await runner.run("Go", { spec: jobSpec() });
@@ -111,7 +111,7 @@ describe("a run with a contract", () => {
   });
 });
 
-describe("a contract that cannot be kept is refused before there is a run", () => {
+describe("an unusable contract is refused before the run is created", () => {
   async function refused(
     runner: (options: RunnerOptions) => Runner<unknown>,
     spec: RunSpecInput,
@@ -135,7 +135,7 @@ describe("a contract that cannot be kept is refused before there is a run", () =
     expect(error.message).toMatch(/for pipeline report, and this is hello/);
   });
 
-  it("because nobody has registered a stop condition, and it says which there are", async () => {
+  it("because a stop condition is not registered, and the error lists the known ones", async () => {
     const spec = jobSpec({ stopConditions: ["mail_sent", "report_made", "uploaded"] });
     const error = await refused(greeter, spec, { stopConditions: { report_made: () => true } });
     expect(error.details).toEqual({ unknown: ["mail_sent", "uploaded"] });
@@ -153,13 +153,13 @@ describe("a contract that cannot be kept is refused before there is a run", () =
     expect(error.message).toMatch(/\(a\.example\) and the RunSpec \(b\.example\)/);
   });
 
-  it("because it has mistakes, all of which it names", async () => {
+  it("because it has mistakes, all of which are named", async () => {
     const spec = { objective: "", budgets: { max_steps: 0 }, stop_conditons: ["x"] };
     const error = await refused(greeter, spec);
     expect(error.message).toMatch(/3 mistakes/);
   });
 
-  it("and is kept where the model has a price", async () => {
+  it("and is accepted if the model has a price", async () => {
     const store = await memoryStore();
     const { agent } = scriptedAgent([{ text: "Hi" }]);
     const spec = jobSpec({ budgets: { maxCostUsd: 1 } });
@@ -169,8 +169,8 @@ describe("a contract that cannot be kept is refused before there is a run", () =
   });
 });
 
-describe("what cannot be gone on with", () => {
-  it("is left as it is: a run whose stop condition is not registered any more is not taken", async () => {
+describe("a run that cannot be resumed", () => {
+  it("is left unchanged if its stop condition is not registered any more", async () => {
     const store = await memoryStore();
     let broken = true;
     const step = Step.run("a", () => {
@@ -191,7 +191,7 @@ describe("what cannot be gone on with", () => {
 });
 
 describe("the constraints of a contract", () => {
-  it("forbid what either it or the runner forbids", async () => {
+  it("forbid what either the contract or the runner forbids", async () => {
     const store = await memoryStore();
     const { note, done } = noteTool();
     const { agent } = scriptedAgent([noting("one"), { text: "End." }], { tools: { note } });
@@ -204,7 +204,7 @@ describe("the constraints of a contract", () => {
     ).toEqual([["cancelled", "forbidden"]]);
   });
 
-  it("hold in a later resume, which is not told of them again", async () => {
+  it("apply to a later resume without being given again", async () => {
     const store = await memoryStore();
     const { fetchPage, fetched } = fetchTool();
     const step = Step.run("a", async (_input, ctx) => {

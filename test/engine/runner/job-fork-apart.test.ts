@@ -1,4 +1,4 @@
-// A fork stands apart: it is gone on with by its id alone, repeats nothing that is wanted once, and counts only its own work.
+// A fork is independent: it is resumed by its id alone, repeats no once-only effect, and counts only its own work.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -23,20 +23,20 @@ async function textOf(store: Store, runId: string, name: string): Promise<string
   return bytes === null ? null : Buffer.from(bytes).toString("utf8");
 }
 
-describe("a fork that nobody has started", () => {
-  it("is not what the same input goes on with: that is the first run, where it was left", async () => {
+describe("a fork that has not been resumed", () => {
+  it("is not what `run` with the same input resumes: that is the first run", async () => {
     const store = await memoryStore();
     const { act, calls } = actTool();
     const { agent } = scriptedAgent([acting("a"), acting("b"), acting("c"), { text: "End." }], {
       tools: { act },
     });
-    const letGo = new AbortController();
+    const release = new AbortController();
     const first = jobRunner(agent, store, {
       onEvent: (event) => {
-        if (event.type === "turn.committed" && event.turn === 2) letGo.abort();
+        if (event.type === "turn.committed" && event.turn === 2) release.abort();
       },
     });
-    expect((await first.run("Go", { runId: "r-1", release: letGo.signal })).status).toBe("queued");
+    expect((await first.run("Go", { runId: "r-1", release: release.signal })).status).toBe("queued");
     const runner = jobRunner(agent, store);
     await runner.fork("r-1", { atTurn: 1, runId: "r-2" });
 
@@ -48,7 +48,7 @@ describe("a fork that nobody has started", () => {
     expect((await runner.resume("r-2")).status).toBe("succeeded");
   });
 
-  it("is not what the same input goes on with where the first run has ended: that is a new run", async () => {
+  it("is not what `run` with the same input resumes after the first run has ended: that starts a new run", async () => {
     const store = await memoryStore();
     const { agent } = scriptedAgent([{ text: "End." }]);
     const runner = jobRunner(agent, store);
@@ -60,10 +60,10 @@ describe("a fork that nobody has started", () => {
   });
 });
 
-describe("a once-only effect whose arguments hold a secret", () => {
+describe("a once-only effect whose arguments contain a secret", () => {
   const options: RunnerOptions = { policy: { secretKeys: ["token"] } };
 
-  /** Charges twice, and then asks for both charges again. */
+  /** Charges twice, and then makes both calls again. */
   async function charged() {
     const store = await memoryStore();
     const done: string[] = [];
@@ -112,7 +112,7 @@ describe("a once-only effect whose arguments hold a secret", () => {
 });
 
 describe("an artifact that was replaced later", () => {
-  /** A plan, a talk of two turns that writes it anew, and a step that polishes it. */
+  /** A plan, an agent with two turns that rewrites it, and a step that polishes it. */
   async function polished(tick = 1) {
     let now = Date.UTC(2026, 0, 1);
     const store = await memoryStore({
@@ -142,7 +142,7 @@ describe("an artifact that was replaced later", () => {
     return { store, runner, seen, workspaceRoot };
   }
 
-  it("is in a fork what it was at its turn", async () => {
+  it("has the content of the fork's turn in the fork", async () => {
     const { store, runner, seen, workspaceRoot } = await polished();
     await runner.fork("r-1", { atTurn: 1, runId: "r-2" });
     await runner.fork("r-1", { atTurn: 3, runId: "r-3" });
@@ -154,7 +154,7 @@ describe("an artifact that was replaced later", () => {
     for (const runId of ["r-2", "r-3"]) expect((await store.verify(runId)).problems).toEqual([]);
   });
 
-  it("is in a fork of a fork what it was at its turn, made before the fork or after it", async () => {
+  it("has the content of its turn in a fork of a fork, written before the fork or after it", async () => {
     const { store, runner } = await polished();
     await runner.fork("r-1", { atTurn: 1, runId: "r-2" });
     await runner.fork("r-2", { atTurn: 1, runId: "r-3" });
@@ -165,7 +165,7 @@ describe("an artifact that was replaced later", () => {
     for (const runId of ["r-3", "r-4"]) expect((await store.verify(runId)).problems).toEqual([]);
   });
 
-  it("is in a fork of a fork what that was forked with, though it has made its own since", async () => {
+  it("has the forked content in a fork of a fork, even if the fork has rewritten it since", async () => {
     const { store, runner } = await polished();
     await runner.fork("r-1", { atTurn: 1, runId: "r-2" });
     await runner.resume("r-2");
@@ -173,7 +173,7 @@ describe("an artifact that was replaced later", () => {
     expect(await textOf(store, "r-3", "plan.md")).toBe("second");
   });
 
-  it("is in a fork what it was at its turn, though all happened in the same millisecond", async () => {
+  it("has the content of the fork's turn even if everything happened in the same millisecond", async () => {
     const { store, runner } = await polished(0);
     await runner.fork("r-1", { atTurn: 3, runId: "r-2" });
     await runner.fork("r-1", { atTurn: 1, runId: "r-3" });
@@ -183,7 +183,7 @@ describe("an artifact that was replaced later", () => {
 });
 
 describe("the budgets of a fork", () => {
-  it("of time begin when it is first gone on with, and end as any others", async () => {
+  it("for time start at its first resume, and are enforced like any others", async () => {
     const clock = jumpingClock();
     const store = await timedStore(clock);
     const { act } = actTool(() => clock.advance(HOUR), { timeoutMs: 2 * HOUR });
@@ -198,7 +198,7 @@ describe("the budgets of a fork", () => {
     expect(budgetOf(await failureAs(BudgetExceededError, short))).toEqual(["maxWallclockMinutes", 30, 60]);
   });
 
-  it("of steps and calls count what it has done itself", async () => {
+  it("for steps and calls count only its own work", async () => {
     const store = await memoryStore();
     const { act, whats } = actTool();
     const { agent } = scriptedAgent([acting("a", "b"), acting("c"), acting("d"), { text: "End." }], {
@@ -212,7 +212,7 @@ describe("the budgets of a fork", () => {
     expect(await store.countWork("r-1")).toEqual({ steps: 3, toolCalls: 6 });
     await runner.fork("r-1", { atTurn: 2, runId: "r-2" });
     expect(await store.countWork("r-2")).toEqual({ steps: 0, toolCalls: 0 });
-    // Of its own it makes two calls, in the talk and in the last step, and enters one step more.
+    // Its own work is two calls, in the agent and in the last step, and one more step.
     await runner.resume("r-2", { budgets: { maxSteps: 1, maxToolCalls: 2 } });
     expect(whats.slice(6)).toEqual(["d", "last"]);
     expect(await store.countWork("r-2")).toEqual({ steps: 1, toolCalls: 2 });

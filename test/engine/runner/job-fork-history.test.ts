@@ -1,4 +1,4 @@
-// Forks where the session and the steps have gone other ways than straight on: in loops, and in new lines of history.
+// Forks of runs whose session and steps did not proceed in a straight line: in loops, and in new lineages.
 
 import { describe, expect, it } from "vitest";
 import { ConfigurationError, Pipeline, type RunnerOptions, Step } from "../../../src/index.ts";
@@ -7,7 +7,7 @@ import { failureAs, failureOf, memoryStore, must, scriptedAgent, toolResults } f
 import { loudly, said, saying, sayTool, stopsBefore, storedSlice, words } from "../session-fixture.ts";
 
 describe("a fork in an iteration of a loop", () => {
-  /** Two iterations of two turns each; the session hears of every word. */
+  /** Two iterations of two turns each; the session records every word. */
   async function looped(phase?: string) {
     const store = await memoryStore();
     const { say, spoken } = sayTool();
@@ -43,7 +43,7 @@ describe("a fork in an iteration of a loop", () => {
     return { store, spoken, entered, make };
   }
 
-  it("keeps the iterations before it, and goes on in this one", async () => {
+  it("keeps the earlier iterations, and continues in this one", async () => {
     const { store, spoken, entered, make } = await looped();
     const runner = make("said");
     const step = "again[2]/whole/body/talk";
@@ -58,31 +58,22 @@ describe("a fork in an iteration of a loop", () => {
     expect((await store.verify("r-2")).problems).toEqual([]);
   });
 
-  it.each([[undefined], ["polish"]])(
-    "has the session as it was in that iteration (phase %s)",
-    async (phase) => {
-      const { store, entered, make } = await looped(phase);
-      const runner = make("said");
-      await runner.fork("r-1", { atTurn: 1, step: "again[1]/whole/body/talk", runId: "r-2" });
-      expect(await storedSlice(store, "words", "r-2")).toEqual(["counted", "word"]);
-      await runner.fork("r-1", { atTurn: 1, step: "again[2]/whole/body/talk", runId: "r-3" });
-      expect(await storedSlice(store, "words", "r-3")).toEqual([
-        "counted",
-        "word",
-        "more",
-        "counted",
-        "word",
-      ]);
-      await runner.resume("r-2");
-      expect(entered.slice(2)).toEqual(["again[2]/whole/body/count(said)"]);
-      expect(await storedSlice(store, "words", "r-2")).toEqual(await storedSlice(store));
-    },
-  );
+  it.each([[undefined], ["polish"]])("has the session of that iteration (phase %s)", async (phase) => {
+    const { store, entered, make } = await looped(phase);
+    const runner = make("said");
+    await runner.fork("r-1", { atTurn: 1, step: "again[1]/whole/body/talk", runId: "r-2" });
+    expect(await storedSlice(store, "words", "r-2")).toEqual(["counted", "word"]);
+    await runner.fork("r-1", { atTurn: 1, step: "again[2]/whole/body/talk", runId: "r-3" });
+    expect(await storedSlice(store, "words", "r-3")).toEqual(["counted", "word", "more", "counted", "word"]);
+    await runner.resume("r-2");
+    expect(entered.slice(2)).toEqual(["again[2]/whole/body/count(said)"]);
+    expect(await storedSlice(store, "words", "r-2")).toEqual(await storedSlice(store));
+  });
 });
 
-describe("a fork of a run that began a new line of history", () => {
-  /** One turn and a milestone, one turn that was left behind, and the words of the new line. */
-  async function backed(from: "milestone" | "beginning") {
+describe("a fork of a run that began a new lineage", () => {
+  /** One turn and a milestone, one abandoned turn, and the words of the new lineage. */
+  async function rolledBack(from: "milestone" | "beginning") {
     const store = await memoryStore();
     const { say, spoken } = sayTool();
     const make = (all: readonly string[], options: RunnerOptions = {}) => {
@@ -101,9 +92,9 @@ describe("a fork of a run that began a new line of history", () => {
     ["milestone", ["one!", "three", "four"]],
     ["beginning", ["three", "four"]],
   ] as const)(
-    "from its %s has the session of that line, without the turn that was left",
+    "from its %s has the session of that lineage, without the abandoned turn",
     async (from, all) => {
-      const { store, spoken, make } = await backed(from);
+      const { store, spoken, make } = await rolledBack(from);
       expect(await storedSlice(store)).toEqual(all);
       const { runner, prompts } = make(["three", "five"]);
       await runner.fork("r-1", { atTurn: 3, runId: "r-2" });
@@ -116,8 +107,8 @@ describe("a fork of a run that began a new line of history", () => {
     },
   );
 
-  it("is not made at a turn that was left behind", async () => {
-    const { store, make } = await backed("milestone");
+  it("cannot be made at an abandoned turn", async () => {
+    const { store, make } = await rolledBack("milestone");
     await failureAs(ConfigurationError, make([]).runner.fork("r-1", { atTurn: 2 }));
     expect(await store.listRuns()).toHaveLength(1);
   });

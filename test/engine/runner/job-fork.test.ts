@@ -1,4 +1,4 @@
-// A fork: a new run that goes on from a turn of another, with its receipts under keys of its own.
+// A fork: a new run that continues from a turn of another, with its receipts under its own keys.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -27,7 +27,7 @@ import { loudly, saying, sayTool, storedSlice, words } from "../session-fixture.
 
 const session: RunnerOptions = { slices: [words], checkpointTrigger: loudly };
 
-/** A run of five turns, each with an effect outside; its session has the words. */
+/** A run of five turns, each with an external effect; its session has the words. */
 async function parent(more: Parameters<typeof sayTool>[0] = {}) {
   const store = await memoryStore();
   const { say, spoken } = sayTool(more);
@@ -35,7 +35,7 @@ async function parent(more: Parameters<typeof sayTool>[0] = {}) {
   const { agent } = scriptedAgent(script, { tools: { say } });
   await jobRunner(agent, store, session).run("Go", { runId: "r-1" });
   expect(spoken).toHaveLength(5);
-  /** A runner with another model, which goes on from what it finds. */
+  /** A runner with another model that continues from the given history. */
   const other = (...words: string[]) => {
     const turns = words.map((word) => saying(word));
     const made = scriptedAgent(({ turn }) => turns[turn - 4] ?? { text: "Another end." }, {
@@ -47,12 +47,12 @@ async function parent(more: Parameters<typeof sayTool>[0] = {}) {
   return { store, spoken, other };
 }
 
-async function healthy(store: Store, ...runIds: string[]): Promise<void> {
+async function expectVerified(store: Store, ...runIds: string[]): Promise<void> {
   for (const runId of runIds) expect((await store.verify(runId)).problems).toEqual([]);
 }
 
 describe("a fork at turn 3", () => {
-  it("has the receipts of turns 1 to 3 under keys of its own, and repeats none of their effects", async () => {
+  it("has the receipts of turns 1 to 3 under its own keys, and repeats none of their effects", async () => {
     const { store, spoken, other } = await parent();
     const { runner, prompts } = other("six");
 
@@ -81,10 +81,10 @@ describe("a fork at turn 3", () => {
     expect(toolResults(prompts[0])).toHaveLength(3);
     expect(prompts).toHaveLength(2);
     expect(await store.getRun("r-2")).toMatchObject({ status: "succeeded", charged: { tokens: 30 } });
-    await healthy(store, "r-1", "r-2");
+    await expectVerified(store, "r-1", "r-2");
   });
 
-  it("lists what the first run did outside afterwards, which it may do again", async () => {
+  it("lists the later external effects of the first run, which it may repeat", async () => {
     const { spoken, other } = await parent();
     const { runner } = other("four");
     const { laterEffects } = await runner.fork("r-1", { atTurn: 3, runId: "r-2" });
@@ -96,7 +96,7 @@ describe("a fork at turn 3", () => {
     expect(spoken.filter((word) => word === "four")).toHaveLength(2);
   });
 
-  it("has the session as it was then, and tells it on", async () => {
+  it("has the session of that turn, and continues from it", async () => {
     const { store, other } = await parent();
     const { runner } = other("six");
     await runner.fork("r-1", { atTurn: 3, runId: "r-2" });
@@ -108,7 +108,7 @@ describe("a fork at turn 3", () => {
     expect(await storedSlice(store)).toEqual(["one", "two", "three!", "four", "five"]);
   });
 
-  it("does not have an effect again that is wanted once, and has one again that is a call of its own", async () => {
+  it('does not repeat a once-only effect, but repeats one with dedupe "call"', async () => {
     const once = await parent({ dedupe: "effect" });
     const forked = once.other("two");
     await forked.runner.fork("r-1", { atTurn: 3, runId: "r-2" });
@@ -117,7 +117,7 @@ describe("a fork at turn 3", () => {
     expect((await callsOf(once.store, "r-2")).at(-1)).toBe("r-2/worker#4.1 say deduplicated");
     const [, , , duplicate] = await once.store.listToolCalls("r-2");
     expect(duplicate?.receipt?.duplicateOf).toBe("r-2/worker#2.1");
-    await healthy(once.store, "r-2");
+    await expectVerified(once.store, "r-2");
 
     const often = await parent({ dedupe: "call" });
     const again = often.other("two");
@@ -126,7 +126,7 @@ describe("a fork at turn 3", () => {
     expect(often.spoken).toHaveLength(6);
   });
 
-  it("can be interrupted, gone on with and forked like any other run", async () => {
+  it("can be interrupted, resumed and forked like any other run", async () => {
     const { store, spoken, other } = await parent();
     const { runner, agent } = other("six", "seven");
     await runner.fork("r-1", { atTurn: 3, runId: "r-2" });
@@ -137,24 +137,24 @@ describe("a fork at turn 3", () => {
     expect(laterEffects.map(({ toolCallId }) => toolCallId)).toEqual(["r-2/worker#5.1"]);
     await runner.resume(run.runId);
     expect(spoken.slice(5)).toEqual(["six", "seven", "seven"]);
-    await healthy(store, "r-2", run.runId);
+    await expectVerified(store, "r-2", run.runId);
   });
 });
 
 describe("a fork in a pipeline", () => {
-  it("does not enter the steps before it, and goes on with those after it", async () => {
+  it("does not enter the earlier steps, and continues with the later ones", async () => {
     const store = await memoryStore();
     const { note, done } = noteTool();
     const entered: string[] = [];
     const first = Step.run("first", async (_input, ctx) => {
       entered.push("first");
       await ctx.call(note, { text: "from code" });
-      ctx.context.told = "by first";
+      ctx.context.writtenBy = "first";
       return "input";
     });
     const last = Step.run("last", (said: string, ctx) => {
       entered.push("last");
-      return `${said} ${JSON.stringify(ctx.context.told)}`;
+      return `${said} ${JSON.stringify(ctx.context.writtenBy)}`;
     });
     const make = (...script: Parameters<typeof scriptedAgent>[0] & unknown[]) => {
       const { agent, prompts } = scriptedAgent(script, { tools: { note } });
@@ -170,13 +170,13 @@ describe("a fork in a pipeline", () => {
 
     expect(laterEffects.map(({ toolCallId }) => toolCallId)).toEqual(["r-1/talk#2.1"]);
     expect(await stepsOf(store, "r-2")).toEqual(["first succeeded", "talk ready"]);
-    expect((await runner.resume("r-2")).output).toBe('Other end. "by first"');
+    expect((await runner.resume("r-2")).output).toBe('Other end. "first"');
     expect([entered, done, prompts.length]).toEqual([
       ["first", "last", "last"],
       ["from code", "one", "two"],
       1,
     ]);
-    await healthy(store, "r-2");
+    await expectVerified(store, "r-2");
   });
 
   it("lists the effects of later steps too", async () => {
@@ -190,7 +190,7 @@ describe("a fork in a pipeline", () => {
     expect(laterEffects.map(({ toolCallId }) => toolCallId)).toEqual(["r-1/send#0.1"]);
   });
 
-  it("is at the step that is named, or at the last one that has so many turns", async () => {
+  it("is made at the named step, or at the last one with that many turns", async () => {
     const store = await memoryStore();
     const { note } = noteTool();
     const talk = (name: string, ...texts: string[]) =>
@@ -205,8 +205,8 @@ describe("a fork in a pipeline", () => {
   });
 });
 
-describe("what a fork takes with it", () => {
-  it("are the artifacts that were there then, and not later ones", async () => {
+describe("a fork inherits", () => {
+  it("the artifacts that existed then, and not later ones", async () => {
     // No two things happen at the same time here.
     let now = Date.UTC(2026, 0, 1);
     const store = await memoryStore({ now: () => ++now });
@@ -222,10 +222,10 @@ describe("what a fork takes with it", () => {
     await make().fork("r-1", { atTurn: 1, runId: "r-2" });
     expect((await store.listArtifacts("r-2")).map(({ name }) => name)).toEqual(["a.md", "first.md"]);
     expect(Buffer.from(must(await store.readArtifact("r-2", "a.md"))).toString()).toBe("a");
-    await healthy(store, "r-2");
+    await expectVerified(store, "r-2");
   });
 
-  it("are large results: the next turn sees them whole", async () => {
+  it("large results: the next turn sees them whole", async () => {
     const store = await memoryStore();
     const large = "x".repeat(30_000);
     const { act } = actTool(() => large);
@@ -238,7 +238,7 @@ describe("what a fork takes with it", () => {
     expect(toolResults(other.prompts[0])).toEqual([{ type: "text", value: large }]);
   });
 
-  it("are the words with which the agent was told to go on", async () => {
+  it("the prompts that asked the agent to continue", async () => {
     const store = await memoryStore();
     const instructions = "Say DONE at the end.";
     const talk = (modelId: string) =>
@@ -253,13 +253,13 @@ describe("what a fork takes with it", () => {
   });
 
   it.each([128_000, 300])(
-    "is the whole conversation: the model is sent the same, and as much is reserved (of %d tokens)",
+    "the whole conversation: the model gets the same messages, and as much is reserved (of %d tokens)",
     async (historyMaxTokens) => {
       const store = await memoryStore();
       const { act } = actTool((n) => `${n} ${"lorem ipsum ".repeat(60)}`);
       const on = { text: "On." };
       const script = [on, acting("a", "b"), on, acting("c"), on, { text: "DONE" }];
-      /** What was left out is not in the prompt, so the answers are counted here. */
+      /** Truncated turns are not in the prompt, so the answers are counted here. */
       const talk = (from: number) => {
         let turn = from;
         const instructions = "Say DONE at the end.";
@@ -282,7 +282,7 @@ describe("what a fork takes with it", () => {
     },
   );
 
-  it("is the contract, and none of what the first run has used of its budgets", async () => {
+  it("the contract, but nothing that the first run has used of its budgets", async () => {
     const store = await memoryStore();
     const { act, whats } = actTool();
     const { agent } = scriptedAgent([acting("a"), acting("b"), acting("c"), { text: "End." }], {
@@ -307,7 +307,7 @@ describe("a run cannot be forked", () => {
     expect(await store.listRuns()).toHaveLength(1);
   });
 
-  it("at a step that it does not have, or under the id of another run, or where there is none", async () => {
+  it("at an unknown step, under the id of another run, or if it does not exist", async () => {
     const { store, other } = await parent();
     const { runner } = other();
     const error = await failureAs(ConfigurationError, runner.fork("r-1", { atTurn: 1, step: "talk" }));
@@ -327,7 +327,7 @@ describe("a run cannot be forked", () => {
     await failureAs(ConfigurationError, runner.fork("r-1", { atTurn: 1 }));
   });
 
-  it("while it is being worked on", async () => {
+  it("while a worker has it", async () => {
     const store = await memoryStore();
     const failures: unknown[] = [];
     const make = () => {
@@ -343,7 +343,7 @@ describe("a run cannot be forked", () => {
     expect(failures).toMatchObject([{ name: RunBusyError.name }]);
   });
 
-  it("at a turn that waits for a person; it can be at the one before, and that call is listed", async () => {
+  it("at a turn that waits for a person; a fork at the turn before lists that call", async () => {
     const store = await memoryStore();
     const { act } = actTool(() => "done", {
       approval: (input: unknown) => JSON.stringify(input).includes("b"),

@@ -1,4 +1,5 @@
-// Ways on that somebody has to ask for: with another agent than the run began with, or without the answer that is there.
+// Ways to resume that must be requested explicitly: with a changed agent, or without the stored response of the open
+// turn.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -31,8 +32,8 @@ async function eventsOf(store: Store, type: string): Promise<unknown[]> {
   return (await store.listEvents("r-1")).filter((event) => event.type === type).map(({ data }) => data);
 }
 
-describe("a run whose agent is another one by now", () => {
-  /** One turn under a model that is gone since. */
+describe("a run whose agent has changed", () => {
+  /** One turn with a model that has been replaced since. */
   async function begun() {
     const store = await memoryStore();
     const { note, done } = noteTool();
@@ -49,7 +50,7 @@ describe("a run whose agent is another one by now", () => {
     return { store, done, make };
   }
 
-  it("goes on with the same history where somebody says why, which is kept", async () => {
+  it("resumes with the same history if a reason is given, which is stored", async () => {
     const { store, done, make } = await begun();
     const { run, prompts } = make("new", "You work well.");
     const error = await failureAs(ResumeError, run().resume("r-1"));
@@ -67,7 +68,7 @@ describe("a run whose agent is another one by now", () => {
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 
-  it("is that one from then on: nobody has to say so again, and the old one is another", async () => {
+  it("keeps the new agent from then on: no further reason is needed, and the old agent is refused", async () => {
     const { make } = await begun();
     const dying = make("new").run({ probe: crashAt("turn:committed") });
     await failureOf(dying.resume("r-1", { acceptDivergence: WHY }));
@@ -75,20 +76,20 @@ describe("a run whose agent is another one by now", () => {
     expect((await make("new").run().resume("r-1")).output).toBe("The end of new.");
   });
 
-  it("does not go on because of an empty reason, and is left as it was", async () => {
+  it("is not resumed with an empty reason, and is left unchanged", async () => {
     const { store, make } = await begun();
     for (const acceptDivergence of ["", "  ", 7 as unknown as string])
       await failureAs(ConfigurationError, make("new").run().resume("r-1", { acceptDivergence }));
     expect(await store.getRun("r-1")).toMatchObject({ epoch: 1 });
   });
 
-  it("has nothing recorded where it is the same one after all", async () => {
+  it("records nothing if the agent is the same", async () => {
     const { store, make } = await begun();
     expect((await make("old").run().resume("r-1", { acceptDivergence: WHY })).output).toBe("The end of old.");
     expect(await eventsOf(store, "divergence.accepted")).toEqual([]);
   });
 
-  it("goes on in the next iteration of a loop where somebody says why", async () => {
+  it("resumes in the next iteration of a loop if a reason is given", async () => {
     const store = await memoryStore();
     const make = (modelId: string, options: RunnerOptions = {}) => {
       const { agent } = scriptedAgent([{ text: modelId }], { modelId });
@@ -103,7 +104,7 @@ describe("a run whose agent is another one by now", () => {
     expect((await make("new").resume("r-1", { acceptDivergence: WHY })).output).toBe("new");
   });
 
-  it("does not go on in other steps than it has gone through, whatever anybody says", async () => {
+  it("is not resumed with other steps before the current one, even with a reason", async () => {
     const { store } = await begun();
     const { agent } = scriptedAgent([noting("one")], { tools: { note: noteTool().note }, modelId: "old" });
     const other = Pipeline.of(
@@ -115,8 +116,8 @@ describe("a run whose agent is another one by now", () => {
   });
 });
 
-describe("a turn that is done anew", () => {
-  /** A response whose calls may not run, since the budget for them is used up. */
+describe("a turn that is redone", () => {
+  /** A response whose calls may not run because their budget is used up. */
   async function stopped() {
     const store = await memoryStore();
     const { act, whats } = actTool();
@@ -155,14 +156,14 @@ describe("a turn that is done anew", () => {
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 
-  it("gives the budget of tool calls back that the dropped ones took", async () => {
+  it("returns the tool call budget of the dropped calls", async () => {
     const { store, whats, make } = await stopped();
     await make().resume("r-1", { redoTurn: true });
-    // One call may be made, and one was.
+    // One call is allowed, and one was made.
     expect([whats, (await store.countWork("r-1")).toolCalls]).toEqual([["c"], 1]);
   });
 
-  it("is asked for once more where the process dies before the new answer", async () => {
+  it("is requested again if the process dies before the new answer", async () => {
     const { store, whats, prompts, make } = await stopped();
     const dying = make({ probe: crashAt("model:before-request") });
     await failureOf(dying.resume("r-1", { redoTurn: true }));
@@ -172,7 +173,7 @@ describe("a turn that is done anew", () => {
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 
-  it("withdraws what was asked about its calls", async () => {
+  it("withdraws the questions about its calls", async () => {
     const store = await memoryStore();
     const { act, whats } = actTool(() => "done", { approval: true });
     let answers = 0;
@@ -189,7 +190,7 @@ describe("a turn that is done anew", () => {
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 
-  it("is refused once one of its calls went out or is settled; the run can go on as it is", async () => {
+  it("is refused once one of its calls was dispatched or settled; the run can resume without it", async () => {
     const store = await memoryStore();
     const { act, whats } = actTool(() => "done", {
       approval: (input: unknown) => JSON.stringify(input).includes("b"),
@@ -204,7 +205,7 @@ describe("a turn that is done anew", () => {
     expect([whats, prompts.length]).toEqual([["a", "b"], 2]);
   });
 
-  it("is nothing where no answer is open: the run goes on", async () => {
+  it("has no effect if no response is open: the run continues", async () => {
     const store = await memoryStore();
     const { note, done } = noteTool();
     const { agent, prompts } = scriptedAgent([noting("one"), { text: "End." }], { tools: { note } });
@@ -214,12 +215,12 @@ describe("a turn that is done anew", () => {
     expect([done, prompts.length]).toEqual([["one"], 2]);
   });
 
-  it("may be that of another agent, where somebody says why", async () => {
+  it("may use another agent if a reason is given", async () => {
     const { store, whats } = await stopped();
     const { act } = actTool();
     const other = scriptedAgent([{ text: "Without tools." }], { tools: { act }, modelId: "another" });
     await failureAs(ResumeError, jobRunner(other.agent, store).resume("r-1", { redoTurn: true }));
-    expect(await callsOf(store), "the answer is kept until somebody may ask for another").toHaveLength(2);
+    expect(await callsOf(store), "the answer is kept until another may be requested").toHaveLength(2);
     const result = await jobRunner(other.agent, store).resume("r-1", {
       redoTurn: true,
       acceptDivergence: WHY,

@@ -36,7 +36,7 @@ const prompt = (title: string) =>
     ],
   });
 
-/** What the prompt says was said. */
+/** The words that the prompt shows as said. */
 export function saidIn(prompt: ScriptedTurn["options"]["prompt"]): string[] {
   const system = prompt[0]?.role === "system" ? prompt[0].content : "";
   return (/^Said: (.*)\.$/m.exec(system)?.[1] ?? "").split(", ").filter((word) => word !== "");
@@ -45,7 +45,7 @@ export function saidIn(prompt: ScriptedTurn["options"]["prompt"]): string[] {
 export type SpeakerOptions = {
   readonly title?: string;
   readonly modelId?: string;
-  /** Called before each answer, with what was said by then. */
+  /** Called before each answer, with the words said so far. */
   readonly before?: (said: readonly string[], turn: ScriptedTurn) => void | Promise<void>;
 };
 
@@ -61,7 +61,7 @@ export function speaker(say: Tool, { title = "Progress", modelId = "m-1", before
   );
 }
 
-/** The main loop of such a worker. `prompts` are what its model was asked, `warnings` what it was told. */
+/** The main loop of such a worker, with its model's prompts and its warnings. */
 export function speakingLoop(
   store: Store,
   checkpoints: CheckpointStore,
@@ -87,14 +87,14 @@ export function speakingLoop(
   return { loop, prompts, warnings };
 }
 
-/** A worker's directory that is not there yet. */
+/** The path of a worker's directory that does not exist yet. */
 export function workerDirectory(): string {
   const folder = mkdtempSync(join(tmpdir(), "pawl-loop-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return join(folder, "worker-1");
 }
 
-/** Both ways to keep a worker's checkpoints; called again, as a new process opens them. */
+/** Both stores for a worker's checkpoints; each call opens them as a new process does. */
 export const BOTH_STORES: readonly (readonly [string, (store: Store) => () => CheckpointStore])[] = [
   [
     "in a directory",

@@ -1,5 +1,6 @@
-// Workers that fail or die at any point, with checkpoints that cannot always be written, deployed anew in between, in a
-// pipeline of agents and code: one run does the whole request, every effect of it is had once, and its session is whole.
+// Workers that fail or die at any point, with checkpoints that cannot always be written and deployments in between,
+// in a pipeline of agents and code: one run does the whole request, every effect happens once, and its session is
+// complete.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -34,19 +35,26 @@ import {
 } from "../fuzz-world.ts";
 import { must, scriptedAgent } from "../run-fixture.ts";
 
-/** A seed that fails is printed with what was done. To replay it alone, write `[seed]` here. */
+/** A seed that fails is printed with its trace. To replay it alone, write `[seed]` here. */
 const SEEDS: readonly number[] = Array.from({ length: 30 }, (_, i) => i + 1);
 
 const LEASE_MS = 30_000;
-/** From then on nothing happens to a worker any more, so the request has to be done. */
+/** From then on nothing happens to a worker any more, so the request must be completed. */
 const CALM_AFTER = 14;
 const MOST_STARTS = CALM_AFTER + 12;
 
-const SIGHTS = [...WORLD_SIGHTS, "a deploy", "a full disk", "by turn", "from a milestone", "met"] as const;
+const SIGHTS = [
+  ...WORLD_SIGHTS,
+  "a deploy",
+  "a full disk",
+  "by turn",
+  "from a milestone",
+  "deduplicated",
+] as const;
 type Sight = (typeof SIGHTS)[number];
 type JumpingClock = ReturnType<typeof jumpingClock>;
 
-/** One request of one worker in a world that a seed makes up. */
+/** One request of one worker in a world generated from a seed. */
 class Fuzz {
   readonly trace: string[] = [];
   readonly #dice: Dice;
@@ -69,7 +77,7 @@ class Fuzz {
     this.#plans = { first: planOf(this.#dice, ["a", "b"]), last: planOf(this.#dice, ["c", "d"]) };
   }
 
-  /** What is wrong, in a sentence each. */
+  /** The problems found, one sentence each. */
   async run(): Promise<string[]> {
     for (let n = 0; n < MOST_STARTS; n++) {
       const outcome = await this.#start(n >= CALM_AFTER);
@@ -98,7 +106,8 @@ class Fuzz {
       random: () => 0,
       leaseMs: LEASE_MS,
       maxParallelToolCalls: this.#dice.pick([1, 2, 8]),
-      // A call that ran out of tries may be had and not told: what a person decides then is not this test's.
+      // A call whose retries are used up may have happened without being recorded; a person's decision is not tested
+      // here.
       maxRetriesPerToolCall: MOST_STARTS,
       checkpointTrigger: new CheckpointTrigger({ eventTypes: ["Done"] }),
       warn: () => undefined,
@@ -126,13 +135,13 @@ class Fuzz {
     return checkpoints;
   }
 
-  /** An agent, code, and an agent that wants once more what the code has had. */
+  /** An agent, code, and an agent that asks again for the code's effect. */
   #pipeline(): StepNode {
     const { first, last } = this.#plans;
     const code = Step.run("code", async (_input: unknown, ctx) => {
       for (const [kind, item] of CODE_CALLS) await ctx.call(this.#world.tool(kind, 0), { item });
       ctx.session.dispatch({ type: "Did", what: "code itself" });
-      return "Go on";
+      return "Continue";
     });
     return Pipeline.of("p", this.#agentStep("first", first, []), code, this.#agentStep("last", last, SHARED));
   }
@@ -158,7 +167,7 @@ class Fuzz {
   async #problems(): Promise<string[]> {
     const [runId, ...others] = this.#runIds;
     const calls = await this.#store.listToolCalls(must(runId));
-    if (calls.some(({ status }) => status === "deduplicated")) this.#saw("met");
+    if (calls.some(({ status }) => status === "deduplicated")) this.#saw("deduplicated");
     for (const { resumedFrom } of await this.#store.listAttempts(must(runId)))
       if (resumedFrom !== null) this.#saw(resumedFrom === "turn" ? "by turn" : "from a milestone");
     const byCode = CODE_CALLS.map(([kind, item]) => `${kind} ${item}`);
@@ -169,7 +178,7 @@ class Fuzz {
       done: ["a", "b", "c", "d"],
     };
     return [
-      ...others.map((other) => `began another run, ${other}`),
+      ...others.map((other) => `started another run, ${other}`),
       ...(await this.#world.problems(this.#store, must(runId), expected)),
     ];
   }
@@ -183,7 +192,7 @@ const CODE_CALLS = [
 const SHARED = [["keyedOnce", "shared"]] as const;
 
 it(
-  "one run does the whole request, every effect is had once and the session is whole, whatever befalls its workers",
+  "one run does the whole request, every effect happens once and the session is complete, whatever happens to its workers",
   PATIENCE,
   async () => {
     const folder = mkdtempSync(join(tmpdir(), "pawl-fuzz-"));

@@ -1,4 +1,4 @@
-// A process that a supervisor starts again and again, each time with the same input and no run id.
+// A process that a supervisor restarts repeatedly, each time with the same input and no run id.
 
 import { expect, it } from "vitest";
 import { z } from "zod";
@@ -33,7 +33,7 @@ function cardAgent(charges: string[], instructions = "Charge it.") {
   return agent({ name: "card", model, instructions, tools: { charge } });
 }
 
-it("does not do again what a doubt has stopped, however often it is started", async () => {
+it("does not repeat a call in doubt, however often it is started", async () => {
   const store = await memoryStore();
   const charges: string[] = [];
   const runner = new Runner(cardAgent(charges), { store });
@@ -51,14 +51,14 @@ it("does not do again what a doubt has stopped, however often it is started", as
   expect(charges).toEqual(["first", fresh.runId]);
 });
 
-it("does not start anew under another prompt what was begun under one, and goes on once it is put back", async () => {
+it("does not start a new run under a changed prompt, and resumes once the prompt is restored", async () => {
   const store = await memoryStore();
   const [first, changed] = ["Say it.", "Shout it."].map((instructions) => {
     const model = scriptedModel(({ turn }) => ({ text: turn < 3 ? "wait" : "DONE" }));
     const speaker = agent({ name: "speaker", model, instructions: `${instructions} Say DONE at the end.` });
     return (maxTurns: number) => new Runner(Step.granular("speak", speaker, { maxTurns }), { store });
   });
-  if (first === undefined || changed === undefined) throw new Error("There are two.");
+  if (first === undefined || changed === undefined) throw new Error("There must be two runners.");
   await failureAs(PawlError, first(1).run("Hello", { runId: "speech" }));
   await failureAs(ResumeError, changed(5).resume("speech"));
 
@@ -67,11 +67,11 @@ it("does not start anew under another prompt what was begun under one, and goes 
   expect((await first(5).resume("speech")).output).toBe("DONE");
 });
 
-it("says in every error of a run which run it was, the first time and when it is told again", async () => {
+it("names the run in every error, the first time and when it is thrown again", async () => {
   const store = await memoryStore();
   const runner = new Runner(
     Step.run("boom", () => {
-      throw new Error("kaput");
+      throw new Error("It broke.");
     }),
     { store },
   );
@@ -81,7 +81,7 @@ it("says in every error of a run which run it was, the first time and when it is
   expect((await failureAs(StepFailedError, runner.resume("r-1"))).runId).toBe("r-1");
 });
 
-it("refuses a budget in money where the model has no price, and a budget in anything else", async () => {
+it("refuses a budget in money if the model has no price, and a budget with an unknown unit", async () => {
   const store = await memoryStore();
   const model = scriptedModel([{ text: "Hello" }], { modelId: "priced" });
   const speaker = agent({ name: "speaker", model });
@@ -100,7 +100,7 @@ it.each([
   ["an unknown recovery", { recovery: "again" }, "use repeat, keyed, reconcile, opaque"],
   ["no execute function", { execute: undefined }, "needs an execute function"],
   ["no description", { description: undefined }, "needs a description"],
-  ["a schema that no model can be shown", { inputSchema: z.object({ when: z.date() }) }, "no JSON Schema"],
+  ["a schema without a JSON Schema", { inputSchema: z.object({ when: z.date() }) }, "no JSON Schema"],
 ])("refuses a tool with %s when it is made", (_, wrong, sentence) => {
   const right = { description: "d", inputSchema: z.object({}), execute: () => 1 };
   expect(() => tool({ ...right, ...wrong } as never)).toThrow(sentence);

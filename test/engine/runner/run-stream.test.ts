@@ -1,4 +1,4 @@
-// What a run tells while it runs.
+// The events of a run.
 
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/engine/ports/system-clock.ts";
@@ -21,7 +21,7 @@ import {
 const types = (events: readonly RunEvent[]) => events.map((event) => event.type);
 
 describe("a stream", () => {
-  it("tells of a run from its start to its end, in order", async () => {
+  it("yields the events of a run from its start to its end, in order", async () => {
     const store = await memoryStore();
     const { note } = noteTool();
     const { agent } = scriptedAgent([noting("one"), { text: "Hello" }], { tools: { note } });
@@ -63,20 +63,20 @@ describe("a stream", () => {
     expect(events.at(-1)).toMatchObject({ result: { status: "succeeded", output: "Hello" } });
   });
 
-  it("tells of a commit only when it is there", async () => {
+  it("yields a commit only when it is durable", async () => {
     const store = await memoryStore();
     const { note } = noteTool();
     const { agent } = scriptedAgent([noting("one"), { text: "Hello" }], { tools: { note } });
-    let told = 0;
+    let commits = 0;
     for await (const event of new Runner(agent, { store }).stream("Go", { runId: "r-1" })) {
       if (event.type !== "turn.committed") continue;
-      told++;
+      commits++;
       expect((await store.readGranularState("r-1", "worker"))?.turnIndex).toBeGreaterThanOrEqual(event.turn);
     }
-    expect(told).toBe(2);
+    expect(commits).toBe(2);
   });
 
-  it("throws what the run throws, after everything that was told before", async () => {
+  it("throws the error of the run, after all earlier events", async () => {
     const store = await memoryStore();
     const pipeline = Pipeline.of(
       "p",
@@ -99,7 +99,7 @@ describe("a stream", () => {
     for await (const event of runner.stream("Go", { runId: "r-1" })) {
       if (event.type === "turn.committed") break;
     }
-    // Leaving waits until the run is let go.
+    // Leaving waits until the run is released.
     expect(await store.getRun("r-1")).toMatchObject({
       status: "cancelled",
       owner: null,
@@ -115,14 +115,14 @@ describe("a stream", () => {
     const { agent } = scriptedAgent([noting("one"), { text: "Hello" }], { tools: { note } });
     const read = async () => {
       for await (const event of new Runner(agent, { store }).stream("Go", { runId: "r-1" })) {
-        if (event.type === "turn.started") throw new Error("The reader stumbled.");
+        if (event.type === "turn.started") throw new Error("The reader failed.");
       }
     };
-    expect(await failureOf(read())).toHaveProperty("message", "The reader stumbled.");
+    expect(await failureOf(read())).toHaveProperty("message", "The reader failed.");
     expect((await store.getRun("r-1"))?.status).toBe("cancelled");
   });
 
-  it("that nobody reads starts nothing", async () => {
+  it("that is never read starts nothing", async () => {
     const store = await memoryStore();
     const { agent } = scriptedAgent([{ text: "Hello" }]);
     const stream = new Runner(agent, { store }).stream("Go");
@@ -141,7 +141,7 @@ describe("a stream", () => {
     expect(events.at(-1)).toMatchObject({ type: "run.finished", result: { status: "cancelled" } });
   });
 
-  it("tells which steps are passed over when a run goes on", async () => {
+  it("yields the steps that a resumed run skips", async () => {
     const store = await memoryStore();
     const lost = new Runner(
       Pipeline.of(
@@ -172,33 +172,33 @@ describe("a stream", () => {
 });
 
 describe("the listener of a runner", () => {
-  it("hears of run, stream and resume alike, and what it throws keeps nobody else from hearing", async () => {
+  it("gets the events of run, stream and resume alike, even if it throws", async () => {
     const store = await memoryStore();
-    const heard: string[] = [];
+    const received: string[] = [];
     const { agent } = scriptedAgent([{ text: "Hello" }]);
     const runner = new Runner(agent, {
       store,
       onEvent: ({ type, runId }) => {
-        heard.push(`${runId} ${type}`);
-        throw new Error("The listener stumbled.");
+        received.push(`${runId} ${type}`);
+        throw new Error("The listener failed.");
       },
     });
     await runner.run("Go", { runId: "r-1" });
-    const told: string[] = [];
-    for await (const { type } of runner.stream("Go", { runId: "r-2" })) told.push(`r-2 ${type}`);
-    expect(told.length).toBeGreaterThan(4);
-    expect(heard.filter((event) => event.startsWith("r-2"))).toEqual(told);
+    const streamed: string[] = [];
+    for await (const { type } of runner.stream("Go", { runId: "r-2" })) streamed.push(`r-2 ${type}`);
+    expect(streamed.length).toBeGreaterThan(4);
+    expect(received.filter((event) => event.startsWith("r-2"))).toEqual(streamed);
     expect(
-      heard.filter((event) => event.startsWith("r-1")).map((event) => event.replace("r-1", "r-2")),
-    ).toEqual(told);
+      received.filter((event) => event.startsWith("r-1")).map((event) => event.replace("r-1", "r-2")),
+    ).toEqual(streamed);
     await runner.resume("r-1");
-    expect(heard.at(-1)).toBe("r-1 run.finished");
-    expect(heard).toHaveLength(2 * told.length + 1);
+    expect(received.at(-1)).toBe("r-1 run.finished");
+    expect(received).toHaveLength(2 * streamed.length + 1);
   });
 });
 
 describe("a listener that throws", () => {
-  it("does not come between a tool and its receipt, nor stop the run", async () => {
+  it("does not affect a tool's receipt, nor stop the run", async () => {
     const store = await memoryStore();
     const { note, done } = noteTool();
     const { agent } = scriptedAgent([noting("one"), { text: "Hello" }], { tools: { note } });
@@ -214,7 +214,7 @@ describe("a listener that throws", () => {
       leaseMs: 30_000,
     });
     const claim = must(created.kind === "created" ? created.claim : null);
-    let told = 0;
+    let emitted = 0;
     const work = {
       claim,
       claimedAt: readClock(systemClock),
@@ -223,15 +223,15 @@ describe("a listener that throws", () => {
       from: null,
       telemetry: NO_RUN_TELEMETRY,
       listener: () => {
-        told++;
-        throw new Error("The listener stumbled.");
+        emitted++;
+        throw new Error("The listener failed.");
       },
     };
     const leased = new LeasedRun(makeSetup(root, { store }), store, work);
 
     expect((await leased.execute({ resumed: false, lost: [], foundInDoubt: [] })).output).toBe("Hello");
 
-    expect(told).toBeGreaterThan(10);
+    expect(emitted).toBeGreaterThan(10);
     expect(done).toEqual(["one"]);
     expect((await store.listToolCalls("r-1")).map((call) => call.status)).toEqual(["succeeded"]);
   });

@@ -1,4 +1,4 @@
-// What `run` and `resume` do with a run that is there already, with one that is not, and with bad input.
+// `run` and `resume` with an existing run, with an unknown one, and with invalid input.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -28,7 +28,7 @@ import {
   sleeplessClock,
 } from "../run-fixture.ts";
 
-/** A step that works until it is let go. */
+/** A step that works until the test releases it. */
 function held() {
   const gate = Promise.withResolvers<string>();
   const begun = Promise.withResolvers<void>();
@@ -42,7 +42,7 @@ function held() {
 }
 
 describe("run with the id of a run", () => {
-  it("that succeeded gives its result again, and runs nothing", async () => {
+  it("that succeeded returns its result again, and runs nothing", async () => {
     const store = await memoryStore();
     const { note, done } = noteTool();
     const { agent, prompts } = scriptedAgent([noting("one"), { text: "Hello" }], { tools: { note } });
@@ -74,7 +74,7 @@ describe("run with the id of a run", () => {
     expect(prompts).toHaveLength(1);
   });
 
-  it("that was cancelled gives it as it stands, and resume goes on", async () => {
+  it("that was cancelled returns its state, and resume continues it", async () => {
     const store = await memoryStore();
     const { agent } = scriptedAgent([{ text: "Hello" }]);
     const runner = new Runner(agent, { store });
@@ -83,7 +83,7 @@ describe("run with the id of a run", () => {
     expect(await runner.resume("r-1")).toMatchObject({ status: "succeeded", output: "Hello", resumed: true });
   });
 
-  it("and other input, or another pipeline, is refused and leaves the run alone", async () => {
+  it("and other input, or another pipeline, is refused and does not change the run", async () => {
     const store = await memoryStore();
     const { agent } = scriptedAgent([{ text: "Hello" }]);
     const runner = new Runner(agent, { store });
@@ -98,13 +98,13 @@ describe("run with the id of a run", () => {
     expect(pipeline.message).toMatch(/belongs to pipeline worker, not other/);
 
     expect(await store.getRun("r-1")).toEqual(before);
-    // The order of keys is no difference.
+    // The order of keys makes no difference.
     expect((await runner.run({ b: 2, a: 1 }, { runId: "r-1" })).output).toBe("Hello");
   });
 });
 
 describe("run without an id", () => {
-  it("starts a run of its own each time, once the last one has ended", async () => {
+  it("starts a new run each time, once the last one has ended", async () => {
     const store = await memoryStore();
     const { agent } = scriptedAgent([{ text: "Hello" }]);
     const runner = new Runner(agent, { store });
@@ -112,14 +112,14 @@ describe("run without an id", () => {
     expect(new Set(ids).size).toBe(2);
   });
 
-  it("goes on with a run of the same input whose worker was lost, unless told to start afresh", async () => {
+  it("resumes a run of the same input whose worker was lost, unless `fresh` is set", async () => {
     const clock = fakeClock();
     const store = await memoryStore({ now: () => clock.now() });
     let crash = true;
     const { note, done } = noteTool();
     const { agent } = scriptedAgent([noting("one"), { text: "Hello" }], { tools: { note } });
     const lose = () => {
-      // The lease is over by every clock but the worker's own timer, which did not go off.
+      // The lease has expired by every clock but the worker's own timer, which did not fire.
       if (crash) clock.setWall(clock.now() + 60_000);
     };
     const runner = new Runner(agent, {
@@ -138,7 +138,7 @@ describe("run without an id", () => {
 });
 
 describe("a run that a living worker has", () => {
-  it("is refused to a second one in the same process, with who has it and until when", async () => {
+  it("is refused to a second worker in the same process, with owner and end of the lease", async () => {
     const store = await memoryStore();
     const { step, begun, end, entered } = held();
     const runner = new Runner(step, { store });
@@ -165,7 +165,7 @@ describe("a run that a living worker has", () => {
     await first;
   });
 
-  it.each(["run", "resume"] as const)("is waited for by `%s` that is told to, and runs once", async (how) => {
+  it.each(["run", "resume"] as const)("is awaited by `%s` with `wait`, and runs once", async (how) => {
     const store = await memoryStore();
     const { step, begun, end, entered } = held();
     const first = new Runner(step, { store }).run("Go", { runId: "r-1" });
@@ -186,7 +186,7 @@ describe("a run that a living worker has", () => {
     expect(entered()).toBe(1);
   });
 
-  it("is no longer waited for when the one who waits is cancelled", async () => {
+  it("is no longer awaited when the waiting call is cancelled", async () => {
     const store = await memoryStore();
     const { step, begun, end } = held();
     const runner = new Runner(step, { store });
@@ -203,11 +203,11 @@ describe("a run that a living worker has", () => {
 });
 
 describe("resume", () => {
-  it("of a run that is not there says so", async () => {
+  it("of an unknown run fails with its id", async () => {
     const store = await memoryStore();
     const { agent } = scriptedAgent([]);
-    const error = await failureAs(RunNotFoundError, new Runner(agent, { store }).resume("nobody"));
-    expect(error.details).toEqual({ runId: "nobody" });
+    const error = await failureAs(RunNotFoundError, new Runner(agent, { store }).resume("unknown"));
+    expect(error.details).toEqual({ runId: "unknown" });
   });
 
   it("of a run of another pipeline is refused before anything runs", async () => {
@@ -226,19 +226,16 @@ describe("resume", () => {
   });
 });
 
-describe("what a run cannot be given", () => {
-  it.each(["../x", "", "x".repeat(200), "a/b", "a b", ".hidden", "a..b", "ü"])(
-    "is the id %j",
-    async (runId) => {
-      const store = await memoryStore();
-      const { agent } = scriptedAgent([]);
-      const runner = new Runner(agent, { store });
-      const error = await failureAs(ConfigurationError, runner.run("Go", { runId }));
-      expect(error.message).toContain(JSON.stringify(runId));
-      await failureAs(ConfigurationError, runner.resume(runId));
-      expect(await store.listRuns()).toEqual([]);
-    },
-  );
+describe("a run refuses", () => {
+  it.each(["../x", "", "x".repeat(200), "a/b", "a b", ".hidden", "a..b", "ü"])("the id %j", async (runId) => {
+    const store = await memoryStore();
+    const { agent } = scriptedAgent([]);
+    const runner = new Runner(agent, { store });
+    const error = await failureAs(ConfigurationError, runner.run("Go", { runId }));
+    expect(error.message).toContain(JSON.stringify(runId));
+    await failureAs(ConfigurationError, runner.resume(runId));
+    expect(await store.listRuns()).toEqual([]);
+  });
 
   it.each<[string, unknown, string]>([
     ["a Date", { when: [new Date(0)] }, "$.when[0]"],
@@ -246,7 +243,7 @@ describe("what a run cannot be given", () => {
     ["NaN", { a: { b: Number.NaN } }, "$.a.b"],
     ["a function", [() => 1], "$[0]"],
     ["a BigInt", { "a key": 1n }, '$["a key"]'],
-  ])("is %s as input: the path is named, and no run is left behind", async (_name, input, path) => {
+  ])("%s as input: the path is named, and no run is left behind", async (_name, input, path) => {
     const store = await memoryStore();
     const { agent } = scriptedAgent([]);
     const error = await failureAs(NotJsonError, new Runner(agent, { store }).run(input as Json));
@@ -256,8 +253,8 @@ describe("what a run cannot be given", () => {
   });
 });
 
-describe("what a runner cannot be given", () => {
-  it.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31])("is %d as a limit", (value) => {
+describe("a runner refuses", () => {
+  it.each([0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 31])("%d as a limit", (value) => {
     const { agent } = scriptedAgent([]);
     for (const name of ["leaseMs", "modelTimeoutMs", "maxModelAttempts", "maxParallelToolCalls"])
       expect(() => new Runner(agent, { [name]: value })).toThrow(`The runner's ${name} is ${value}`);
@@ -265,7 +262,7 @@ describe("what a runner cannot be given", () => {
 });
 
 describe("a hundred runs at once", () => {
-  it("on one store do not get in each other's way", async () => {
+  it("on one store do not affect each other", async () => {
     const store: Store = await memoryStore();
     const { note } = noteTool((text) => text);
     const { agent } = scriptedAgent([noting("one"), noting("two"), { text: "Hello" }], { tools: { note } });
@@ -280,7 +277,7 @@ describe("a hundred runs at once", () => {
   });
 });
 
-describe("a runner that is given what it cannot use", () => {
+describe("a runner with invalid options", () => {
   it.for<[what: string, options: object, says: RegExp]>([
     ["nothing for prices", { pricing: null }, /no pricing plan: give one with an id and models/],
     ["prices without a plan", { pricing: { "gpt-5.2": {} } }, /no pricing plan: give one with an id/],
@@ -301,7 +298,7 @@ describe("a runner that is given what it cannot use", () => {
       /has no input: give inputPerM/,
     ],
     ["slices that are no list", { slices: {} }, /slices is no list: give an array/],
-  ])("says so, and what to give: %s", ([, options, says]) => {
+  ])("is refused with a message that names what to give: %s", ([, options, says]) => {
     const { agent } = scriptedAgent([{ text: "Hello" }]);
     const make = () => new Runner(agent, options);
     expect(make).toThrow(ConfigurationError);

@@ -1,4 +1,4 @@
-// What is wrong with a step of a blueprint comes up before the first step of the run begins.
+// Problems with a step of a blueprint are reported before the first step of the run begins.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -11,7 +11,9 @@ import { whenExecutor } from "../../../src/engine/steps/blueprint/blueprint-when
 import { ConfigurationError, Runner, tool } from "../../../src/index.ts";
 import { failureAs, memoryStore } from "../run-fixture.ts";
 
-/** A blueprint with these steps, a tool `note` and a server `files` with the tool `save`; both write down what they do. */
+/**
+ * A blueprint with these steps, a tool `note` and a server `files` with the tool `save`; both record what they do.
+ */
 function made(steps: readonly JsonObject[]) {
   const done: string[] = [];
   const writing = (name: string) =>
@@ -32,7 +34,7 @@ function made(steps: readonly JsonObject[]) {
   const built = buildPipeline(pipeline, {
     check: checkAnswer,
     model: () => {
-      throw new Error("No model is asked.");
+      throw new Error("No model is needed.");
     },
     tool: () => writing("note"),
     source: (server) =>
@@ -57,8 +59,8 @@ async function ran(steps: readonly JsonObject[]) {
   return { store, runner, done };
 }
 
-describe("a step that cannot be carried out", () => {
-  it("is found before the first step begins, with the others, also where its tool is a server's", async () => {
+describe("a step that cannot be executed", () => {
+  it("is found before the first step begins, with all others, also if its tool is a server's", async () => {
     const { store, runner, done } = await ran([
       { name: "a", tool: "note", with: { text: "first" } },
       { name: "b", tool: "note", with: { txt: "{{ previous }}" } },
@@ -72,7 +74,7 @@ describe("a step that cannot be carried out", () => {
     expect([await store.listSteps("r-1"), (await store.getRun("r-1"))?.status]).toEqual([[], "failed"]);
   });
 
-  it("is looked at when it begins where it may be skipped", async () => {
+  it("is checked only when it begins if it may be skipped", async () => {
     const { runner, done } = await ran([
       { name: "a", tool: "note", with: { text: "first" } },
       { name: "b", tool: "files/save", with: { text: 5 }, when: { step: "a", equals: "other" } },
@@ -81,7 +83,7 @@ describe("a step that cannot be carried out", () => {
     expect(done).toEqual(["note first"]);
   });
 
-  it("is not looked for again in a run that has begun: its servers are opened when they are needed", async () => {
+  it("is not checked again in a run that has begun: its servers are opened when they are needed", async () => {
     const { store, runner, done } = await ran([
       { name: "a", ask: "Well?" },
       { name: "b", tool: "files/save", with: { text: "{{ previous }}" } },
