@@ -14,16 +14,16 @@ import { memoryStore } from "../run-fixture.ts";
 
 type World = {
   readonly pipeline: StepNode;
-  /** What the models were asked and the tools were given, in order. */
+  /** The model requests and tool inputs, in order. */
   readonly log: string[];
 };
 
-/** A pipeline whose models answer by a script of what they were asked, and whose tools give back what they are given. */
+/** A pipeline whose models answer by a function of the prompt, and whose tools return their input. */
 function build(blueprint: JsonObject, answer: (asked: string) => string = (asked) => `re: ${asked}`): World {
   const log: string[] = [];
   const { pipeline } = assertRunSpec({ objective: "Do it", pipeline: blueprint });
   if (typeof pipeline !== "object" || pipeline === null) throw new Error("There is no blueprint.");
-  const giveBack = (name: string) =>
+  const echoTool = (name: string) =>
     tool({
       description: name,
       inputSchema: z.looseObject({}),
@@ -48,14 +48,14 @@ function build(blueprint: JsonObject, answer: (asked: string) => string = (asked
           { modelId },
         ),
       ),
-    tool: giveBack,
+    tool: echoTool,
     source: (server) =>
       makeToolSource({
         name: server,
         open: async (name) => {
           log.push(`open ${name}`);
           const own = ["find", "find_all", "disk_usage"].map(
-            (each) => [`${name}__${each}`, giveBack(each)] as const,
+            (each) => [`${name}__${each}`, echoTool(each)] as const,
           );
           return { tools: Object.fromEntries(own), close: async () => void log.push(`close ${name}`) };
         },
@@ -78,7 +78,7 @@ async function outputOf(blueprint: JsonObject, input: Json, answer?: (asked: str
 }
 
 describe("the pipeline of a blueprint", () => {
-  it("takes an answer that was cut off from an agent that accepts it, and from no other", async () => {
+  it("accepts a cut-off answer only from an agent with accept_cut_answers", async () => {
     const answer = (asked: string) => (asked.startsWith("Your answer was cut off") ? "short" : "long…");
     const of = (w: JsonObject) => ({ name: "p", agents: { w }, steps: [{ name: "one", agent: "w" }] });
     expect((await outputOf(of({ model: "m" }), "Go", answer)).output).toBe("short");
@@ -86,7 +86,7 @@ describe("the pipeline of a blueprint", () => {
     expect((await outputOf(accepting, "Go", answer)).output).toBe("long…");
   });
 
-  it("gives each step what the one before came to, or what its template makes of what was before", async () => {
+  it("passes each step the previous output, or its rendered template", async () => {
     const steps = [
       { name: "one", agent: "w", prompt: "About {{ input.topic }}" },
       { name: "two", agent: "w" },
@@ -106,7 +106,7 @@ describe("the pipeline of a blueprint", () => {
     expect(output).toEqual({ all: 'pawls of {"topic":"pawls"}' });
   });
 
-  it("fails a step in one sentence where a template refers to what is not there", async () => {
+  it("fails a step in one sentence if a template refers to a missing value", async () => {
     const world = build({
       name: "p",
       steps: [
@@ -128,7 +128,7 @@ describe("the pipeline of a blueprint", () => {
     expect(asking.log).toEqual([]);
   });
 
-  it("goes round a loop, each time on what it came to, until its last step has come to what it should", async () => {
+  it("repeats a loop on its own output until its last step returns the expected value", async () => {
     const next: { readonly [asked: string]: string } = { zero: "one", one: "two", two: "three" };
     const loop = [
       { name: "count", agent: "w" },
@@ -162,7 +162,7 @@ describe("the pipeline of a blueprint", () => {
     ]);
   });
 
-  it("stops a loop that never comes to it", async () => {
+  it("stops a loop at max_iterations", async () => {
     const loop = [{ name: "a", tool: "echo", with: { done: false } }];
     const world = build({
       name: "p",
@@ -174,7 +174,7 @@ describe("the pipeline of a blueprint", () => {
     expect(world.log).toHaveLength(2);
   });
 
-  it("asks a person, waits, and goes on with the answer", async () => {
+  it("asks a person, waits, and continues with the answer", async () => {
     const world = build({
       name: "p",
       steps: [
@@ -195,7 +195,7 @@ describe("the pipeline of a blueprint", () => {
     ["send", ["mail"], ["sorry", "again"]],
     ["stop", ["sorry", "again"], ["mail"]],
   ])(
-    "does what is meant for the answer %j, skips the rest, and decides the same when it goes on",
+    "runs the steps for the answer %j, skips the others, and decides the same on resume",
     async (answer, done, skipped) => {
       const when = (equals: string) => ({ when: { step: "check", equals } });
       const world = build({
@@ -224,7 +224,7 @@ describe("the pipeline of a blueprint", () => {
     },
   );
 
-  it("cannot use what a skipped step would have come to", async () => {
+  it("cannot use the output of a skipped step", async () => {
     const world = build({
       name: "p",
       steps: [
@@ -240,7 +240,7 @@ describe("the pipeline of a blueprint", () => {
     expect(world.log).toEqual(['echo {"x":1}', 'echo {"passed":1}']);
   });
 
-  it("gives agents and steps the tools of a server that they name, and opens it for each choice", async () => {
+  it("gives agents and steps the server tools that they name, and opens the server for each selection", async () => {
     const { log } = await outputOf(
       {
         name: "p",
@@ -268,7 +268,7 @@ describe("the pipeline of a blueprint", () => {
     expect(log.filter((line) => line.startsWith("close"))).toHaveLength(3);
   });
 
-  it("says which tool a server does not have, and lets go of the server", async () => {
+  it("names the tool that a server does not have, and closes the server", async () => {
     const world = build({
       name: "p",
       mcp_servers: { s: { command: "x" } },
@@ -280,7 +280,7 @@ describe("the pipeline of a blueprint", () => {
     expect(world.log).toEqual(["open s", "close s"]);
   });
 
-  it("asks its models with what their agents' settings say, and for an answer that fits", async () => {
+  it("passes the agents' settings to their models, and requests an answer that fits", async () => {
     const seen: unknown[] = [];
     const { pipeline } = assertRunSpec({
       objective: "Do it",
@@ -304,7 +304,7 @@ describe("the pipeline of a blueprint", () => {
       return { text: turn === 1 ? '{"txt":1}' : '{"text":"fits"}' };
     });
     const none = () => {
-      throw new Error("Nobody asked for it.");
+      throw new Error("It is not needed.");
     };
     const parts = { model: () => aiSdkModel(model), tool: none, source: none, check: checkAnswer };
     const made = buildPipeline(pipeline, parts);
@@ -314,7 +314,7 @@ describe("the pipeline of a blueprint", () => {
     expect(seen).toHaveLength(2);
   });
 
-  it("lets no pattern of an output schema stop the process: the model is asked for another answer", async () => {
+  it("survives an expensive pattern in an output schema: the model is asked for another answer", async () => {
     const { pipeline } = assertRunSpec({
       objective: "Do it",
       pipeline: {
@@ -326,7 +326,7 @@ describe("the pipeline of a blueprint", () => {
     if (typeof pipeline !== "object" || pipeline === null) throw new Error("There is no blueprint.");
     const model = scriptedModel([{ text: `"${"a".repeat(40)}!"` }, { text: '"aaaa"' }]);
     const none = () => {
-      throw new Error("Nobody asked for it.");
+      throw new Error("It is not needed.");
     };
     const parts = { model: () => aiSdkModel(model), tool: none, source: none, check: checkAnswer };
     const runner = new Runner(buildPipeline(pipeline, parts), { store: await memoryStore() });

@@ -1,4 +1,4 @@
-// Code that needs a person: its call does not settle, no catch swallows it, and it goes on from its receipts.
+// Code that needs a person: its call does not settle, no catch swallows it, and it resumes from its receipts.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -26,7 +26,7 @@ import { failureAs, failureOf, memoryStore } from "../run-fixture.ts";
 
 type Code = (ctx: CodeStepContext, act: Tool) => unknown;
 
-/** Code with a tool; made again, it runs as in another process. */
+/** Code with a tool; each new runner acts as another process. */
 async function codeOf(
   code: Code,
   options: NonNullable<Parameters<typeof actTool>[1]> = {},
@@ -42,26 +42,26 @@ async function codeOf(
 
 const only = (...dear: string[]) => ({ approval: ({ what }: { what: string }) => dear.includes(what) });
 
-describe("a call of code that needs approval", () => {
-  it("does not settle: no catch and no finally hears of it", async () => {
-    const heard: string[] = [];
+describe("a code step's call that needs approval", () => {
+  it("does not settle: neither catch nor finally is called", async () => {
+    const called: string[] = [];
     const { store, calls, make } = await codeOf(
       (ctx, act) =>
         ctx
           .call(act, { what: "a" })
-          .catch(() => heard.push("catch"))
-          .finally(() => heard.push("finally")),
+          .catch(() => called.push("catch"))
+          .finally(() => called.push("finally")),
       { approval: true },
     );
     const { status, waits } = await make().run("Go", { runId: "r-1" });
-    expect([status, calls, heard]).toEqual(["waiting", [], []]);
+    expect([status, calls, called]).toEqual(["waiting", [], []]);
     expect(waits).toMatchObject([
       { kind: "approval", toolCallId: "r-1/code#0.1", subject: { tool: "act", arguments: { what: "a" } } },
     ]);
     expect(await ledger(store)).toEqual([["prepared", 0, null]]);
   });
 
-  it("approved, runs once; what the code did before it is answered from the receipts", async () => {
+  it("runs once when approved; earlier calls of the code are answered from their receipts", async () => {
     const { store, whats, make } = await codeOf(
       async (ctx, act) => [await ctx.call(act, { what: "a" }), await ctx.call(act, { what: "b" })],
       only("b"),
@@ -77,7 +77,7 @@ describe("a call of code that needs approval", () => {
     ]);
   });
 
-  it("denied, fails, and the code is told why", async () => {
+  it("fails when denied, and the code gets the reason", async () => {
     const { store, calls, make } = await codeOf(
       async (ctx, act) => (await failureAs(ToolFailedError, ctx.call(act, { what: "a" }))).message,
       { approval: true },
@@ -90,7 +90,7 @@ describe("a call of code that needs approval", () => {
     expect(calls).toEqual([]);
   });
 
-  it("leaves those beside it their time and their receipts", async () => {
+  it("lets parallel calls finish with their receipts", async () => {
     const { store, whats, make } = await codeOf(
       (ctx, act) => Promise.all(["a", "b", "c"].map((what) => ctx.call(act, { what }))),
       only("b", "c"),
@@ -102,7 +102,7 @@ describe("a call of code that needs approval", () => {
     expect((await make().resume("r-1")).output).toEqual(["done 1", "done 2", "done 3"]);
   });
 
-  it("is another for each equal call", async () => {
+  it("needs its own approval for each equal call", async () => {
     const { store, calls, make } = await codeOf(
       async (ctx, act) => [await ctx.call(act, { what: "a" }), await ctx.call(act, { what: "a" })],
       { approval: true },
@@ -115,7 +115,7 @@ describe("a call of code that needs approval", () => {
     expect(calls).toHaveLength(1);
   });
 
-  it("is asked for anew where a default has changed since", async () => {
+  it("needs a new approval if a default has changed since", async () => {
     const store = await memoryStore();
     const sent: string[] = [];
     const make = (day: string) => {
@@ -143,8 +143,8 @@ describe("a call of code that needs approval", () => {
   });
 });
 
-describe("a call of code whose tool asks for a person", () => {
-  it("is answered: the code gets the words as a failure of the tool", async () => {
+describe("a code step's call whose tool throws NeedsHuman", () => {
+  it("fails with the person's answer as the message", async () => {
     const { store, calls, make } = await codeOf(
       async (ctx, act) => (await failureAs(ToolFailedError, ctx.call(act, { what: "a" }))).message,
       {},
@@ -159,14 +159,14 @@ describe("a call of code whose tool asks for a person", () => {
   });
 });
 
-describe("code that runs again and asks for something else", () => {
-  /** Interrupted after it has called for "a" once; then it calls for these. */
+describe("code that runs again and makes another call", () => {
+  /** Interrupted after one call with "a"; the next execution makes these calls. */
   async function again(next: readonly string[], options: Parameters<typeof codeOf>[1] = {}) {
     let whats: readonly string[] = ["a"];
     let broken = true;
     const made = await codeOf(async (ctx, act) => {
       const calls = whats.map((what) => ctx.call(act, { what }).catch((error: unknown) => String(error)));
-      // A moment goes by for what may still be asked for.
+      // Time passes in which further calls may still be made.
       if (!broken) void drainEventLoop().then(() => made.clock.advance(2_000));
       const results = await Promise.all(calls);
       if (broken) throw new Error("Interrupted.");
@@ -178,7 +178,7 @@ describe("code that runs again and asks for something else", () => {
     return { ...made, result: await made.make().resume("r-1") };
   }
 
-  it("of the same tool is asked about, with the call that is left over", async () => {
+  it("of the same tool needs approval, which names the leftover call", async () => {
     const { store, whats, result } = await again(["b"]);
     expect([result.status, whats]).toEqual(["waiting", ["a"]]);
     expect(await openWait(store)).toMatchObject({
@@ -191,7 +191,7 @@ describe("code that runs again and asks for something else", () => {
     });
   });
 
-  it("runs it when approved, and is told when denied", async () => {
+  it("runs it when approved, and gets an error when denied", async () => {
     const approved = await again(["b"]);
     await approved.store.approve("r-1~1");
     expect((await approved.make().resume("r-1")).output).toEqual(["done 2"]);
@@ -201,7 +201,7 @@ describe("code that runs again and asks for something else", () => {
     expect(denied.whats).toEqual(["a"]);
   });
 
-  it("beside what it asked for before is not asked about, in either order", async () => {
+  it("next to its earlier call needs no approval, in either order", async () => {
     for (const next of [
       ["a", "b"],
       ["b", "a"],
@@ -211,7 +211,7 @@ describe("code that runs again and asks for something else", () => {
     }
   });
 
-  it("and a moment later for what it asked for before is not asked about", async () => {
+  it("and its earlier call a moment later needs no approval", async () => {
     let broken = true;
     const made = await codeOf(async (ctx, act) => {
       if (broken) {
@@ -228,12 +228,12 @@ describe("code that runs again and asks for something else", () => {
     expect((await made.make().resume("r-1")).output).toEqual(["done 1", "done 2"]);
   });
 
-  it.each(["read_only", "local"] as const)("of a tool that is %s is not asked about", async (effect) => {
+  it.each(["read_only", "local"] as const)("of a tool that is %s needs no approval", async (effect) => {
     const { result, whats } = await again(["b"], { effect });
     expect([result.status, whats]).toEqual(["succeeded", ["a", "b"]]);
   });
 
-  it("leaves a doubt behind: it is asked about before the step is over", async () => {
+  it("leaves a call in doubt behind, which is asked about before the step ends", async () => {
     let asks = true;
     const { store, make } = await codeOf(async (ctx, act) =>
       asks ? ctx.call(act, { what: "a" }) : "skipped",

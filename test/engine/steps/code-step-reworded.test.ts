@@ -1,18 +1,18 @@
-// A code step that asks for the same effect in other words, after its worker died on its way to ask a person about that.
+// A code step that repeats an effect with other arguments after its worker died before asking a person about that.
 
 import { expect, it } from "vitest";
 import { Runner, type RunnerOptions, Step } from "../../../src/index.ts";
 import { crashAt, drainEventLoop, jumpingClock, timedStore } from "../call/call-fixture.ts";
 import { failureOf, noteTool } from "../run-fixture.ts";
 
-it("is asked about before it runs, although its row is there already", async () => {
+it("needs approval before it runs, although its row already exists", async () => {
   const clock = jumpingClock();
   const store = await timedStore(clock);
   const { note, done } = noteTool();
   let text = "one";
   const step = Step.run("send", async (_input, ctx) => {
     const sent = ctx.call(note, { text });
-    // A moment goes by for what may still be asked for.
+    // Time passes in which further calls may still be made.
     if (text === "two") void drainEventLoop().then(() => clock.advance(2_000));
     await sent;
     if (text === "one") throw new Error("The process crashed.");

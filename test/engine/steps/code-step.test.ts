@@ -1,4 +1,4 @@
-// Ordinary code with a ledger: what it does through ctx.call has a receipt, and is not done twice.
+// Plain code with a ledger: what it does through ctx.call has a receipt, and is not done twice.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -29,7 +29,7 @@ function runnerOf(
 }
 
 describe("ctx.call", () => {
-  it("runs a tool, gives its result, and leaves a row with a receipt", async () => {
+  it("runs a tool, returns its result, and leaves a row with a receipt", async () => {
     const store = await memoryStore();
     const { note, calls } = noteTool();
     const runner = runnerOf(store, async (ctx) => [await ctx.call(note, { text: "one" }), ctx.stepPath]);
@@ -52,7 +52,7 @@ describe("ctx.call", () => {
     expect(calls[0]).toMatchObject({ runId: "r-1", stepName: "code", turnIndex: 0 });
   });
 
-  it("answers from the receipts when the step runs again, by what is asked and not by its place", async () => {
+  it("answers from the receipts when the step runs again, by arguments and not by position", async () => {
     const store = await memoryStore();
     const { note, done } = noteTool((text) => `did ${text}`);
     let first = true;
@@ -70,7 +70,7 @@ describe("ctx.call", () => {
     expect([...done].sort()).toEqual(["a", "b", "c", "d"]);
   });
 
-  it("counts equal calls: a wanted repeat is a call of its own, in both executions", async () => {
+  it("counts equal calls: a wanted repeat is a separate call in both executions", async () => {
     const store = await memoryStore();
     let n = 0;
     const { note, done } = noteTool(() => ++n);
@@ -98,11 +98,11 @@ describe("ctx.call", () => {
     const runner = runnerOf(store, async (ctx) => {
       await ctx.call(note, { text: "one" }).catch((error: unknown) => caught.push(error));
       if (!last) throw new Error("Interrupted.");
-      return "went on";
+      return "continued";
     });
     await failureOf(runner.run("Go", { runId: "r-1" }));
     last = true;
-    expect((await runner.resume("r-1")).output).toBe("went on");
+    expect((await runner.resume("r-1")).output).toBe("continued");
     expect(done).toEqual(["one"]);
     expect(caught).toHaveLength(2);
     for (const error of caught) {
@@ -114,7 +114,7 @@ describe("ctx.call", () => {
     }
   });
 
-  it("whose failure nobody catches fails the run as what it is", async () => {
+  it("fails the run with the tool's failure if the code does not catch it", async () => {
     const store = await memoryStore();
     const { note } = noteTool(() => Promise.reject(new Error("The mailbox is full.")));
     const run = runnerOf(store, (ctx) => ctx.call(note, { text: "one" })).run("Go", { runId: "r-1" });
@@ -122,7 +122,7 @@ describe("ctx.call", () => {
     expect(await store.getRun("r-1")).toMatchObject({ status: "failed", error: { code: "tool_failed" } });
   });
 
-  it("keeps large results beside the ledger, and gives them whole", async () => {
+  it("stores large results as blobs, and returns them whole", async () => {
     const store = await memoryStore();
     const { note, done } = noteTool((text) => text.repeat(30_000));
     let broken = true;
@@ -138,7 +138,7 @@ describe("ctx.call", () => {
     expect(done).toHaveLength(1);
   });
 
-  it("says which blob is gone where a large result was deleted", async () => {
+  it("names the missing blob if a large result was deleted", async () => {
     const store = await memoryStore();
     const { note } = noteTool((text) => text.repeat(30_000));
     const runner = runnerOf(store, async (ctx) => {
@@ -151,7 +151,7 @@ describe("ctx.call", () => {
   });
 });
 
-describe("a call that cannot be made", () => {
+describe("an invalid call", () => {
   it.each<[string, (ctx: CodeStepContext) => Promise<Json>, RegExp]>([
     ["of a tool without a name", (ctx) => ctx.call(unnamed, {}), /has no name: give it one/],
     ["with input that does not fit", (ctx) => ctx.call(noteTool().note, { text: 1 }), /text/],
@@ -168,7 +168,7 @@ describe("a call that cannot be made", () => {
     expect(await store.listToolCalls("r-1")).toEqual([]);
   });
 
-  it("is the code's to catch", async () => {
+  it("can be caught by the code", async () => {
     const store = await memoryStore();
     const runner = runnerOf(store, async (ctx) => {
       const error = await failureAs(ConfigurationError, ctx.call(unnamed, {}));
@@ -180,12 +180,12 @@ describe("a call that cannot be made", () => {
 
 const unnamed = tool({ description: "Has no name.", inputSchema: z.object({}), execute: () => null });
 
-describe("a call that was interrupted", () => {
+describe("an interrupted call", () => {
   const cut: CrashProbe = (point) => {
     if (point === "tool:executed") throw new Error("The process crashed.");
   };
 
-  it("is repeated with the same key where the tool says that this is safe", async () => {
+  it("is repeated with the same key if the tool's recovery class allows that", async () => {
     const store = await memoryStore();
     const { note, calls } = noteTool(undefined, { recovery: "keyed" });
     const code = (ctx: CodeStepContext) => ctx.call(note, { text: "one" });
@@ -195,7 +195,7 @@ describe("a call that was interrupted", () => {
     expect(new Set(calls.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
   });
 
-  it("waits for a person where it does not, whatever the code would catch", async () => {
+  it("waits for a person otherwise, whatever the code catches", async () => {
     const store = await memoryStore();
     const { note, done } = noteTool();
     const code = (ctx: CodeStepContext) => ctx.call(note, { text: "one" }).catch(() => "swallowed");
@@ -209,8 +209,8 @@ describe("a call that was interrupted", () => {
   });
 });
 
-describe("calls under way when the code has ended", () => {
-  it("are waited for when it failed: their receipts are there", async () => {
+describe("calls that are running when the code has ended", () => {
+  it("are awaited if it failed, and have their receipts", async () => {
     const store = await memoryStore();
     const slow = Promise.withResolvers<string>();
     const { note, done } = noteTool((text) =>
@@ -222,18 +222,18 @@ describe("calls under way when the code has ended", () => {
     );
     const run = failureAs(ToolFailedError, runner.run("Go", { runId: "r-1" }));
     while (done.length < 2) await new Promise(setImmediate);
-    setTimeout(() => slow.resolve("done at last"), 20);
+    setTimeout(() => slow.resolve("finally done"), 20);
     await run;
     expect((await store.listToolCalls("r-1")).map((call) => [call.request, call.status])).toEqual([
       [{ text: "slow" }, "succeeded"],
       [{ text: "bad" }, "failed"],
     ]);
     broken = false;
-    expect((await runner.resume("r-1")).output).toEqual(["done at last", false]);
+    expect((await runner.resume("r-1")).output).toEqual(["finally done", false]);
     expect(done).toEqual(["slow", "bad"]);
   });
 
-  it("are waited for when it forgot them", async () => {
+  it("are awaited if the code did not await them", async () => {
     const store = await memoryStore();
     const { note } = noteTool(() => new Promise((resolve) => setTimeout(resolve, 20, "late")));
     const runner = runnerOf(store, (ctx) => void ctx.call(note, { text: "forgotten" }));
@@ -241,7 +241,7 @@ describe("calls under way when the code has ended", () => {
     expect((await store.listToolCalls("r-1")).map((call) => call.status)).toEqual(["succeeded"]);
   });
 
-  it("are not begun any more", async () => {
+  it("are not started any more", async () => {
     const store = await memoryStore();
     const { note, done } = noteTool();
     let kept: CodeStepContext | undefined;
@@ -260,7 +260,7 @@ describe("calls under way when the code has ended", () => {
 });
 
 describe("ctx.granularState", () => {
-  it("tells what an agent before it came to", async () => {
+  it("returns the state of an earlier agent", async () => {
     const store = await memoryStore();
     const { note } = noteTool();
     const { agent } = scriptedAgent([noting("one"), { text: "Hello" }], { tools: { note } });
@@ -269,14 +269,14 @@ describe("ctx.granularState", () => {
       Step.granular("work", agent),
       Step.run("look", async (_input, ctx) => {
         const state = await ctx.granularState("work");
-        return [state?.turnIndex, state?.finalOutput, await ctx.granularState("nobody")] as Json;
+        return [state?.turnIndex, state?.finalOutput, await ctx.granularState("unknown")] as Json;
       }),
     );
     expect((await new Runner(pipeline, { store }).run("Go")).output).toEqual([2, "Hello", null]);
   });
 });
 
-describe("a pipeline that is not what it was", () => {
+describe("a changed pipeline", () => {
   it("is refused before any code runs", async () => {
     const store = await memoryStore();
     const entered: string[] = [];

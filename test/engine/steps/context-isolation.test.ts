@@ -1,4 +1,4 @@
-// The context: each step works on a copy, and only success is merged.
+// The context: each step works on a copy, which is merged only on success.
 
 import { describe, expect, it } from "vitest";
 import { type CodeStepContext, type JsonObject, Pipeline, Runner, Step } from "../../../src/index.ts";
@@ -10,11 +10,11 @@ const change = (name: string, what: (context: CodeStepContext["context"]) => voi
     return input;
   });
 
-/** Gives the context it sees. */
+/** Returns the context that it sees. */
 const look = (name = "look") => Step.run(name, (_input, ctx) => ctx.context);
 
 describe("the context", () => {
-  it("is what the steps before have left, and is in the result", async () => {
+  it("is the result of the earlier steps, and is in the result", async () => {
     const store = await memoryStore();
     const pipeline = Pipeline.of(
       "p",
@@ -29,11 +29,11 @@ describe("the context", () => {
     const { output, context } = await new Runner(pipeline, { store }).run("Go", { runId: "r-1" });
     expect(output).toEqual({ a: 1, b: { a: 1 } });
     expect(context).toEqual({ a: 1, b: { a: 1 } });
-    // Given again with the stored result.
+    // It is returned again with the stored result.
     expect((await new Runner(pipeline, { store }).run("Go", { runId: "r-1" })).context).toEqual(context);
   });
 
-  it("is left as it was by a step that fails, and starts from there when that step runs again", async () => {
+  it("is unchanged by a step that fails, and the same when that step runs again", async () => {
     const store = await memoryStore();
     const seen: JsonObject[] = [];
     let broken = true;
@@ -102,7 +102,7 @@ describe("the context", () => {
       change("a", (context) => {
         context.a = 1;
       }),
-      change("b", () => undefined), // leaves it as it is
+      change("b", () => undefined), // does not change it
       Pipeline.of(
         "inner",
         change("c", (context) => {
@@ -128,7 +128,7 @@ describe("the context of a loop", () => {
     return input;
   });
 
-  it("goes from iteration to iteration, is shown to `until`, and is merged at the end", async () => {
+  it("is passed from iteration to iteration and to `until`, and is merged at the end", async () => {
     const store = await memoryStore();
     const loop = Step.loop("l", count, { until: (_output, context) => context.n === 3, maxIterations: 5 });
     expect((await new Runner(Pipeline.of("p", loop, look()), { store }).run("Go")).output).toEqual({ n: 3 });
@@ -170,7 +170,7 @@ describe("the context of a loop", () => {
 });
 
 describe("the context around an agent", () => {
-  it("is untouched by a turn that fails, and by one that succeeds", async () => {
+  it("is unchanged by a turn, whether that fails or succeeds", async () => {
     const store = await memoryStore();
     const { note } = noteTool();
     let broken = true;

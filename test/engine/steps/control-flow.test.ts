@@ -1,4 +1,4 @@
-// What steers the run comes out as it was thrown; what goes wrong is told with the step that it went wrong in.
+// Control errors pass through as they were thrown; other errors are wrapped with the step that failed.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -22,7 +22,7 @@ const thrown = [
   ["InfiniteRedirectError", () => new InfiniteRedirectError("Round and round."), "failed", "failed"],
 ] as const;
 
-/** Each place from which user code can throw, as a step that throws there. */
+/** Each place where user code can throw, as a step that throws there. */
 const places: readonly [string, (error: Error) => StepNode][] = [
   [
     "a code step",
@@ -96,7 +96,7 @@ const runnerOf = (store: Store, step: StepNode) =>
 
 describe.each(thrown)("a %s", (_name, make, status, stepStatus) => {
   it.each(places)(
-    "thrown by %s comes out as it is, and the run is left as it says",
+    "thrown by %s passes through unchanged, and determines the status of the run",
     async (_place, stepOf) => {
       const store = await memoryStore();
       const error: PawlError = make();
@@ -117,19 +117,19 @@ describe.each(thrown)("a %s", (_name, make, status, stepStatus) => {
   );
 });
 
-describe("a run that was paused", () => {
-  it("is given as it stands to `run`, and goes on with `resume`", async () => {
+describe("a paused run", () => {
+  it("is returned as it is by `run`, and continued by `resume`", async () => {
     const store = await memoryStore();
     let paused = true;
     const step = Step.run("a", () => {
       if (paused) throw new PausedError("Wait for Ann.");
-      return "gone on";
+      return "continued";
     });
     const runner = new Runner(step, { store });
     await failureAs(PausedError, runner.run("Go", { runId: "r-1" }));
     expect(await runner.run("Go", { runId: "r-1" })).toMatchObject({ status: "waiting", output: null });
     paused = false;
-    expect(await runner.resume("r-1")).toMatchObject({ status: "succeeded", output: "gone on" });
+    expect(await runner.resume("r-1")).toMatchObject({ status: "succeeded", output: "continued" });
     expect((await store.getRun("r-1"))?.error).toBeNull();
   });
 
@@ -147,47 +147,44 @@ describe("a run that was paused", () => {
   });
 });
 
-describe("an opaque tool that steers the run", () => {
-  /** Throws the first time, and does its work from then on. */
+describe("an opaque tool that throws a control error", () => {
+  /** Throws the first time, and works from then on. */
   async function steering(error: PawlError) {
     const store = await memoryStore();
-    let tries = 0;
+    let attempts = 0;
     const { note } = noteTool((text) => {
-      if (++tries === 1) throw error;
+      if (++attempts === 1) throw error;
       return `${text} noted`;
     });
     const runner = () => new Runner(scriptedStep("a", note), { store });
     expect(await failureOf(runner().run("Go", { runId: "r-1" }))).toBe(error);
-    return { store, runner, tries: () => tries };
+    return { store, runner, attempts: () => attempts };
   }
 
   it.each([
-    [
-      "pauses it and says that nothing was applied",
-      new PausedError("The bank is closed.", { applied: false }),
-    ],
-    ["aborts it and says so", new PipelineAbortError("Stop.", { applied: false })],
-    ["redirects it and says so", new InfiniteRedirectError("Round.", { applied: false })],
-  ])("and %s: it runs again when the run is resumed, and nobody is asked", async (_how, error) => {
-    const { store, runner, tries } = await steering(error);
+    ["pauses the run with applied: false", new PausedError("The bank is closed.", { applied: false })],
+    ["aborts the run with applied: false", new PipelineAbortError("Stop.", { applied: false })],
+    ["redirects the run with applied: false", new InfiniteRedirectError("Round.", { applied: false })],
+  ])("and %s runs again when the run is resumed, without a question", async (_how, error) => {
+    const { store, runner, attempts } = await steering(error);
     expect(await store.listToolCallAttempts("r-1")).toMatchObject([
       { attempt: 1, outcome: "not_applied", errorCode: error.code, errorDetail: error.message },
     ]);
     expect(await runner().resume("r-1")).toMatchObject({ status: "succeeded", output: "Hello", waits: [] });
-    expect(tries()).toBe(2);
+    expect(attempts()).toBe(2);
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 
   it.each([
-    ["pauses it without a word about it", new PausedError("Wait.")],
-    ["aborts it without a word about it", new PipelineAbortError("Stop.")],
-  ])("and %s: nobody knows, and a person is asked", async (_how, error) => {
-    const { runner, tries } = await steering(error);
+    ["pauses the run without `applied`", new PausedError("Wait.")],
+    ["aborts the run without `applied`", new PipelineAbortError("Stop.")],
+  ])("and %s is in doubt, and a person is asked", async (_how, error) => {
+    const { runner, attempts } = await steering(error);
     expect(await runner().resume("r-1")).toMatchObject({ status: "waiting", waits: [{ kind: "in_doubt" }] });
-    expect(tries()).toBe(1);
+    expect(attempts()).toBe(1);
   });
 
-  it("and dies before that is written leaves a doubt", async () => {
+  it("is in doubt if the process crashes before that is stored", async () => {
     const store = await memoryStore();
     const { note } = noteTool(() => Promise.reject(new PausedError("Closed.", { applied: false })));
     const probe: CrashProbe = (point) => {
@@ -226,12 +223,12 @@ describe("any other error", () => {
     ["nothing", undefined],
     ["an error with half a character", new Error("bad \ud83d")],
     ["an AbortError of its own", new DOMException("The request was aborted.", "AbortError")],
-  ])("%s: the run is failed with it, and can be resumed", async (_name, value) => {
+  ])("%s: the run fails with it, and can be resumed", async (_name, value) => {
     const store = await memoryStore();
     let broken = true;
     const step = Step.run("a", () => {
       if (broken) throw value;
-      return "gone on";
+      return "continued";
     });
     const runner = new Runner(Pipeline.of("p", step), { store });
     const error = await failureAs(StepFailedError, runner.run("Go", { runId: "r-1" }));
@@ -239,7 +236,7 @@ describe("any other error", () => {
     expect(error.details).toEqual({ step: "a" });
     expect(await store.getRun("r-1")).toMatchObject({ status: "failed", error: { code: "step_failed" } });
     broken = false;
-    expect((await runner.resume("r-1")).output).toBe("gone on");
+    expect((await runner.resume("r-1")).output).toBe("continued");
   });
 
   it("whose details are not JSON still leaves a failed run behind", async () => {

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { NotApplied, Runner, type RunnerOptions, Step, ToolFailedError, tool } from "../../../src/index.ts";
 import { failureAs, memoryStore } from "../run-fixture.ts";
 
-/** A step that books two rooms; the second booking fails for as long as the other side is down. */
+/** A step that books two rooms; the second booking fails while the other side is down. */
 async function booking(failure: () => Error, more: { dedupe?: "effect"; timeoutMs?: number } = {}) {
   const store = await memoryStore();
   const world = { isDown: true, tried: [] as string[] };
@@ -29,7 +29,7 @@ async function booking(failure: () => Error, more: { dedupe?: "effect"; timeoutM
 }
 
 it.each(["call", "effect"] as const)(
-  "asks anew for what failed for certain when the step that it ended is resumed (%s)",
+  "makes a call that certainly failed again when its step is resumed (%s)",
   async (dedupe) => {
     const busy = () => new NotApplied("Down.");
     const { store, world, runner } = await booking(busy, dedupe === "effect" ? { dedupe } : {});
@@ -50,7 +50,7 @@ it.each(["call", "effect"] as const)(
   },
 );
 
-it("asks a person before what may have happened is tried anew, and goes on from the answer", async () => {
+it("asks a person before a call that may have happened is repeated, and continues with the answer", async () => {
   const { store, world, runner } = await booking(() => new Error("The line went dead."));
   await failureAs(ToolFailedError, runner().run("Go", { runId: "r-1" }));
   world.isDown = false;
@@ -65,7 +65,7 @@ it("asks a person before what may have happened is tried anew, and goes on from 
   expect(world.tried).toEqual(["a", "b", "b"]);
 });
 
-it("stays denied where a person denied it", async () => {
+it("keeps a denied call denied", async () => {
   const { store, world, runner } = await booking(() => new Error("The line went dead."));
   await failureAs(ToolFailedError, runner().run("Go", { runId: "r-1" }));
   await runner().resume("r-1");
@@ -77,7 +77,7 @@ it("stays denied where a person denied it", async () => {
   expect(world.tried).toEqual(["a", "b"]);
 });
 
-it("meets a failure that the code has caught as it was", async () => {
+it("reuses a failure that the code has caught", async () => {
   const store = await memoryStore();
   const tried: string[] = [];
   let broken = true;

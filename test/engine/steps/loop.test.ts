@@ -1,4 +1,4 @@
-// A loop: every iteration an instance of its own, every decision stored.
+// A loop: every iteration is an instance, every decision is stored.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -12,7 +12,7 @@ import {
 import { failureAs, failureOf, memoryStore, noteTool, noting, scriptedAgent } from "../run-fixture.ts";
 
 describe("Step.loop", () => {
-  it("runs its body on its own output until it is told that this will do", async () => {
+  it("runs its body on its own output until `until` returns true", async () => {
     const store = await memoryStore();
     const asked: unknown[] = [];
     const loop = Step.loop(
@@ -42,14 +42,14 @@ describe("Step.loop", () => {
     ]);
   });
 
-  it("takes a promise for an answer", async () => {
+  it("accepts a promise from `until`", async () => {
     const store = await memoryStore();
     const body = Step.run("next", (n: number) => n + 1);
     const loop = Step.loop("l", body, { until: async (n) => n === 3, maxIterations: 9 });
     expect((await new Runner(loop, { store }).run(0)).output).toBe(3);
   });
 
-  it("ends in an error after maxIterations, and goes on when it is resumed with more", async () => {
+  it("fails after maxIterations, and continues when it is resumed with more", async () => {
     const store = await memoryStore();
     const entered: number[] = [];
     const runner = (maxIterations: number) => {
@@ -69,7 +69,7 @@ describe("Step.loop", () => {
     expect(entered).toEqual([0, 1, 2, 3]);
   });
 
-  it("asks `until` again where it threw, and enters no finished iteration again", async () => {
+  it("calls `until` again if it threw, and enters no finished iteration again", async () => {
     const store = await memoryStore();
     const entered: number[] = [];
     const judged: number[] = [];
@@ -96,7 +96,7 @@ describe("Step.loop", () => {
     expect(judged).toEqual([1, 2, 2, 3]); // the decision about 1 was stored
   });
 
-  it("fails where `until` says neither true nor false", async () => {
+  it("fails if `until` returns neither true nor false", async () => {
     const store = await memoryStore();
     const until = (() => "yes") as unknown as () => boolean;
     const loop = Step.loop(
@@ -108,7 +108,7 @@ describe("Step.loop", () => {
     expect(error.message).toContain("return true or false");
   });
 
-  it("ends with an iteration that fails, and is resumed inside it", async () => {
+  it("stops at an iteration that fails, and resumes inside it", async () => {
     const store = await memoryStore();
     const entered: string[] = [];
     let broken = true;
@@ -138,7 +138,7 @@ describe("Step.loop", () => {
     ]);
   });
 
-  it("inside a loop has instances for each of the outer one's iterations", async () => {
+  it("inside a loop has instances for each iteration of the outer one", async () => {
     const store = await memoryStore();
     const inner = Step.loop(
       "inner",

@@ -1,4 +1,4 @@
-// Steps in order: what each is given, how its instances are named, and that a finished one is never entered again.
+// Steps in order: their input, the names of their instances, and that a finished one is never entered again.
 
 import { describe, expect, it } from "vitest";
 import { ConfigurationError, Pipeline, Runner, Step } from "../../../src/index.ts";
@@ -7,7 +7,7 @@ import { failureOf, memoryStore, noteTool, noting, scriptedAgent, toolResults } 
 const double = (name: string) => Step.run(name, (n: number) => n * 2);
 
 describe("a pipeline", () => {
-  it("runs its steps in order, each on the output of the one before", async () => {
+  it("runs its steps in order, each on the previous output", async () => {
     const store = await memoryStore();
     const seen: unknown[] = [];
     const watch = (name: string, output: string) =>
@@ -56,7 +56,7 @@ describe("a pipeline", () => {
     ]);
   });
 
-  it("resumed enters no finished step again, and gives its stored output to the next", async () => {
+  it("enters no finished step again on resume, and passes its stored output on", async () => {
     const store = await memoryStore();
     const entered: string[] = [];
     let broken = true;
@@ -90,7 +90,7 @@ describe("a pipeline", () => {
     expect((await store.listSteps("r-1"))[0]?.phase).toBe("render");
   });
 
-  it("gives null for a step that returns nothing", async () => {
+  it("passes null for a step that returns nothing", async () => {
     const store = await memoryStore();
     const seen: unknown[] = [];
     const pipeline = Pipeline.of(
@@ -102,7 +102,7 @@ describe("a pipeline", () => {
     expect(seen).toEqual([null]);
   });
 
-  it("refuses an output that is not JSON, and says where it is not", async () => {
+  it("refuses an output that is not JSON, and names its path", async () => {
     const store = await memoryStore();
     const step = Step.run("a", () => ({ at: [new Date(0)] }));
     const error = await failureOf(new Runner(step, { store }).run("Go", { runId: "r-1" }));
@@ -112,24 +112,24 @@ describe("a pipeline", () => {
   });
 });
 
-describe("what a pipeline cannot be", () => {
-  it("is made of two steps of one name", () => {
+describe("a pipeline is refused", () => {
+  it("with two steps of one name", () => {
     expect(() => Pipeline.of("p", double("a"), double("b"), double("a"))).toThrow(/two steps named a/);
     const { agent } = scriptedAgent([]);
     expect(() => Pipeline.of("p", Step.granular("a", agent), double("a"))).toThrow(ConfigurationError);
   });
 
-  it("is empty", () => {
+  it("without steps", () => {
     expect(() => Pipeline.of("p", ...([] as unknown as [ReturnType<typeof double>]))).toThrow(/no steps/);
   });
 
-  it.each(["", "a/b", "a[1]", "a#1", " a", "..", "a\nb", "x".repeat(101)])("has a step named %j", (name) => {
+  it.each(["", "a/b", "a[1]", "a#1", " a", "..", "a\nb", "x".repeat(101)])("with a step named %j", (name) => {
     expect(() => double(name)).toThrow(ConfigurationError);
     expect(() => Pipeline.of(name, double("a"))).toThrow(ConfigurationError);
     expect(() => scriptedAgent([], { name })).toThrow(ConfigurationError);
   });
 
-  it.each([0, -1, 1.5, Number.NaN])("has %d turns, iterations, tokens or bytes as a limit", (value) => {
+  it.each([0, -1, 1.5, Number.NaN])("with %d turns, iterations, tokens or bytes as a limit", (value) => {
     const { agent } = scriptedAgent([]);
     expect(() => Step.granular("a", agent, { maxTurns: value })).toThrow(ConfigurationError);
     expect(() => Step.granular("a", agent, { historyMaxTokens: value })).toThrow(ConfigurationError);
@@ -158,14 +158,14 @@ describe("a runner", () => {
     expect((await new Runner(step, { store }).run(2)).output).toBe(4);
   });
 
-  it("gives an agent its input as text, and what is no text as canonical JSON", async () => {
+  it("gives an agent its input as text, or otherwise as canonical JSON", async () => {
     const store = await memoryStore();
     const { agent, prompts } = scriptedAgent([{ text: "Hello" }]);
     await new Runner(agent, { store }).run({ b: 1, a: [true] });
     expect(prompts[0]?.[1]?.content).toMatchObject([{ text: '{"a":[true],"b":1}' }]);
   });
 
-  it("gives a granular step the input of its options, where it has one", async () => {
+  it("gives a granular step the input of its options if it has one", async () => {
     const store = await memoryStore();
     const { agent, prompts } = scriptedAgent([{ text: "Hello" }]);
     const step = Step.granular("work", agent, { input: "Its own" });
@@ -175,7 +175,7 @@ describe("a runner", () => {
 });
 
 describe("two granular steps in one pipeline", () => {
-  it("have turns, histories and keys of their own", async () => {
+  it("have separate turns, histories and keys", async () => {
     const store = await memoryStore();
     const { note, done } = noteTool();
     const script = [noting("same"), { text: "Hello" }];
@@ -204,7 +204,7 @@ describe("two granular steps in one pipeline", () => {
     const keys = (await store.listToolCalls("r-1")).map((call) => call.idempotencyKey);
     expect(new Set(keys).size).toBe(2);
     expect(await store.readHistory("r-1", "first")).toHaveLength(5);
-    // The result tells of the last one.
+    // The result has the state of the last one.
     expect(result.context.granularState?.history[1]).toEqual({ role: "user", content: "Hello" });
     expect(result.usage.modelCalls).toBe(4);
   });

@@ -1,4 +1,4 @@
-// The registry: a kind of step that the engine has never heard of, and another way to do one that it knows.
+// The registry: a custom kind of step, and a replaced executor for a built-in kind.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -19,7 +19,7 @@ interface ShoutStep extends StepNode<string> {
 }
 const shout = (name: string, times = 1): ShoutStep => ({ kind: "shout", name, times });
 
-/** Tries its children one after the other until one succeeds. */
+/** Enters its children one after the other until one succeeds. */
 interface FirstOfStep extends StepNode {
   readonly kind: "first-of";
   readonly children: readonly StepNode[];
@@ -38,8 +38,8 @@ function shouting() {
   return { executor, entered };
 }
 
-describe("a kind of step of one's own", () => {
-  it("is executed by what was registered for it, with its output and context stored", async () => {
+describe("a custom kind of step", () => {
+  it("is executed by its registered executor, with its output and context stored", async () => {
     const store = await memoryStore();
     const { executor, entered } = shouting();
     const pipeline = Pipeline.of(
@@ -79,7 +79,7 @@ describe("a kind of step of one's own", () => {
     expect(entered).toEqual(["loud"]);
   });
 
-  it("can have steps inside, which it enters through the registry", async () => {
+  it("can have child steps, which it enters through the registry", async () => {
     const store = await memoryStore();
     const tried: string[] = [];
     const firstOf: StepExecutor<FirstOfStep> = {
@@ -109,7 +109,7 @@ describe("a kind of step of one's own", () => {
     expect((await store.listSteps("r-1")).map(({ path }) => path)).toEqual(["any", "any/a", "any/b"]);
   });
 
-  it("works inside a loop, an instance an iteration", async () => {
+  it("works inside a loop, with one instance per iteration", async () => {
     const store = await memoryStore();
     const { executor, entered } = shouting();
     const loop = Step.loop("l", shout("loud"), { until: (text) => text.length > 5, maxIterations: 9 });
@@ -118,7 +118,7 @@ describe("a kind of step of one's own", () => {
     expect(entered).toEqual(["l[1]/loud", "l[2]/loud", "l[3]/loud"]);
   });
 
-  it("that fails is named in the error, and its output has to be JSON", async () => {
+  it("that fails is named in the error, and its output must be JSON", async () => {
     const store = await memoryStore();
     const failing = (execute: () => Promise<Json>): Runner =>
       new Runner(shout("loud"), { store, executors: { shout: { storage: "instance", execute } } });
@@ -129,8 +129,8 @@ describe("a kind of step of one's own", () => {
   });
 });
 
-describe("a kind that nobody executes", () => {
-  it("is refused when the runner is made, wherever it is", () => {
+describe("a kind without an executor", () => {
+  it("is refused when the runner is made, at any depth", () => {
     expect(() => new Runner(shout("loud"))).toThrow(ConfigurationError);
     const deep = Pipeline.of(
       "p",
@@ -144,7 +144,7 @@ describe("a kind that nobody executes", () => {
 const until = () => true;
 
 describe("a built-in kind", () => {
-  it("can be executed in another way", async () => {
+  it("can have another executor", async () => {
     const store = await memoryStore();
     const { agent, prompts } = scriptedAgent([{ text: "Hello" }]);
     const dryRun: StepExecutor = {

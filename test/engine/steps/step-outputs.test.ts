@@ -10,7 +10,7 @@ const lookingAt = (...names: readonly string[]) =>
   );
 
 describe("a step", () => {
-  it("sees what the steps before it came to, and nothing of itself or of those to come", async () => {
+  it("sees the outputs of earlier steps, but not its own or later ones", async () => {
     const store = await memoryStore();
     const steps = Pipeline.of(
       "p",
@@ -29,7 +29,7 @@ describe("a step", () => {
     expect((await new Runner(two, { store }).run("Go")).output).toEqual({ output: null });
   });
 
-  it("sees, inside of a loop, the ones of its own iteration first, then those around the loop", async () => {
+  it("inside a loop sees the outputs of its own iteration first, then those around the loop", async () => {
     const store = await memoryStore();
     let round = 0;
     const body = Pipeline.of(
@@ -47,7 +47,7 @@ describe("a step", () => {
     expect(output).toEqual(["draft 2", "pawls"]);
   });
 
-  it("knows what the run was given, however far it has come", async () => {
+  it("can read the run's input at any point", async () => {
     const store = await memoryStore();
     const steps = Pipeline.of(
       "p",
@@ -58,8 +58,8 @@ describe("a step", () => {
   });
 });
 
-describe("the input of an agent's step", () => {
-  it("may be made of what was before, and is pinned as what was made", async () => {
+describe("the input function of an agent's step", () => {
+  it("may use earlier outputs, and its result is fingerprinted", async () => {
     const store = await memoryStore();
     let word = "about";
     const start = () => {
@@ -81,7 +81,7 @@ describe("the input of an agent's step", () => {
     expect(await start().runner.run("Go", { runId: "r-1" })).toMatchObject({ status: "succeeded" });
   });
 
-  it("that is no JSON is refused before the model is asked", async () => {
+  it("is refused before the model is asked if it returns no JSON", async () => {
     const store = await memoryStore();
     const { agent, prompts } = scriptedAgent([{ text: "End." }]);
     const step = Step.granular("work", agent, { input: () => undefined as never });
@@ -89,7 +89,7 @@ describe("the input of an agent's step", () => {
     expect(prompts).toEqual([]);
   });
 
-  it("that comes out otherwise when the run goes on is another input: it does not go on", async () => {
+  it("makes a resume fail if it returns something else", async () => {
     const store = await memoryStore();
     let word = "one";
     const start = (fails: boolean) => {

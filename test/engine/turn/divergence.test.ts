@@ -9,7 +9,7 @@ import {
 } from "../../../src/index.ts";
 import { scriptedModel } from "../../../src/testing/index.ts";
 
-/** A loop over one granular step, with a model that counts how often it is asked. */
+/** A loop over one granular step, with a model that records its prompts. */
 function loopOf(maxIterations: number, instructions: string, asked: string[]) {
   const model = scriptedModel(({ options }) => {
     asked.push(JSON.stringify(options.prompt));
@@ -22,7 +22,7 @@ function loopOf(maxIterations: number, instructions: string, asked: string[]) {
   });
 }
 
-test("a loop does not go on with another prompt in its next iteration, and makes no call to find out", async () => {
+test("a loop does not resume with another prompt in its next iteration, and makes no model call to find out", async () => {
   const store = await openStore(":memory:");
   const asked: string[] = [];
   const first = new Runner(loopOf(1, "Write.", asked), { store });

@@ -1,4 +1,4 @@
-// Answers that end at the limit of output tokens, and not where the model would have ended them.
+// Answers that were cut off at the limit of output tokens.
 
 import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
@@ -21,8 +21,8 @@ const cut = (text: string): ScriptedResponse => ({ text, finishReason: "length" 
 const CUT_OFF =
   "Your answer was cut off: it reached the limit of 4096 output tokens. Answer again, whole and in fewer words.";
 
-/** What the user said in a prompt, after the first message. */
-function said(prompt: Prompt | undefined): unknown[] {
+/** The user messages in a prompt, after the first one. */
+function userTexts(prompt: Prompt | undefined): unknown[] {
   const messages = prompt?.filter((message) => message.role === "user").slice(1) ?? [];
   return messages.map(({ content }) => (content[0] as { text: string }).text);
 }
@@ -41,59 +41,59 @@ async function runOf(script: readonly ScriptedResponse[], options: Options = {})
   const { runner, prompts } = writerOf(script, options);
   const store = await memoryStore();
   const { output } = await runner({ store }).run("Go", { runId: "r-1" });
-  return { output, said: said(prompts.at(-1)) };
+  return { output, userTexts: userTexts(prompts.at(-1)) };
 }
 
-describe("an answer that was cut off", () => {
-  it("is no output: a shorter one is asked for, and that is", async () => {
+describe("a cut-off answer", () => {
+  it("is no output: a shorter one is requested and used", async () => {
     expect(await runOf([cut("Once upon a"), { text: "The end." }])).toEqual({
       output: "The end.",
-      said: [CUT_OFF],
+      userTexts: [CUT_OFF],
     });
   });
 
-  it("is an output where the agent says that it may be", async () => {
+  it("is the output with acceptCutAnswers", async () => {
     expect(await runOf([cut("Once upon a")], { acceptCutAnswers: true })).toEqual({
       output: "Once upon a",
-      said: [],
+      userTexts: [],
     });
   });
 
-  it("is asked for again where it was to be JSON, and the model is not blamed for the JSON", async () => {
+  it("is requested again if it should be JSON, without an error about the JSON", async () => {
     const output = z.object({ title: z.string() });
     expect(await runOf([cut('{"title": "On'), { text: '{"title":"One"}' }], { output })).toEqual({
       output: { title: "One" },
-      said: [CUT_OFF],
+      userTexts: [CUT_OFF],
     });
   });
 
-  it("is whole where its JSON is closed and fits, whatever came after it", async () => {
+  it("counts as whole if its JSON is closed and fits, whatever follows", async () => {
     const output = z.object({ title: z.string() });
     expect(await runOf([cut(`{"title":"One"}${" ".repeat(50)}`)], { output })).toEqual({
       output: { title: "One" },
-      said: [],
+      userTexts: [],
     });
   });
 
-  it("is continued where the agent has not said that it is done", async () => {
+  it("is continued if the agent has not signalled completion", async () => {
     const script = [cut("Part one"), cut("Part two"), cut("Part three"), { text: "DONE" }];
     expect(await runOf(script, { completion: "signal" })).toEqual({
       output: "DONE",
-      said: ["Continue.", "Continue.", "Continue."],
+      userTexts: ["Continue.", "Continue.", "Continue."],
     });
   });
 
-  it("in between is asked for again, each time that one was not", async () => {
+  it("is requested again each time after a complete one in between", async () => {
     const look = tool({ description: "Looks.", inputSchema: z.object({}), execute: () => "seen" });
     const script = [cut("a"), { toolCalls: [{ name: "look", input: {} }] }, cut("b"), { text: "c" }];
-    expect(await runOf(script, { tools: { look } })).toEqual({ output: "c", said: [CUT_OFF, CUT_OFF] });
+    expect(await runOf(script, { tools: { look } })).toEqual({ output: "c", userTexts: [CUT_OFF, CUT_OFF] });
   });
 });
 
 describe("an answer that was cut off twice in a row", () => {
   const script = [cut("Once upon a time"), cut("Once upon a"), { text: "The end." }];
 
-  it("ends the run in an error that names the limit and the option, and is not paid for again", async () => {
+  it("fails the run with an error that names the limit and the option, and is not charged again", async () => {
     const store = await memoryStore();
     const { runner, prompts } = writerOf(script);
 
@@ -107,7 +107,7 @@ describe("an answer that was cut off twice in a row", () => {
     expect(must(await store.getRun("r-1"))).toMatchObject({ status: "failed", charged: { tokens: 30 } });
   });
 
-  it("is asked for again with a higher limit where a person says so", async () => {
+  it("is requested again with a higher limit after a person accepts the divergence", async () => {
     const store = await memoryStore();
     await failureAs(AnswerCutOffError, writerOf(script).runner({ store }).run("Go", { runId: "r-1" }));
     const higher = writerOf([cut("unused"), { text: "The end." }], { settings: { maxOutputTokens: 9_000 } });
@@ -119,7 +119,7 @@ describe("an answer that was cut off twice in a row", () => {
     expect(higher.prompts).toHaveLength(1);
   });
 
-  it("is taken where a person then lets the agent take it, without asking the model", async () => {
+  it("is used if a person accepts acceptCutAnswers, without another model call", async () => {
     const store = await memoryStore();
     await failureAs(AnswerCutOffError, writerOf(script).runner({ store }).run("Go", { runId: "r-1" }));
     const { runner, prompts } = writerOf(script, { acceptCutAnswers: true });
@@ -131,11 +131,11 @@ describe("an answer that was cut off twice in a row", () => {
   });
 });
 
-describe("a call in an answer that was cut off", () => {
+describe("a call in a cut-off answer", () => {
   it.each([
     ["in the middle of its arguments", '{"text": "Dear A'],
     ["before its arguments", ""],
-  ])("%s is not run, and the model is shown why", async (_, cutArguments) => {
+  ])("%s is not run, and the model gets the reason", async (_, cutArguments) => {
     const server = await FakeOpenAiServer.start();
     onTestFinished(() => server.close());
     const sent: unknown[] = [];

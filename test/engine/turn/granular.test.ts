@@ -1,4 +1,4 @@
-// The ten tests of the requirements document, under the names it gives them, each on the real engine and SQLite.
+// The ten tests of the requirements document, under their original names, each on the real engine and SQLite.
 
 import { DatabaseSync } from "node:sqlite";
 import { expect, it, onTestFinished } from "vitest";
@@ -40,7 +40,7 @@ it("test_granular_cas_guard_skip", async () => {
   const { note, done } = noteTool();
   const { agent, prompts } = scriptedAgent([noting("one"), noting("two")], { tools: { note } });
   const { openScope } = await beginRun(store, Step.granular("work", agent));
-  const late = await openScope(); // reads the store before turn 1, and asks for it after
+  const late = await openScope(); // reads the store before turn 1, and executes it after
   const scope = await openScope();
   await executeTurn(scope, 1);
   const history = await store.readHistory("r-1", "work");
@@ -48,7 +48,7 @@ it("test_granular_cas_guard_skip", async () => {
 
   expect(await executeTurn(scope, 1)).toEqual({ executed: false, isComplete: false });
   expect(await executeTurn(await openScope(), 1)).toEqual({ executed: false, isComplete: false });
-  // One that does not know of the commit yet is stopped by the store, before anything is asked.
+  // A scope that does not know of the commit yet is stopped by the store before the model is asked.
   expect((await failureAs(ResumeError, executeTurn(late, 1))).recoverable).toBe(true);
 
   expect(prompts).toHaveLength(1);
@@ -56,7 +56,7 @@ it("test_granular_cas_guard_skip", async () => {
   expect(await store.listTurns("r-1")).toHaveLength(1);
   expect(await store.readHistory("r-1", "work")).toEqual(history);
   expect(await store.listEvents("r-1")).toEqual(events);
-  // And the loop moves on: the next turn is run as if nothing had been.
+  // The loop continues: the next turn runs normally.
   expect(await executeTurn(scope, 2)).toEqual({ executed: true, isComplete: false });
   expect(done).toEqual(["one", "two"]);
 });
@@ -74,7 +74,7 @@ it("test_granular_cas_gap_failure", async () => {
 
   expect(gap.irrecoverable).toBe(false);
   expect(gap.message).toMatch(/turn 3 .+ at turn 1.+Nothing was run/);
-  // The store refuses the hole too, whoever asks.
+  // The store refuses the gap as well.
   const opening = { stepKey: scope.stepKey, turnIndex: 3, reserve: { tokens: 1, microDollars: 0 } };
   const fingerprint = must((await openScope()).conversation.storedFingerprint);
   await failureAs(ResumeError, store.openTurn(run.fence, { ...opening, fingerprint }));
@@ -179,23 +179,23 @@ it("test_idempotency_enforced_tool", async () => {
   const changes = mail(keyed.transform(({ to }) => ({ to, idempotencyKey: "my own" })));
   const script = [{ toolCalls: [{ name: "mail", input: { to: "ann@x.org" } }] }, { text: "Sent." }];
 
-  for (const [runId, tampering, words] of [
+  for (const [runId, tampering, part] of [
     ["omitted", omits, "has none"],
     ["changed", changes, "has another"],
   ] as const) {
     const { agent } = scriptedAgent(script, { tools: { mail: tampering } });
     const step = Step.granular("work", agent, { enforceIdempotency: true });
     const error = await failureAs(ConfigurationError, new Runner(step, { store }).run("Go", { runId }));
-    expect(error.message).toContain(words);
+    expect(error.message).toContain(part);
     expect(sent).toEqual([]);
     expect((await store.listToolCalls(runId)).map((call) => call.status)).toEqual(["prepared"]);
     expect(await store.getRun(runId)).toMatchObject({ status: "failed" });
   }
-  // A tool that takes no key at all is refused when the pipeline is built.
+  // A tool without a key parameter is refused when the pipeline is built.
   const { note } = noteTool();
   const { agent: careless } = scriptedAgent(script, { tools: { note } });
   expect(() => Step.granular("work", careless, { enforceIdempotency: true })).toThrow(ConfigurationError);
-  // One that keeps the key is sent, with it.
+  // A tool that keeps the key is called with it.
   const { agent } = scriptedAgent(script, { tools: { mail: mail(keyed) } });
   const step = Step.granular("work", agent, { enforceIdempotency: true });
   await new Runner(step, { store }).run("Go", { runId: "kept" });
@@ -209,7 +209,7 @@ it("test_blob_offload_and_rehydrate", async () => {
   let reference = "";
   const { note } = noteTool((line) => (line === "large" ? { text } : reference));
   const script = [noting("large"), noting("reference"), { text: "Read." }];
-  // Each with a store of its own, as three processes would have.
+  // Each has a separate store handle, as three processes would.
   const upTo = async (maxTurns: number) => {
     const store = await fileStore(file);
     const { agent, prompts } = scriptedAgent(script, { tools: { note } });
@@ -231,7 +231,7 @@ it("test_blob_offload_and_rehydrate", async () => {
 
   const third = await upTo(3);
   expect(await third.runner.resume("r-1")).toMatchObject({ status: "succeeded", output: "Read." });
-  // A text that looks like a reference, even one that could be followed, is a text.
+  // A text that looks like a reference, even a valid one, stays a text.
   expect(third.results()).toEqual([
     { type: "json", value: { text } },
     { type: "text", value: reference },
@@ -262,7 +262,7 @@ it("test_history_truncation_middle_out", async () => {
   expect(seen[0]).toEqual({ role: "system", content: "You work." });
   expect(seen[1]).toMatchObject({ role: "user", content: [{ text: "The first message" }] });
   const tail = seen.slice(3);
-  // All of the history but the head, the tail, and the answer that was not given yet.
+  // The whole history except the head, the tail, and the answer that does not exist yet.
   const omitted = stored.length - 1 - 2 - tail.length;
   expect(omitted).toBeGreaterThan(0);
   expect(seen[2]).toEqual({
@@ -372,7 +372,7 @@ it("test_blob_ref_missing_fails_fast", async () => {
   expect(error.message).toContain(blobId);
   expect(strict.prompts).toHaveLength(0);
 
-  // Who says so goes on without it, but only where the tool could be asked again.
+  // With degradedReplay the run continues without the blob, but only if the tool could be called again.
   const lenient = stepOf({ note: opaque }, { degradedReplay: true });
   await failureAs(BlobMissingError, new Runner(lenient.step, { store }).resume("opaque"));
   expect(lenient.prompts).toHaveLength(0);

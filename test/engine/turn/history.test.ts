@@ -1,4 +1,4 @@
-// What the model sees of a long conversation: head, placeholder, tail, and the same bytes for whoever looks.
+// The model's view of a long conversation: head, placeholder, tail, and the same bytes in every process.
 
 import { describe, expect, it } from "vitest";
 import { MaxTurnsExceededError, type Message, Runner, Step, type Store } from "../../../src/index.ts";
@@ -16,7 +16,7 @@ import {
 const TURNS = 12;
 const LIMIT = 450;
 
-/** One call, two, none (so that it is told to continue), one that is wrong, one with a large result; then again. */
+/** One call, two, none (so that it has to continue), an invalid one, one with a large result; then again. */
 function response(turn: number): ScriptedResponse {
   if (turn > TURNS) return { text: "It is DONE." };
   const note = (text: string) => ({ name: "note", input: { text: `${text} of turn ${turn}` } });
@@ -34,7 +34,7 @@ function response(turn: number): ScriptedResponse {
   }
 }
 
-/** An agent that goes through the script; which answer is next is counted outside of the conversation. */
+/** An agent that follows the script; the position is counted outside of the conversation. */
 function talker(answered: { count: number }, historyMaxTokens = LIMIT) {
   const { note } = noteTool((text) => (text.startsWith("large") ? "blob ".repeat(40) : `${text}: noted`));
   const options = { tools: { note }, instructions: "Work. Say DONE at the end." };
@@ -60,12 +60,12 @@ const placeholderOf = (prompt: Prompt) =>
     ? /^\.\.\. \[Context Truncated: (\d+) messages omitted\] \.\.\.$/.exec(prompt[2].content)?.[1]
     : undefined;
 
-/** How many messages of ours a prompt holds: the SDK puts all results of a turn into one. */
+/** The number of our messages in a prompt: the SDK puts all results of a turn into one. */
 const countMessages = (messages: Prompt) =>
   messages.reduce((sum, message) => sum + (message.role === "tool" ? message.content.length : 1), 0);
 
 describe("a history over the limit", () => {
-  it("is seen as its head, a placeholder with the exact number, and its tail", async () => {
+  it("is shown as its head, a placeholder with the exact number, and its tail", async () => {
     const { prompts, stored } = await talk();
     const truncated = prompts.filter((prompt) => placeholderOf(prompt) !== undefined);
     expect(truncated.length).toBeGreaterThan(5);
@@ -111,12 +111,12 @@ describe("a history over the limit", () => {
     expect((await store.readGranularState("r-1", "talk"))?.history).toEqual(history);
   });
 
-  it("is the same bytes for the same conversation", async () => {
+  it("has the same bytes for the same conversation", async () => {
     const [once, again] = [await talk(), await talk()];
     expect(JSON.stringify(again.prompts)).toBe(JSON.stringify(once.prompts));
   });
 
-  it("is the same bytes for a process that reads it from the file", async () => {
+  it("has the same bytes in a process that reads it from the file", async () => {
     const { prompts: expected } = await talk();
     const file = databaseFile();
     const answered = { count: 0 };
@@ -124,8 +124,8 @@ describe("a history over the limit", () => {
     expect(seen).toEqual(expected.map((prompt) => JSON.stringify(prompt)));
   });
 
-  // One turn a process, and three: a process that goes on from what it read has to count as it did.
-  it.each([1, 3])("is the same bytes at every limit, with %d turns a process", PATIENCE, async (turns) => {
+  // One turn per process, and three: a process that continues a stored history must count in the same way.
+  it.each([1, 3])("has the same bytes at every limit, with %d turns per process", PATIENCE, async (turns) => {
     for (let limit = 100; limit <= 700; limit += 35) {
       const { prompts: expected } = await talk(limit);
       const store = await memoryStore();
@@ -135,7 +135,7 @@ describe("a history over the limit", () => {
   });
 });
 
-/** The conversation in several processes, as far as the store can tell, each of so many turns. */
+/** The conversation in several simulated processes, each with this many turns. */
 async function inProcesses(
   turns: number,
   limit: number,
@@ -158,13 +158,13 @@ async function inProcesses(
   }
 }
 
-/** The length of the history when turn `turn` (from 0) is asked for. */
+/** The length of the history when turn `turn` (from 0) is requested. */
 function lengthAfter(stored: readonly Message[], turn: number): number {
   const answers = stored.flatMap((message, index) => (message.role === "assistant" ? [index] : []));
   return answers[turn] ?? stored.length;
 }
 
-describe("a message that is too large by itself", () => {
+describe("a message that is too large on its own", () => {
   it("is kept in the head, however long", async () => {
     const store = await memoryStore();
     const { agent, prompts } = scriptedAgent([{ text: "End." }]);
@@ -173,7 +173,7 @@ describe("a message that is too large by itself", () => {
     expect(textOf(prompts[0]?.[1])).toBe(input);
   });
 
-  it("is kept as the model wrote it, arguments and all, where it is its newest answer", async () => {
+  it("is kept unchanged, with its arguments, if it is the newest answer", async () => {
     const store = await memoryStore();
     const { note } = noteTool(() => "noted");
     const long = "long ".repeat(3_000);

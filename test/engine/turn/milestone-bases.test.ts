@@ -1,5 +1,5 @@
-// Which checkpoint the work goes on from: the last, an earlier one that was kept elsewhere, none at all; in pipelines and
-// loops never one from before the end of a step that is over.
+// The checkpoint from which the work resumes: the last, an earlier one that was stored elsewhere, or none; in
+// pipelines and loops never one from before the end of a finished step.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -36,8 +36,8 @@ import {
   words,
 } from "../session-fixture.ts";
 
-/** Says `one!`, `two!` and `three`, and fails before its fourth turn. `kept` are the milestones as they were told. */
-async function left(store: Store, options: RunnerOptions = {}) {
+/** Says `one!`, `two!` and `three`, and fails before its fourth turn. `kept` has the milestones from onCheckpoint. */
+async function interrupted(store: Store, options: RunnerOptions = {}) {
   const { say, spoken } = sayTool();
   const kept: SavedCheckpoint[] = [];
   const turns = [saying("one!"), saying("two!"), saying("three")];
@@ -48,15 +48,15 @@ async function left(store: Store, options: RunnerOptions = {}) {
   return { say, spoken, kept };
 }
 
-describe("the work goes on", () => {
-  it("from the last checkpoint, and what came after it is not in the session", async () => {
+describe("the work resumes", () => {
+  it("from the last checkpoint, without the session events after it", async () => {
     const store = await memoryStore();
-    const { say } = await left(store);
+    const { say } = await interrupted(store);
     await sayer(store, { say }, []).runner.resume("r-1", { from: "milestone" });
     expect(await storedSlice(store)).toEqual(["one!", "two!"]);
   });
 
-  it("from its beginning, where there is no checkpoint", async () => {
+  it("from its beginning if there is no checkpoint", async () => {
     const store = await memoryStore();
     const { say, spoken } = sayTool();
     await runUntilFailure(
@@ -67,9 +67,9 @@ describe("the work goes on", () => {
     expect([await storedSlice(store), spoken]).toEqual([["two"], ["one", "two"]]);
   });
 
-  it("from its beginning, where that is asked for", async () => {
+  it('from its beginning with from: "beginning"', async () => {
     const store = await memoryStore();
-    const { say, spoken } = await left(store);
+    const { say, spoken } = await interrupted(store);
     await sayer(store, { say }, [saying("two!")]).runner.resume("r-1", { from: "beginning" });
     expect([await storedSlice(store), spoken]).toEqual([["two!"], ["one!", "two!", "three"]]);
     expect(await checkpointsOf(store)).toEqual([
@@ -79,19 +79,19 @@ describe("the work goes on", () => {
     ]);
   });
 
-  it("from a checkpoint that was kept elsewhere", async () => {
+  it("from a checkpoint that was stored elsewhere", async () => {
     const store = await memoryStore();
-    const { say, kept } = await left(store);
-    // Kept as text, as a file keeps it.
+    const { say, kept } = await interrupted(store);
+    // Serialised, as in a file.
     const from = JSON.parse(JSON.stringify(kept[0])) as SavedCheckpoint;
     await sayer(store, { say }, []).runner.resume("r-1", { from });
     expect(await storedSlice(store)).toEqual(["one!"]);
     expect(await checkpointsOf(store)).toEqual(["1 milestone worker#1", "2 milestone worker#2 superseded"]);
   });
 
-  it("from the last checkpoint that holds, where the one given was gone back behind since", async () => {
+  it("from the last valid checkpoint if the given one was superseded since", async () => {
     const store = await memoryStore();
-    const { say, spoken, kept } = await left(store);
+    const { say, spoken, kept } = await interrupted(store);
     const back = sayer(store, { say }, [], { probe: crashAt("turn:before-open") }).runner;
     await failureAs(StepFailedError, back.resume("r-1", { from: must(kept[0]) }));
     const { runner } = sayer(store, { say }, [saying("two!")]);
@@ -101,9 +101,9 @@ describe("the work goes on", () => {
     expect((await store.listLineages("r-1")).map(({ checkpoint }) => checkpoint)).toEqual([1, 1]);
   });
 
-  it("by turn and not from a milestone, where nobody says so", async () => {
+  it("by turn and not from a milestone by default", async () => {
     const store = await memoryStore();
-    const { say } = await left(store);
+    const { say } = await interrupted(store);
     const { runner } = sayer(store, { say }, [saying("one!"), saying("two!"), saying("three")]);
     await runner.resume("r-1", { from: "turn" });
     expect(await storedSlice(store)).toEqual(["one!", "two!", "three"]);
@@ -111,17 +111,17 @@ describe("the work goes on", () => {
   });
 });
 
-describe("what the work cannot go on from", () => {
+describe("the work cannot resume from", () => {
   it.each<[string, unknown]>([
-    ["a word that is none of ours", "last"],
+    ["an unknown word", "last"],
     ["null", null],
     ["a number", 3],
     ["an empty object", {}],
     ["a checkpoint without its number", { snapshot: {}, cursor: {} }],
     ["a cursor alone", { cursor: null }],
-  ])("is %s: it is refused, and the run is as it was", async (_, from) => {
+  ])("%s: it is refused, and the run is unchanged", async (_, from) => {
     const store = await memoryStore();
-    const { say } = await left(store);
+    const { say } = await interrupted(store);
     const { runner, prompts } = sayer(store, { say }, []);
     const error = await failureAs(ConfigurationError, runner.resume("r-1", { from: from as never }));
     expect(error.message).toMatch(/^A run cannot be resumed from .+: use "turn", "milestone", "beginning"/);
@@ -129,9 +129,9 @@ describe("what the work cannot go on from", () => {
     expect(await store.listAttempts("r-1")).toHaveLength(1);
   });
 
-  it("is a checkpoint that the store does not know", async () => {
+  it("a checkpoint that the store does not know", async () => {
     const store = await memoryStore();
-    const { say, kept } = await left(store);
+    const { say, kept } = await interrupted(store);
     const { snapshot, cursor } = must(kept[0]);
     const from = { snapshot, cursor: { ...cursor, checkpoint: 9 } };
     const refused = sayer(store, { say }, []).runner.resume("r-1", { from });
@@ -139,17 +139,17 @@ describe("what the work cannot go on from", () => {
     expect(await storedSlice(store)).toEqual(["one!", "two!", "three"]);
   });
 
-  it("is a checkpoint that is not whole", async () => {
+  it("an incomplete checkpoint", async () => {
     const store = await memoryStore();
-    const { say, kept } = await left(store);
+    const { say, kept } = await interrupted(store);
     const from = { snapshot: { version: 1 }, cursor: must(kept[0]).cursor };
     await failureAs(SnapshotRestoreError, sayer(store, { say }, []).runner.resume("r-1", { from }));
     expect(await storedSlice(store)).toEqual(["one!", "two!", "three"]);
   });
 
-  it("is a checkpoint of another run", async () => {
+  it("a checkpoint of another run", async () => {
     const store = await memoryStore();
-    const { say, kept } = await left(store);
+    const { say, kept } = await interrupted(store);
     const other = sayer(store, { say }, [saying("theirs!")], { probe: stopsBefore(2) }).runner;
     await failureAs(StepFailedError, other.run("Go", { runId: "r-2" }));
     const refused = sayer(store, { say }, []).runner.resume("r-2", { from: must(kept[0]) });
@@ -158,8 +158,8 @@ describe("what the work cannot go on from", () => {
   });
 });
 
-describe("a conversation that is complete", () => {
-  /** Its last turn is committed, and its step has not ended. */
+describe("a complete conversation", () => {
+  /** Its last turn is committed, but its step has not ended. */
   async function complete(store: Store) {
     const { say } = sayTool();
     await runUntilFailure(
@@ -168,7 +168,7 @@ describe("a conversation that is complete", () => {
     return say;
   }
 
-  it("is just finished, from wherever it is to go on", async () => {
+  it("is only finished, wherever it should resume from", async () => {
     const store = await memoryStore();
     const say = await complete(store);
     const { runner, prompts } = sayer(store, { say }, []);
@@ -177,7 +177,7 @@ describe("a conversation that is complete", () => {
     expect(await store.listLineages("r-1")).toEqual([]);
   });
 
-  it("is just finished by another prompt and model too, which a turn would refuse", async () => {
+  it("is only finished by another prompt and model too, which a resume by turn would refuse", async () => {
     const store = await memoryStore();
     const say = await complete(store);
     const { agent, prompts } = scriptedAgent([], { instructions: "Other.", tools: { say } });
@@ -197,7 +197,7 @@ describe("in a pipeline", () => {
     new Runner(pipeline, { store, slices: [words], checkpointTrigger: loudly, ...options });
 
   it.each(["milestone", "beginning"] as const)(
-    "a step that goes on from its %s leaves what the steps before it did",
+    "a step that resumes from its %s keeps the events of earlier steps",
     async (from) => {
       const store = await memoryStore();
       const { say, spoken } = sayTool();
@@ -219,19 +219,23 @@ describe("in a pipeline", () => {
     },
   );
 
-  it("a step that goes on from a checkpoint kept elsewhere leaves what the steps before it did after that", async () => {
+  it("a step that resumes from a checkpoint stored elsewhere keeps later events of earlier steps", async () => {
     const store = await memoryStore();
     const { say } = sayTool();
     const kept: SavedCheckpoint[] = [];
     const pipeline = (...second: string[]) =>
-      Pipeline.of("p", step("first", say, "You begin.", ["a!", "b"]), step("second", say, "Go on.", second));
+      Pipeline.of(
+        "p",
+        step("first", say, "You begin.", ["a!", "b"]),
+        step("second", say, "Continue.", second),
+      );
     const onCheckpoint = (checkpoint: SavedCheckpoint) => void kept.push(checkpoint);
     await runUntilFailure(run(store, pipeline("c"), { onCheckpoint, probe: stopsBefore(2, "second") }));
     await run(store, pipeline("d")).resume("r-1", { from: must(kept[0]) });
     expect(await storedSlice(store)).toEqual(["a!", "b", "d"]);
   });
 
-  it("a step that has not begun begins, with what those before it left", async () => {
+  it("a step that has not begun begins with the session of the earlier steps", async () => {
     const store = await memoryStore();
     const { say } = sayTool();
     const pipeline = (instructions: string) =>
@@ -246,11 +250,11 @@ describe("in a pipeline", () => {
     expect(await store.listLineages("r-1")).toEqual([]);
   });
 
-  it("only the step at work goes back: those after it begin as ever", async () => {
+  it("only the current step rolls back: later steps begin normally", async () => {
     const store = await memoryStore();
     const { say, spoken } = sayTool();
     const pipeline = (...first: string[]) =>
-      Pipeline.of("p", step("first", say, "Begin.", first), step("second", say, "Go on.", ["x", "y"]));
+      Pipeline.of("p", step("first", say, "Begin.", first), step("second", say, "Continue.", ["x", "y"]));
     await runUntilFailure(run(store, pipeline("a!", "b"), { probe: stopsBefore(3, "first") }));
     await run(store, pipeline("c")).resume("r-1", { from: "milestone" });
     expect([await storedSlice(store), spoken]).toEqual([
@@ -260,7 +264,7 @@ describe("in a pipeline", () => {
     expect(await store.listLineages("r-1")).toHaveLength(1);
   });
 
-  describe("of a loop", () => {
+  describe("in a loop", () => {
     const loop = (say: Tool, instructions: string, script: (iteration: number) => string[]) => {
       const { agent } = scriptedAgent(
         ({ turn, options }) => {
@@ -275,7 +279,7 @@ describe("in a pipeline", () => {
     };
     const wordsOf = (n: number) => [`${n}a!`, `${n}b`];
 
-    it("an iteration goes on with another prompt, and so do those after it", async () => {
+    it("an iteration resumes with another prompt, which later iterations use too", async () => {
       const store = await memoryStore();
       const { say, spoken } = sayTool();
       const probe = stopsBefore(3, "loop[2]/work");
@@ -291,7 +295,7 @@ describe("in a pipeline", () => {
       expect(spoken).toEqual(["1a!", "1b", "2a!", "2b", "2c", "3c"]);
     });
 
-    it("the steps of an iteration after the one at work begin with other prompts too", async () => {
+    it("later steps of an iteration begin with other prompts too", async () => {
       const store = await memoryStore();
       const { say, spoken } = sayTool();
       const two = (instructions: string) => {
@@ -328,7 +332,7 @@ describe("in a pipeline", () => {
   });
 });
 
-it("a log is not rolled back, and what is met again is not in it twice", async () => {
+it("a log is not rolled back, and reused receipts are not in it twice", async () => {
   const store = await memoryStore();
   const log = defineSlice({
     name: "log",
@@ -337,7 +341,7 @@ it("a log is not rolled back, and what is met again is not in it twice", async (
     reducers: { Said: append(({ word }: { type: "Said"; word: string }) => word) },
   });
   const slices = [words, log];
-  const { say, spoken } = await left(store, { slices });
+  const { say, spoken } = await interrupted(store, { slices });
   const { runner } = sayer(store, { say }, [saying("three"), saying("four")], { slices });
   await runner.resume("r-1", { from: "milestone" });
   expect(spoken).toEqual(["one!", "two!", "three", "four"]);

@@ -1,5 +1,6 @@
-// Runs that are left, at any point, for their turn, a milestone or the beginning, by the same version or the next one: in
-// the end every effect that was wanted was had once, and the session is what one undisturbed worker would have made it.
+// Runs that are interrupted at any point and resumed by turn, from a milestone or from the beginning, by the same
+// version or the next one: in the end every wanted effect happened once, and the session is that of one undisturbed
+// worker.
 
 import { expect, it } from "vitest";
 import {
@@ -28,9 +29,9 @@ import {
 } from "../fuzz-world.ts";
 import { must, scriptedAgent } from "../run-fixture.ts";
 
-/** A seed that fails is printed with what was done. To replay it alone, write `[seed]` here. */
+/** A seed that fails is printed with its trace. To replay it alone, write `[seed]` here. */
 const SEEDS: readonly number[] = [
-  // These found that calls were cancelled before their turn was left.
+  // These seeds found calls that were cancelled before their turn was abandoned.
   172,
   192,
   363,
@@ -44,7 +45,7 @@ const SEEDS: readonly number[] = [
 const RUN = "r-1";
 const LEASE_MS = 30_000;
 const ITEMS = ["a", "b", "c"];
-/** From then on nothing happens to a worker any more, so the run has to end. */
+/** From then on nothing happens to a worker any more, so the run must end. */
 const CALM_AFTER = 14;
 const MOST_STARTS = CALM_AFTER + 12;
 
@@ -55,13 +56,13 @@ const SIGHTS = [
   "by turn",
   "from the last milestone",
   "from the beginning",
-  "from one that was kept",
-  "met",
+  "from a stored checkpoint",
+  "deduplicated",
 ] as const;
 type Sight = (typeof SIGHTS)[number];
 type JumpingClock = ReturnType<typeof jumpingClock>;
 
-/** One run in a world that a seed makes up. */
+/** One run in a world generated from a seed. */
 class Fuzz {
   readonly trace: string[] = [];
   readonly #dice: Dice;
@@ -73,7 +74,7 @@ class Fuzz {
   readonly #kept: SavedCheckpoint[] = [];
   readonly #problems: string[] = [];
   #version = 1;
-  /** The version that the present line of history belongs to. */
+  /** The version of the current lineage. */
   #pinned: number | null = null;
   #hasFinished = false;
 
@@ -86,7 +87,7 @@ class Fuzz {
     this.#plan = planOf(this.#dice, ITEMS);
   }
 
-  /** What is wrong, in a sentence each. */
+  /** The problems found, one sentence each. */
   async run(): Promise<string[]> {
     for (let n = 0; n < MOST_STARTS; n++) {
       const status = await this.#start(n >= CALM_AFTER);
@@ -126,7 +127,7 @@ class Fuzz {
       this.#saw("a version refused");
       if (!isByTurn || !wasRefusable) this.#problems.push(`was refused: ${outcome.message}`);
     } else if (isByTurn && wasRefusable && !life.hasFailed)
-      this.#problems.push("went on by turn as another version");
+      this.#problems.push("resumed by turn as another version");
     else if (outcome instanceof Error && !life.hasFailed) this.#problems.push(`failed: ${String(outcome)}`);
     return String(outcome);
   }
@@ -135,7 +136,7 @@ class Fuzz {
     if (isCalm) return this.#pinned === this.#version ? "turn" : "milestone";
     const kept = this.#kept.length === 0 ? "milestone" : this.#dice.pick(this.#kept);
     const from = this.#dice.pick(["turn", "turn", "milestone", "milestone", "beginning", kept] as const);
-    if (typeof from !== "string") this.#saw("from one that was kept");
+    if (typeof from !== "string") this.#saw("from a stored checkpoint");
     else if (from === "turn") this.#saw("by turn");
     else this.#saw(from === "milestone" ? "from the last milestone" : "from the beginning");
     return from;
@@ -154,7 +155,8 @@ class Fuzz {
       random: () => 0,
       leaseMs: LEASE_MS,
       maxParallelToolCalls: this.#dice.pick([1, 2, 8]),
-      // A call that ran out of tries may be had and not told: what a person decides then is not this test's.
+      // A call whose retries are used up may have happened without being recorded; a person's decision is not tested
+      // here.
       maxRetriesPerToolCall: MOST_STARTS,
       checkpointTrigger: new CheckpointTrigger({ eventTypes: ["Done"] }),
       onCheckpoint: (checkpoint) => void this.#kept.push(checkpoint),
@@ -164,7 +166,7 @@ class Fuzz {
 
   async #end(): Promise<string[]> {
     const calls = await this.#store.listToolCalls(RUN);
-    if (calls.some(({ status }) => status === "deduplicated")) this.#saw("met");
+    if (calls.some(({ status }) => status === "deduplicated")) this.#saw("deduplicated");
     const wanted = wantedBy(this.#plan);
     return this.#world.problems(this.#store, RUN, { effects: wanted, recorded: wanted, done: ITEMS });
   }
@@ -175,7 +177,7 @@ function nameOf(from: NonNullable<ResumeOptions["from"]>): string {
 }
 
 it(
-  "every effect is had once and the session is whole, wherever the work is taken up and by whichever version",
+  "every effect happens once and the session is complete, wherever the work is resumed and by whichever version",
   PATIENCE,
   async () => {
     const seen = new Map<Sight, number>(SIGHTS.map((sight) => [sight, 0]));

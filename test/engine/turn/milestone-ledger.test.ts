@@ -1,5 +1,5 @@
-// The ledger across lines of history: what the turns left behind have had is met by its receipt, each once, and tells the
-// session what a rollback made it forget, once.
+// The ledger across lineages: receipts of abandoned turns are each reused once, and their events are applied to the
+// rolled-back session once.
 
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it } from "vitest";
@@ -37,7 +37,7 @@ import {
 type SayTool = ReturnType<typeof sayTool>;
 
 /** Says `zero!`, a milestone, then these answers; and fails before it would end. */
-async function left(
+async function interrupted(
   store: Store,
   { say }: SayTool,
   turns: Parameters<typeof sayer>[2],
@@ -47,8 +47,8 @@ async function left(
   await runUntilFailure(sayer(store, { say }, [saying("zero!"), ...turns], { probe, ...options }).runner);
 }
 
-/** Goes on from the last milestone with these answers, to the end. */
-async function goOn(
+/** Resumes from the last milestone with these answers, to the end. */
+async function resume(
   store: Store,
   { say }: SayTool,
   turns: Parameters<typeof sayer>[2],
@@ -59,7 +59,7 @@ async function goOn(
   return { ...result, prompts };
 }
 
-/** How each call ended, and which it repeats. */
+/** The status of each call, and the call that it repeats. */
 async function ends(store: Store): Promise<string[]> {
   return (await store.listToolCalls("r-1")).map(({ turnIndex, callIndex, status, receipt }) => {
     const first = receipt?.duplicateOf?.split("#")[1];
@@ -67,13 +67,13 @@ async function ends(store: Store): Promise<string[]> {
   });
 }
 
-describe("what was had in a turn that was left behind", () => {
-  it("is met when it is asked for again: the model sees its result, and the session hears of it", async () => {
+describe("an effect of an abandoned turn", () => {
+  it("is reused when it is requested again: the model gets its result, and its events are applied", async () => {
     const store = await memoryStore();
     const all = sayTool();
-    await left(store, all, [saying("one")]);
+    await interrupted(store, all, [saying("one")]);
     expect(await storedSlice(store)).toEqual(["zero!", "one"]);
-    const { prompts, status } = await goOn(store, all, [saying("one")]);
+    const { prompts, status } = await resume(store, all, [saying("one")]);
     expect([status, all.spoken]).toEqual(["succeeded", ["zero!", "one"]]);
     expect(toolResults(prompts[1])).toEqual([{ type: "text", value: "said one" }]);
     expect(await storedSlice(store)).toEqual(["zero!", "one"]);
@@ -81,21 +81,21 @@ describe("what was had in a turn that was left behind", () => {
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 
-  it("is met once: a wanted repeat runs, and tells the session too", async () => {
+  it("is reused once: a wanted repeat runs, and its events are applied too", async () => {
     const store = await memoryStore();
     const all = sayTool();
-    await left(store, all, [saying("one")]);
-    await goOn(store, all, [saying("one", "one"), saying("one")]);
+    await interrupted(store, all, [saying("one")]);
+    await resume(store, all, [saying("one", "one"), saying("one")]);
     expect(all.spoken).toEqual(["zero!", "one", "one", "one"]);
     expect(await storedSlice(store)).toEqual(["zero!", "one", "one", "one"]);
     expect((await ends(store)).slice(2)).toEqual(["3.1 deduplicated 2.1", "3.2 succeeded", "4.1 succeeded"]);
   });
 
-  it("twice is met twice, in one turn or in two", async () => {
+  it("that happened twice is reused twice, in one turn or in two", async () => {
     const store = await memoryStore();
     const all = sayTool();
-    await left(store, all, [saying("one", "one"), saying("one")]);
-    await goOn(store, all, [saying("one"), saying("one", "one")]);
+    await interrupted(store, all, [saying("one", "one"), saying("one")]);
+    await resume(store, all, [saying("one"), saying("one", "one")]);
     expect(all.spoken).toHaveLength(4);
     expect((await ends(store)).slice(4)).toEqual([
       "4.1 deduplicated 2.1",
@@ -105,55 +105,55 @@ describe("what was had in a turn that was left behind", () => {
     expect(await storedSlice(store)).toEqual(["zero!", "one", "one", "one"]);
   });
 
-  it("and is not asked for again is not in the session", async () => {
+  it("that is not requested again is not in the session", async () => {
     const store = await memoryStore();
     const all = sayTool();
-    await left(store, all, [saying("one"), saying("two")]);
-    await goOn(store, all, [saying("two")]);
+    await interrupted(store, all, [saying("one"), saying("two")]);
+    await resume(store, all, [saying("two")]);
     expect(await storedSlice(store)).toEqual(["zero!", "two"]);
     expect(all.spoken).toEqual(["zero!", "one", "two"]);
   });
 
-  it("is met with its whole result, however large", async () => {
+  it("is reused with its whole result, however large", async () => {
     const store = await memoryStore();
     const large = "x".repeat(30_000);
     const all = sayTool({}, () => large);
-    await left(store, all, [saying("one")]);
-    const { prompts } = await goOn(store, all, [saying("one")]);
+    await interrupted(store, all, [saying("one")]);
+    const { prompts } = await resume(store, all, [saying("one")]);
     expect(toolResults(prompts[1])).toEqual([{ type: "text", value: large }]);
     expect(all.spoken).toHaveLength(2);
   });
 
-  it("before the milestone is not met: asking again is a wanted repeat", async () => {
+  it("from before the milestone is not reused: another request is a wanted repeat", async () => {
     const store = await memoryStore();
     const all = sayTool();
-    await left(store, all, []);
-    await goOn(store, all, [saying("zero!")]);
+    await interrupted(store, all, []);
+    await resume(store, all, [saying("zero!")]);
     expect(all.spoken).toEqual(["zero!", "zero!"]);
     expect(await storedSlice(store)).toEqual(["zero!", "zero!"]);
   });
 
-  it("and has failed for sure is not met: it runs again", async () => {
+  it("that certainly failed is not reused: it runs again", async () => {
     const store = await memoryStore();
     const clock = sleeplessClock();
     const all = sayTool({}, (word, call, n) => {
       if (n === 2) throw new NotApplied("Busy.");
       call.session.dispatch(said(word));
     });
-    await left(store, all, [saying("one")], { clock, maxRetriesPerToolCall: 0 });
-    await goOn(store, all, [saying("one")], { clock });
+    await interrupted(store, all, [saying("one")], { clock, maxRetriesPerToolCall: 0 });
+    await resume(store, all, [saying("one")], { clock });
     expect(all.spoken).toEqual(["zero!", "one", "one"]);
     expect(await storedSlice(store)).toEqual(["zero!", "one"]);
   });
 
-  it("and has failed, and may have happened, is put before a person", async () => {
+  it("that failed and may have happened needs approval", async () => {
     const store = await memoryStore();
     const all = sayTool({}, (word, call, n) => {
       if (n === 2) throw new Error("Reset.");
       call.session.dispatch(said(word));
     });
-    await left(store, all, [saying("one")]);
-    expect((await goOn(store, all, [saying("one")])).status).toBe("waiting");
+    await interrupted(store, all, [saying("one")]);
+    expect((await resume(store, all, [saying("one")])).status).toBe("waiting");
     expect(all.spoken).toEqual(["zero!", "one"]);
     await store.approve((await openWait(store)).waitId);
     await sayer(store, { say: all.say }, [saying("one")]).runner.resume("r-1");
@@ -161,11 +161,11 @@ describe("what was had in a turn that was left behind", () => {
     expect(all.spoken).toEqual(["zero!", "one", "one"]);
   });
 
-  it("is met by a worker that takes over from one that died between the journal and the commit, or after it", async () => {
+  it("is reused by the next worker if the first died between the journal and the commit, or after it", async () => {
     for (const point of ["turn:journaled", "turn:before-commit", "turn:committed"] as const) {
       const store = await memoryStore();
       const all = sayTool();
-      await left(store, all, [saying("one"), saying("two")]);
+      await interrupted(store, all, [saying("one"), saying("two")]);
       const turns = [saying("one", "two")];
       const dying = sayer(store, { say: all.say }, turns, { probe: crashAt(point) });
       await failureOf(dying.runner.resume("r-1", { from: "milestone" }));
@@ -177,18 +177,19 @@ describe("what was had in a turn that was left behind", () => {
 });
 
 describe("the open turn", () => {
-  it("that has receipts is left with them, and they are met", async () => {
+  it("with receipts is abandoned, and they are reused", async () => {
     const store = await memoryStore();
     const all = sayTool({ exclusive: true });
     const { say } = all;
     const turns = [saying("zero!"), saying("one", "two")];
     let started = 0;
     const probe: RunnerOptions["probe"] = (point, { turnIndex }) => {
-      if (point === "tool:before-start" && turnIndex === 2 && ++started === 1) throw new Error("Lights out.");
+      if (point === "tool:before-start" && turnIndex === 2 && ++started === 1)
+        throw new Error("The process crashed.");
     };
     await runUntilFailure(sayer(store, { say }, turns, { probe }).runner);
     expect(all.spoken).toEqual(["zero!", "one"]);
-    await goOn(store, all, [saying("one", "two")]);
+    await resume(store, all, [saying("one", "two")]);
     expect(all.spoken).toEqual(["zero!", "one", "two"]);
     expect(await storedSlice(store)).toEqual(["zero!", "one", "two"]);
     expect(await ends(store)).toEqual([
@@ -201,13 +202,13 @@ describe("the open turn", () => {
     expect(await store.listLineages("r-1")).toMatchObject([{ firstTurn: 3, baseTurn: 1, openTurn: 2 }]);
   });
 
-  it("whose call waits for approval is left: the question is withdrawn, and asked anew", async () => {
+  it("with a call that waits for approval is abandoned: the question is withdrawn, and asked again", async () => {
     const store = await memoryStore();
     const all = sayTool({ approval: ({ word }) => word === "one" });
     const { say } = all;
     const turns = [saying("zero!"), saying("one")];
     expect((await sayer(store, { say }, turns).runner.run("Go", { runId: "r-1" })).status).toBe("waiting");
-    expect((await goOn(store, all, [saying("one")])).status).toBe("waiting");
+    expect((await resume(store, all, [saying("one")])).status).toBe("waiting");
     const waits = await store.listWaits("r-1");
     expect(waits.map(({ toolCallId, status }) => [toolCallId, status])).toEqual([
       ["r-1/worker#2.1", "withdrawn"],
@@ -226,7 +227,7 @@ describe("the open turn", () => {
     ]);
   });
 
-  /** Its call was made, and nobody knows what became of it. */
+  /** Its call was made, and the outcome is unknown. */
   async function inDoubt(store: Store, all: SayTool) {
     const turns = [saying("zero!"), saying("one")];
     await runUntilFailure(
@@ -237,37 +238,37 @@ describe("the open turn", () => {
 
   it.each([
     ["succeeded", { as: "succeeded", result: "said by hand" }, 2, "deduplicated"],
-    ["failed", { as: "failed", why: "Nobody heard it." }, 3, "succeeded"],
+    ["failed", { as: "failed", why: "It was not said." }, 3, "succeeded"],
   ] as const)(
-    "whose call is in doubt waits for a person, who says that it %s",
-    async (_, settlement, n, met) => {
+    "with a call in doubt waits for a person, who settles it as %s",
+    async (_, settlement, n, status) => {
       const store = await memoryStore();
       const all = sayTool();
       await inDoubt(store, all);
-      expect((await goOn(store, all, [])).status).toBe("waiting");
+      expect((await resume(store, all, [])).status).toBe("waiting");
       expect(await store.listLineages("r-1")).toEqual([]);
       expect(await storedSlice(store)).toEqual(["zero!"]);
       await store.settle("r-1/worker#2.1", settlement);
-      await goOn(store, all, [saying("one")]);
+      await resume(store, all, [saying("one")]);
       expect(all.spoken).toHaveLength(n);
-      expect((await store.listToolCalls("r-1")).at(-1)?.status).toBe(met);
+      expect((await store.listToolCalls("r-1")).at(-1)?.status).toBe(status);
       expect(await store.listLineages("r-1")).toHaveLength(1);
     },
   );
 
-  it("whose call in doubt a person lets run again runs it before it is left, and then it is met", async () => {
+  it("with a call in doubt that a person lets run again runs it before the turn is abandoned, and then reuses it", async () => {
     const store = await memoryStore();
     const all = sayTool();
     await inDoubt(store, all);
-    await goOn(store, all, []);
+    await resume(store, all, []);
     await store.settle("r-1/worker#2.1", { as: "retry" });
-    expect((await goOn(store, all, [saying("one")])).status).toBe("succeeded");
+    expect((await resume(store, all, [saying("one")])).status).toBe("succeeded");
     expect(all.spoken).toEqual(["zero!", "one", "one"]);
     expect((await ends(store)).slice(1)).toEqual(["2.1 succeeded", "3.1 deduplicated 2.1"]);
     expect(await storedSlice(store)).toEqual(["zero!", "one"]);
   });
 
-  it("whose call in doubt is keyed runs it again with its key before it is left, and then it is met", async () => {
+  it("with a keyed call in doubt runs it again with its key before the turn is abandoned, and then reuses it", async () => {
     const store = await memoryStore();
     const keys: string[] = [];
     const all = sayTool({ recovery: "keyed" }, (word, call) => {
@@ -275,13 +276,13 @@ describe("the open turn", () => {
       call.session.dispatch(said(word));
     });
     await inDoubt(store, all);
-    await goOn(store, all, [saying("one")]);
+    await resume(store, all, [saying("one")]);
     expect(keys).toHaveLength(3);
     expect(keys[1]).toBe(keys[2]);
     expect(await storedSlice(store)).toEqual(["zero!", "one"]);
   });
 
-  it("whose call in doubt can be looked up is looked up before it is left, with what that tells the session", async () => {
+  it("with a call in doubt that can be looked up looks it up first, and applies the events of the look-up", async () => {
     const store = await memoryStore();
     const all = sayTool({
       recovery: "reconcile",
@@ -291,27 +292,27 @@ describe("the open turn", () => {
       },
     });
     await inDoubt(store, all);
-    const { prompts } = await goOn(store, all, [saying("one")]);
+    const { prompts } = await resume(store, all, [saying("one")]);
     expect(all.spoken).toEqual(["zero!", "one"]);
     expect(toolResults(prompts[1])).toEqual([{ type: "text", value: "found" }]);
     expect(await storedSlice(store)).toEqual(["zero!", "one found"]);
   });
 });
 
-describe("going back again and again", () => {
-  it("meets every effect, however many lines have asked for it", async () => {
+describe("rolling back repeatedly", () => {
+  it("reuses every effect, however many lineages have requested it", async () => {
     const store = await memoryStore();
     const all = sayTool();
-    await left(store, all, [saying("one"), saying("two")]);
+    await interrupted(store, all, [saying("one"), saying("two")]);
     for (let line = 1; line <= 3; line++) {
       const probe: RunnerOptions["probe"] = (point, { turnIndex }) => {
-        if (point === "turn:committed" && turnIndex === 3 + 2 * line) throw new Error("Lights out.");
+        if (point === "turn:committed" && turnIndex === 3 + 2 * line) throw new Error("The process crashed.");
       };
       const dying = sayer(store, { say: all.say }, [saying("two"), saying("one")], { probe });
       await failureAs(StepFailedError, dying.runner.resume("r-1", { from: "milestone" }));
       expect(await storedSlice(store)).toEqual(["zero!", "two", "one"]);
     }
-    await goOn(store, all, [saying("one"), saying("two"), saying("three")]);
+    await resume(store, all, [saying("one"), saying("two"), saying("three")]);
     expect(all.spoken).toEqual(["zero!", "one", "two", "three"]);
     expect(await storedSlice(store)).toEqual(["zero!", "one", "two", "three"]);
     expect(await store.listLineages("r-1")).toMatchObject([
@@ -323,27 +324,27 @@ describe("going back again and again", () => {
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 
-  it("keeps what a line said before the milestone that it reached", async () => {
+  it("keeps the events of a lineage from before the milestone that it reached", async () => {
     const store = await memoryStore();
     const all = sayTool();
-    await left(store, all, [saying("one"), saying("two")]);
+    await interrupted(store, all, [saying("one"), saying("two")]);
     const dying = sayer(store, { say: all.say }, [saying("two"), saying("new!"), saying("one")], {
       probe: stopsBefore(7),
     });
     await failureAs(StepFailedError, dying.runner.resume("r-1", { from: "milestone" }));
-    await goOn(store, all, [saying("two"), saying("one")]);
-    // `two` was met in a turn that is kept, so the next is a wanted repeat; `one` is met again.
+    await resume(store, all, [saying("two"), saying("one")]);
+    // `two` was reused in a turn that is kept, so the next is a wanted repeat; `one` is reused again.
     expect(all.spoken).toEqual(["zero!", "one", "two", "new!", "two"]);
     expect(await storedSlice(store)).toEqual(["zero!", "two", "new!", "two", "one"]);
   });
 });
 
-describe("tools of the session", () => {
+describe("session tools", () => {
   const prompt = promptTemplate({ namespace: "t", key: "plan", version: 1, sections: [planning()] });
   const setup = asking(["planning_setup_plan", { objective: "Tidy", steps: ["Sweep", "Wash"] }]);
   const done = (id: number) => asking(["planning_update_step", { id, status: "done" }]);
 
-  it("run again, since what they told the session is gone with the rollback", async () => {
+  it("run again, since their events were rolled back", async () => {
     const store = await memoryStore();
     const make = (turns: Parameters<typeof sayer>[2], options: RunnerOptions = {}) => {
       const { agent, prompts } = scriptedAgent([...turns, { text: "End." }], { instructions: prompt });
@@ -360,19 +361,19 @@ describe("tools of the session", () => {
   });
 });
 
-it("a history whose large results are gone can be left for a milestone, which is what it is for", async () => {
+it("a history with missing large results can be abandoned by a milestone resume", async () => {
   const file = databaseFile();
   const store = await fileStore(file);
   const all = sayTool({}, (word, call) => {
     call.session.dispatch(said(word));
     return "x".repeat(30_000);
   });
-  await left(store, all, [saying("one")]);
+  await interrupted(store, all, [saying("one")]);
   const raw = new DatabaseSync(file);
   raw.exec("DELETE FROM blobs");
   raw.close();
   await failureAs(BlobMissingError, sayer(store, { say: all.say }, []).runner.resume("r-1"));
-  expect((await goOn(store, all, [saying("two")])).status).toBe("succeeded");
+  expect((await resume(store, all, [saying("two")])).status).toBe("succeeded");
   expect([all.spoken, await storedSlice(store)]).toEqual([
     ["zero!", "one", "two"],
     ["zero!", "two"],

@@ -1,4 +1,4 @@
-// Milestones: taken in the commit that reaches them, and the way on when a history is of no use any more.
+// Milestones: stored in the commit that reaches them, and used to resume when a history cannot be used any more.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -39,7 +39,7 @@ const planned = asking(["planning_setup_plan", { objective: "Tidy", steps: ["Swe
 const updated = (id: number, status: string) => asking(["planning_update_step", { id, status }]);
 
 describe("a milestone", () => {
-  it("is a step of the plan that is done, unless said otherwise", async () => {
+  it("is by default a done step of the plan", async () => {
     const store = await memoryStore();
     const script = [
       planned,
@@ -73,7 +73,7 @@ describe("a milestone", () => {
     });
   });
 
-  it("is what the runner's trigger says, of the session as the event has left it", async () => {
+  it("is decided by the runner's trigger, with the session after the event", async () => {
     const store = await memoryStore();
     const { say } = sayTool();
     const seen: Json[] = [];
@@ -94,7 +94,7 @@ describe("a milestone", () => {
     expect(await checkpointsOf(store)).toEqual(["1 milestone worker#1", "2 step_boundary worker#0"]);
   });
 
-  it("can be an event that no slice cares for", async () => {
+  it("can be an event that no slice handles", async () => {
     const store = await memoryStore();
     const { say } = sayTool({}, (_word, call) => call.session.dispatch({ type: "Reached" }));
     const checkpointTrigger = new CheckpointTrigger({ eventTypes: ["Reached"] });
@@ -102,7 +102,7 @@ describe("a milestone", () => {
     expect(await checkpointsOf(store)).toEqual(["1 milestone worker#1"]);
   });
 
-  it("is one for a turn that reaches several, and holds all that the turn told", async () => {
+  it("is stored once for a turn that reaches several, with all events of the turn", async () => {
     const store = await memoryStore();
     const { say } = sayTool();
     await sayer(store, { say }, [saying("one!", "two!", "three")]).runner.run("Go", { runId: "r-1" });
@@ -112,19 +112,19 @@ describe("a milestone", () => {
     expect(cursor.lastToolCall).toBe("r-1/worker#1.3");
   });
 
-  it("is in its turn's commit: where that is refused, there is none", async () => {
+  it("is part of its turn's commit: if that is refused, there is none", async () => {
     const store = await memoryStore();
     const { say } = sayTool();
-    const told: unknown[] = [];
+    const saved: unknown[] = [];
     const refusing = tapped(store, (intent) => {
       if (intent === "commitTurn") throw new StoreUnavailableError("Full.", { reason: "full" });
     });
-    const onCheckpoint = (checkpoint: SavedCheckpoint) => void told.push(checkpoint);
+    const onCheckpoint = (checkpoint: SavedCheckpoint) => void saved.push(checkpoint);
     await runUntilFailure(sayer(refusing, { say }, [saying("one!")], { onCheckpoint }).runner);
-    expect([await checkpointsOf(store), told]).toEqual([[], []]);
+    expect([await checkpointsOf(store), saved]).toEqual([[], []]);
     await sayer(store, { say }, [saying("one!")], { onCheckpoint }).runner.resume("r-1");
     expect(await checkpointsOf(store)).toEqual(["1 milestone worker#1"]);
-    expect(told).toHaveLength(1);
+    expect(saved).toHaveLength(1);
   });
 
   it("whose trigger throws leaves the receipt, and fails the turn", async () => {
@@ -133,30 +133,30 @@ describe("a milestone", () => {
     const checkpointTrigger = new CheckpointTrigger({
       eventTypes: ["Said"],
       when: () => {
-        throw new Error("I cannot say.");
+        throw new Error("The trigger failed.");
       },
     });
     const failure = await runUntilFailure(
       sayer(store, { say }, [saying("one")], { checkpointTrigger }).runner,
     );
-    expect(String(failure)).toMatch(/I cannot say/);
+    expect(String(failure)).toMatch(/The trigger failed/);
     expect((await store.listToolCalls("r-1"))[0]?.status).toBe("succeeded");
     await sayer(store, { say }, [saying("one")]).runner.resume("r-1");
     expect([await storedSlice(store), spoken]).toEqual([["one"], ["one"]]);
   });
 
-  it("and the end of a step are told to whoever keeps them elsewhere once they are durable, and before anything else", async () => {
+  it("and the end of a step are passed to onCheckpoint once they are durable, and before anything else", async () => {
     const store = await memoryStore();
     const { say } = sayTool();
-    const told: unknown[] = [];
+    const saved: unknown[] = [];
     const { runner, prompts } = sayer(store, { say }, [saying("one!"), saying("two")], {
       onCheckpoint: async ({ snapshot, cursor }) => {
         await new Promise(setImmediate);
-        told.push([snapshot.slices, cursor, await checkpointsOf(store), prompts.length]);
+        saved.push([snapshot.slices, cursor, await checkpointsOf(store), prompts.length]);
       },
     });
     await runner.run("Go", { runId: "r-1" });
-    expect(told).toEqual([
+    expect(saved).toEqual([
       [
         { words: { version: 1, values: ["one!"] } },
         {
@@ -190,15 +190,15 @@ describe("a milestone", () => {
     ]);
   });
 
-  it("that cannot be kept elsewhere is a warning, and the run goes on", async () => {
+  it("whose onCheckpoint fails leads to a warning, and the run continues", async () => {
     const store = await memoryStore();
     const { say } = sayTool();
     const { runner } = sayer(store, { say }, [saying("one!")], {
       onCheckpoint: () => Promise.reject(new Error("The disk is full.")),
     });
     const events = await collect(runner.stream("Go", { runId: "r-1" }));
-    const told = events.filter(({ type }) => type === "warning" || type === "checkpoint.saved");
-    expect(told).toEqual([
+    const saved = events.filter(({ type }) => type === "warning" || type === "checkpoint.saved");
+    expect(saved).toEqual([
       { type: "checkpoint.saved", runId: "r-1", step: "worker", turn: 1, checkpoint: 1 },
       { type: "warning", runId: "r-1", message: "onCheckpoint failed: The disk is full." },
     ]);
@@ -206,9 +206,9 @@ describe("a milestone", () => {
   });
 });
 
-describe("going on from a milestone", () => {
+describe("a milestone resume", () => {
   /** Says `one!`, a milestone, then `two`, and fails before its third turn. */
-  async function left(store: Store, options: RunnerOptions = {}) {
+  async function interrupted(store: Store, options: RunnerOptions = {}) {
     const { say, spoken } = sayTool();
     const probe = stopsBefore(3);
     await runUntilFailure(
@@ -218,9 +218,9 @@ describe("going on from a milestone", () => {
     return { say, spoken };
   }
 
-  it("has the session of the checkpoint, no history, and turns that are numbered on", async () => {
+  it("has the session of the checkpoint, no history, and continues the turn numbers", async () => {
     const store = await memoryStore();
-    const { say } = await left(store);
+    const { say } = await interrupted(store);
     const before = must(await store.readGranularState("r-1", "worker"));
     const found: unknown[] = [];
     const { runner, prompts } = sayer(store, { say }, [saying("three")], {
@@ -242,9 +242,9 @@ describe("going on from a milestone", () => {
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 
-  it("is recorded: the attempt with its reason, the line of history, the event", async () => {
+  it("is recorded: the attempt with its reason, the lineage, the event", async () => {
     const store = await memoryStore();
-    const { say } = await left(store);
+    const { say } = await interrupted(store);
     await sayer(store, { say }, []).runner.resume("r-1", { from: "milestone", reason: "A deploy." });
     expect(await store.listAttempts("r-1")).toMatchObject([
       { resumedFrom: null, endStatus: "failed" },
@@ -257,9 +257,9 @@ describe("going on from a milestone", () => {
     expect(events).toMatchObject([{ data: { step: "worker", turn: 3, from: 1 } }]);
   });
 
-  it("has another prompt, model and tools where a turn could not go on with them", async () => {
+  it("accepts another prompt, model and tools, which a resume by turn refuses", async () => {
     const store = await memoryStore();
-    const { say } = await left(store);
+    const { say } = await interrupted(store);
     const was = must(await store.readGranularState("r-1", "worker")).fingerprint;
     const changed = (...turns: string[]) => {
       const { agent, prompts } = scriptedAgent([saying(...turns), { text: "End." }], {
@@ -275,16 +275,16 @@ describe("going on from a milestone", () => {
     expect(error.message).toContain('from: "milestone"');
     expect(refused.prompts).toEqual([]);
 
-    const goingOn = changed("three");
-    expect((await goingOn.runner.resume("r-1", { from: "milestone" })).status).toBe("succeeded");
-    expect(goingOn.prompts[0]?.[0]).toMatchObject({ role: "system", content: "You work better." });
+    const accepted = changed("three");
+    expect((await accepted.runner.resume("r-1", { from: "milestone" })).status).toBe("succeeded");
+    expect(accepted.prompts[0]?.[0]).toMatchObject({ role: "system", content: "You work better." });
     expect(must(await store.readGranularState("r-1", "worker")).fingerprint).not.toBe(was);
     expect(await storedSlice(store)).toEqual(["one!", "three"]);
   });
 
-  it("pins the new prompt: the old one cannot go on with the new history", async () => {
+  it("fingerprints the new prompt: the old one cannot resume the new history", async () => {
     const store = await memoryStore();
-    const { say } = await left(store);
+    const { say } = await interrupted(store);
     const { agent } = scriptedAgent([saying("three"), { text: "End." }], { modelId: "m-2", tools: { say } });
     const options = { store, slices: [words] };
     const probe = stopsBefore(4);
@@ -295,7 +295,7 @@ describe("going on from a milestone", () => {
     expect(await storedSlice(store)).toEqual(["one!", "three"]);
   });
 
-  it("counts its turns anew", async () => {
+  it("counts its turns from zero", async () => {
     const store = await memoryStore();
     const { say } = sayTool();
     const step = (...all: string[]) => {
@@ -312,9 +312,9 @@ describe("going on from a milestone", () => {
     expect((await store.listTurns("r-1")).map(({ turnIndex }) => turnIndex)).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
-  it("charges what it uses on top of what was used, and nothing twice", async () => {
+  it("adds its charges to the earlier ones, and charges nothing twice", async () => {
     const store = await memoryStore();
-    const { say } = await left(store);
+    const { say } = await interrupted(store);
     const before = await store.readUsage("r-1");
     const { runner } = sayer(store, { say }, [saying("three")]);
     const { usage } = await runner.resume("r-1", { from: "milestone" });
@@ -324,31 +324,31 @@ describe("going on from a milestone", () => {
     expect([run.charged.tokens, run.reserved.tokens]).toEqual([usage.charged.tokens, 0]);
   });
 
-  it("holds its budget: what was used before counts", async () => {
+  it("keeps its budget: earlier usage counts", async () => {
     const store = await memoryStore();
-    const { say } = await left(store);
+    const { say } = await interrupted(store);
     const { runner, prompts } = sayer(store, { say }, [saying("three")]);
     const refused = runner.resume("r-1", { from: "milestone", budget: { tokens: 40 } });
     await failureAs(QuotaExceededError, refused);
     expect(prompts).toEqual([]);
   });
 
-  it("fails as often as its model does, charges each try once, and goes on when the model is back", async () => {
+  it("fails as often as its model does, charges each attempt once, and resumes when the model is back", async () => {
     const store = await memoryStore();
     const { say } = sayTool();
     const make = (isBack: boolean) => {
       const { agent } = scriptedAgent(
         ({ turn }) => {
-          if (!isBack && turn === (goesOn ? 1 : 2)) throw new Error("The provider is down.");
+          if (!isBack && turn === (isResumed ? 1 : 2)) throw new Error("The provider is down.");
           return turn === 1 ? saying("one!") : { text: "End." };
         },
         { tools: { say } },
       );
       return new Runner(agent, { store, slices: [words], checkpointTrigger: loudly, maxModelAttempts: 1 });
     };
-    let goesOn = false;
+    let isResumed = false;
     await failureAs(ModelCallError, make(false).run("Go", { runId: "r-1" }));
-    goesOn = true;
+    isResumed = true;
     for (let time = 1; time <= 2; time++)
       await failureAs(ModelCallError, make(false).resume("r-1", { from: "milestone" }));
     expect((await make(true).resume("r-1", { from: "milestone" })).status).toBe("succeeded");
@@ -361,10 +361,10 @@ describe("going on from a milestone", () => {
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 
-  it("that was interrupted at its beginning begins once", async () => {
+  it("that was interrupted at its beginning begins one lineage", async () => {
     for (const point of ["lineage:before-begin", "lineage:begun"] as const) {
       const store = await memoryStore();
-      const { say } = await left(store);
+      const { say } = await interrupted(store);
       const dying = sayer(store, { say }, [], { probe: crashAt(point) });
       await failureAs(StepFailedError, dying.runner.resume("r-1", { from: "milestone" }));
       const { runner, prompts } = sayer(store, { say }, [saying("three")]);

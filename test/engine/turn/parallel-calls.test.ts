@@ -1,4 +1,4 @@
-// The calls of one turn side by side: who runs alone, who waits, what is durable when, and what a crash leaves to do.
+// The parallel calls of one turn: which run alone, which wait, what is durable when, and what is left after a crash.
 
 import { describe, expect, it } from "vitest";
 import type { RunnerOptions, Store, Tool } from "../../../src/index.ts";
@@ -14,12 +14,12 @@ import {
 } from "../call/call-fixture.ts";
 import { failureOf, memoryStore, must, toolResults } from "../run-fixture.ts";
 
-/** Tools whose calls end when the test says so; `alone` runs while nothing else does. */
+/** Tools whose calls end when the test resolves them; `alone` is exclusive. */
 function heldTools(options: Parameters<typeof actTool>[1] = {}) {
   const ends = new Map<string, PromiseWithResolvers<string>>();
   const active = new Set<string>();
   const begun: string[] = [];
-  /** Who was running when each began, itself included. */
+  /** The calls running when each began, itself included. */
   const beside = new Map<string, string[]>();
   const hold = (_n: number, _call: unknown, what: string) => {
     begun.push(what);
@@ -44,7 +44,7 @@ const calls = (...whats: string[]) =>
 
 const statuses = async (store: Store) => (await store.listToolCalls("r-1")).map(({ status }) => status);
 
-describe("a tool that is exclusive", () => {
+describe("an exclusive tool", () => {
   it("runs while no other call of its turn does, and nothing overtakes it", async () => {
     const store = await memoryStore();
     const { tools, begun, beside, began, end } = heldTools();
@@ -80,7 +80,7 @@ describe("a tool that is exclusive", () => {
     expect(results.map(({ value }) => value)).toEqual(["a", "b", "!x", "!y", "c", "d"]);
   });
 
-  it("as the first one keeps all others waiting", async () => {
+  it("as the first call keeps all others waiting", async () => {
     const store = await memoryStore();
     const { tools, begun, began, end } = heldTools();
     const run = runnerOf(store, tools, [calls("!x", "a", "b")]).runner.run("Go", { runId: "r-1" });
@@ -93,7 +93,7 @@ describe("a tool that is exclusive", () => {
     expect((await run).status).toBe("succeeded");
   });
 
-  it("that is tried again still runs alone", async () => {
+  it("still runs alone when it is retried", async () => {
     const clock = jumpingClock();
     const store = await timedStore(clock);
     const order: string[] = [];
@@ -109,7 +109,7 @@ describe("a tool that is exclusive", () => {
     expect(order).toEqual(["a", "!x 1", "!x 2", "!x 3", "b"]);
   });
 
-  it("that waits for a person holds up nobody", async () => {
+  it("that waits for a person blocks no other call", async () => {
     const store = await memoryStore();
     const { act, whats } = actTool();
     const { act: alone } = actTool(undefined, { name: "alone", exclusive: true, approval: true });
@@ -120,7 +120,7 @@ describe("a tool that is exclusive", () => {
 });
 
 describe("a limit of one", () => {
-  it("runs the calls one after the other, in their order", async () => {
+  it("runs the calls one after the other, in call order", async () => {
     const store = await memoryStore();
     const { tools, begun, beside, began, end } = heldTools();
     const { runner } = runnerOf(store, tools, [calls("a", "b", "c")], { maxParallelToolCalls: 1 });
@@ -172,19 +172,19 @@ describe("the durable commits of a turn", () => {
     expect(commits).toEqual([["journalResponse"], ["recordReceipt"], ["commitTurn"]]);
   });
 
-  it("are three with two tools one after the other: a receipt and the next start are one", async () => {
+  it("are three with two tools one after the other: a receipt and the next start share one", async () => {
     const commits = await commitsOf(calls("a", "b"), { act: actTool().act }, { maxParallelToolCalls: 1 });
     expect(commits).toEqual([["journalResponse"], ["recordReceipt", "startToolCalls"], ["commitTurn"]]);
   });
 
-  it("are two with calls that are not run, or are there already", async () => {
+  it("are two with calls that are not run", async () => {
     const { act, whats } = actTool();
     const options = { constraints: { forbiddenActions: ["act"] } };
     expect(await commitsOf(calls("a", "b"), { act }, options)).toEqual([["journalResponse"], ["commitTurn"]]);
     expect(whats).toEqual([]);
   });
 
-  it("are two more for every try that failed: its end, and the next start", async () => {
+  it("are two more for every failed attempt: its end, and the next start", async () => {
     const { act } = actTool((n) => {
       if (n < 3) throw new NotApplied("Busy.");
     });
@@ -198,12 +198,12 @@ describe("the durable commits of a turn", () => {
   });
 });
 
-describe("a crash among calls side by side", () => {
-  it("leaves those with a receipt alone, and runs the others again", async () => {
+describe("a crash among parallel calls", () => {
+  it("keeps those with a receipt, and runs the others again", async () => {
     const store = await memoryStore();
     const { tools, begun, began, end } = heldTools({ recovery: "keyed" });
     const turns = [calls("a", "b", "c", "d")];
-    // The third to end has had its effect, and no receipt.
+    // The third to end had its effect, but has no receipt.
     const probe = crashAt("tool:executed", 3);
     const dying = failureOf(runnerOf(store, tools, turns, { probe }).runner.run("Go", { runId: "r-1" }));
     await began("d");
@@ -235,7 +235,7 @@ describe("a crash among calls side by side", () => {
     ]);
   });
 
-  it("in one that is over keeps the receipts of those that end after it", async () => {
+  it("in one call keeps the receipts of those that end after it", async () => {
     const store = await memoryStore();
     const { tools, began, end } = heldTools();
     const turns = [calls("a", "b")];

@@ -1,4 +1,5 @@
-// The planning tools in a run: each rule answers the model with a sentence, at once and once, and two calls in one turn count.
+// The planning tools in a run: a broken rule is answered with one sentence, at once and once, and several calls in
+// one turn count.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -43,7 +44,7 @@ function planner(store: Store, turns: readonly (readonly Call[])[], options: Run
   return { runner: new Runner(agent, { store, ...options }), prompts };
 }
 
-/** What the model sees of its last call. */
+/** The result of the last call as the model sees it. */
 const answer = (prompts: readonly Prompt[]) =>
   must(toolResults(prompts.at(-1)).at(-1)) as { type: string; value: string };
 
@@ -56,36 +57,36 @@ describe("a call that breaks a rule", () => {
   it.each<[string, Call[], string]>([
     ["adds to no plan", [add("Dry")], none],
     ["updates no plan", [update(1, { status: "done" })], none],
-    ["adds to a plan that is completed", [...whole, add("Dry")], completed],
-    ["updates a plan that is completed", [...whole, update(1, { status: "pending" })], completed],
+    ["adds to a completed plan", [...whole, add("Dry")], completed],
+    ["updates a completed plan", [...whole, update(1, { status: "pending" })], completed],
     ["adds nothing", [setup(), add()], "Give at least one step to add."],
     ["changes nothing", [setup(), update(1, {})], "Give a new title, a new status, or both."],
     [
-      "updates a step that is not there",
+      "updates an unknown step",
       [setup(), update(7, { status: "done" })],
       "There is no step 7: the plan has steps 1 to 2.",
     ],
     [
-      "gives a status that is none",
+      "uses an unknown status",
       [setup(), update(1, { status: "finished" })],
       '"finished" is no status of a step: use pending, in_progress, done.',
     ],
     [
-      "gives an empty title",
+      "has an empty title",
       [setup(), update(1, { title: "   " })],
       "The title is empty: give it 1 to 500 characters.",
     ],
     [
-      "gives a title that is too long",
+      "has a title that is too long",
       [setup([tooLong])],
       "The title of new step 1 has 501 characters: shorten it to 500 or fewer.",
     ],
     [
-      "gives no objective",
+      "has no objective",
       [["planning_setup_plan", { objective: " ", steps: [] }]],
       "The objective is empty: give it 1 to 500 characters.",
     ],
-  ])("because it %s is answered with a sentence, and not tried again", async (_, calls, sentence) => {
+  ])("and %s is answered with a sentence, and not retried", async (_, calls, sentence) => {
     const clock = jumpingClock();
     const store = await timedStore(clock);
     const { runner, prompts } = planner(
@@ -102,7 +103,7 @@ describe("a call that breaks a rule", () => {
     expect(events.at(-1)).toMatchObject({ result: { status: "succeeded" } });
   });
 
-  it("leaves the plan as it was, and the calls beside it count", async () => {
+  it("leaves the plan unchanged, and the other calls of the turn count", async () => {
     const store = await memoryStore();
     const { runner } = planner(store, [[setup(), update(9, { status: "done" }), add("Dry")]]);
     await runner.run("Go", { runId: "r-1" });
@@ -113,7 +114,7 @@ describe("a call that breaks a rule", () => {
 });
 
 describe("the planning tools", () => {
-  it("find what the calls before them in the turn did, and answer with the plan", async () => {
+  it("see the effect of earlier calls in the turn, and return the plan", async () => {
     const store = await memoryStore();
     const { runner, prompts } = planner(store, [
       [setup([" Sweep ", "Wash"]), update(1, { status: "done" }), add("Dry"), read],
@@ -126,7 +127,7 @@ describe("the planning tools", () => {
     expect(await checkpointsOf(store)).toEqual(["1 milestone worker#1"]);
   });
 
-  it("in one turn, killed after the first has its receipt, are all done in the end", async () => {
+  it("in one turn are all applied after a crash at any point", async () => {
     for (const point of [
       "tool:before-start",
       "tool:receipt-stored",
@@ -148,7 +149,7 @@ describe("the planning tools", () => {
     }
   });
 
-  it("are as they were told in a run that goes on by turn", async () => {
+  it("keep their plan in a run that resumes by turn", async () => {
     const store = await memoryStore();
     const turns = [[setup()], [update(1, { title: "Mop", status: "in_progress" })], [read]];
     const dying = planner(store, turns, { probe: crashAt("turn:committed", 2) });

@@ -23,7 +23,7 @@ const webSearch = openai.tools.webSearch({});
 
 type Prompt = LanguageModelV4CallOptions["prompt"];
 
-/** A model whose answers are written part by part, as a provider gives them. */
+/** A model whose answers are given part by part, as by a provider. */
 function partsModel(script: readonly (readonly LanguageModelV4Content[])[]) {
   const asked: LanguageModelV4CallOptions[] = [];
   const model: LanguageModelV4 = {
@@ -47,7 +47,7 @@ function partsModel(script: readonly (readonly LanguageModelV4Content[])[]) {
         warnings: [],
       });
     },
-    doStream: () => Promise.reject(new Error("Nobody streams here.")),
+    doStream: () => Promise.reject(new Error("Streaming is not used here.")),
   };
   return { model, asked };
 }
@@ -84,7 +84,7 @@ function searcher(
   return { asked, searcher: agent({ name: "searcher", instructions: "You search.", model, tools }) };
 }
 
-/** A store that takes no receipts by themselves, as if the process had died before them. */
+/** A store that refuses separate receipts, as if the process had died before them. */
 function withoutReceipts(store: Store): Store {
   return new Proxy(store, {
     get: (target, name: keyof Store) => {
@@ -95,7 +95,7 @@ function withoutReceipts(store: Store): Store {
   });
 }
 
-/** The parts of the results in a request, wherever they stand. */
+/** The tool result parts of a request, in any message. */
 function resultsIn(prompt: Prompt | undefined) {
   return must(prompt).flatMap(({ role, content }) =>
     typeof content === "string"
@@ -104,8 +104,8 @@ function resultsIn(prompt: Prompt | undefined) {
   );
 }
 
-describe("a call that the provider ran", () => {
-  it("is matched with its result even where the provider gave it no id", async () => {
+describe("a provider-executed call", () => {
+  it("is matched with its result even if the provider gave it no id", async () => {
     const store = await memoryStore();
     const nameless = [
       { ...searchCall, toolCallId: "" },
@@ -116,7 +116,7 @@ describe("a call that the provider ran", () => {
     expect(await store.listToolCalls("r-1")).toMatchObject([{ tool: "web_search", status: "succeeded" }]);
   });
 
-  it("is told in the transcript like others: what was asked, and what came of it, each once", async () => {
+  it("is in the transcript like others: request and result, each once", async () => {
     const store = await memoryStore();
     const { note } = noteTool();
     const { searcher: agent } = searcher([[noting("a"), ...search], [says("Found.")]], {
@@ -130,7 +130,7 @@ describe("a call that the provider ran", () => {
     expect(transcript.split("https://example.com/")).toHaveLength(2);
   });
 
-  it("has a row of its own, with its receipt in the commit of the response, and is never dispatched", async () => {
+  it("has its own row, with its receipt in the commit of the response, and is never dispatched", async () => {
     const commits: (readonly string[])[] = [];
     const store = await memoryStore({ onCommit: (intents) => commits.push(intents) });
     const events: string[] = [];
@@ -159,7 +159,7 @@ describe("a call that the provider ran", () => {
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 
-  it("that failed there has a receipt that says so", async () => {
+  it("that failed at the provider has a failed receipt", async () => {
     const store = await memoryStore();
     const failing = [searchCall, searchResult({ status: "failed" }, true), says("It failed.")];
     await new Runner(searcher([failing]).searcher, { store }).run("Go", { runId: "r-1" });
@@ -172,7 +172,7 @@ describe("a call that the provider ran", () => {
     });
   });
 
-  it("is shown to the model as it came, with one result, beside the results of our own calls", async () => {
+  it("is shown to the model unchanged, with one result, next to the results of our own calls", async () => {
     const store = await memoryStore();
     const { note, done } = noteTool();
     const { searcher: agent, asked } = searcher([[...search, noting("a")], [says("End.")]], {
@@ -201,7 +201,7 @@ describe("a call that the provider ran", () => {
   });
 
   it.each(["turn:journaled", "tool:executed", "turn:before-commit", "turn:committed"] as const)(
-    "is neither lost, nor in doubt, nor asked for again after a kill at %s",
+    "is neither lost, nor in doubt, nor requested again after a crash at %s",
     async (point) => {
       const file = databaseFile();
       const { note } = noteTool(undefined, { recovery: "repeat" });
@@ -227,7 +227,7 @@ describe("a call that the provider ran", () => {
     },
   );
 
-  it("whose receipt did not get to be written is read from the response again, and not from the provider", async () => {
+  it("without a stored receipt is read from the response again, and not from the provider", async () => {
     const store = await memoryStore();
     const { note } = noteTool(undefined, { recovery: "repeat" });
     const { searcher: agent, asked } = searcher([[...search, noting("a")], [says("End.")]], {
@@ -246,7 +246,7 @@ describe("a call that the provider ran", () => {
     });
   });
 
-  it("is forecast as answered, stays behind with a turn that is left for a milestone, and goes along with a fork", async () => {
+  it("is forecast as answered, stays in an abandoned turn, and is copied to a fork", async () => {
     const store = await memoryStore();
     const { note } = noteTool(undefined, { recovery: "repeat" });
     const { searcher: agent } = searcher([[...search, noting("a")], [says("End.")]], {
@@ -273,7 +273,7 @@ describe("a call that the provider ran", () => {
     for (const runId of ["r-1", "r-2"]) expect((await store.verify(runId)).problems).toEqual([]);
   });
 
-  it("counts its tokens once: a worker that reads the conversation finds as many as the one that had it", async () => {
+  it("counts its tokens once: a worker that reads the conversation counts as many as the one that made it", async () => {
     const store = await memoryStore();
     const { searcher: agent } = searcher([[...search, says("Not yet.")], [says("DONE")]]);
     const step = (maxTurns: number) => Step.granular("s", agent, { maxTurns, completion: "signal" });
@@ -289,7 +289,7 @@ describe("a call that the provider ran", () => {
     expect(tokens - inTail).toBeLessThan(20);
   });
 
-  it("leaves a large result where it stands, in the response", async () => {
+  it("leaves a large result in the response", async () => {
     const store = await memoryStore();
     const large = { text: "x".repeat(500) };
     const { searcher: agent } = searcher([[searchCall, searchResult(large), says("Found.")]]);
@@ -304,7 +304,7 @@ describe("a call that the provider ran", () => {
     expect(JSON.stringify(turn?.response.content)).toContain(large.text);
   });
 
-  it("counts among the tool calls that a run may make, and lets the answer stand that it came with", async () => {
+  it("counts towards the tool call budget, but its own response is accepted", async () => {
     const store = await memoryStore();
     const { note, done } = noteTool();
     const tools = { note, web_search: webSearch };
@@ -322,7 +322,7 @@ describe("a call that the provider ran", () => {
   });
 });
 
-describe("a result that comes in a later response than its call", () => {
+describe("a result in a later response than its call", () => {
   const codeExecution = anthropic.tools.codeExecution_20260120();
   const execution: LanguageModelV4Content = {
     type: "tool-call",
@@ -339,7 +339,7 @@ describe("a result that comes in a later response than its call", () => {
   };
 
   it.each([[[]], [[says("Let me look.")]]])(
-    "is waited for, and nothing is said meanwhile (%j)",
+    "is awaited without a further user message (%j)",
     async (before) => {
       const store = await memoryStore();
       const { searcher: agent, asked } = searcher(
@@ -360,7 +360,7 @@ describe("a result that comes in a later response than its call", () => {
     },
   );
 
-  it("is kept as it comes, and has a row beside that of its call", async () => {
+  it("is stored when it arrives, with a row beside that of its call", async () => {
     const store = await memoryStore();
     const { note } = noteTool();
     const { searcher: agent, asked } = searcher(
@@ -380,7 +380,7 @@ describe("a result that comes in a later response than its call", () => {
     expect(resultsIn(asked[1]?.prompt).filter(({ role }) => role === "assistant")).toEqual([]);
   });
 
-  it("is told apart from one that stands beside its call", () => {
+  it("is distinguished from one in the same response as its call", () => {
     const call = { type: "tool-call", toolCallId: "1", toolName: "s", input: {}, providerExecuted: true };
     const own = { type: "tool-call", toolCallId: "3", toolName: "own", input: {} };
     const result = (toolCallId: string) => ({
@@ -400,8 +400,8 @@ describe("a result that comes in a later response than its call", () => {
   });
 });
 
-describe("a tool that the provider runs", () => {
-  it("is offered as its provider defines it, and pinned with how it is set up", async () => {
+describe("a provider-executed tool", () => {
+  it("is offered as its provider defines it, and fingerprinted with its settings", async () => {
     const store = await memoryStore();
     const script = [[...search, says("Not yet.")], [says("DONE")]];
     const runnerOf = (size: "low" | "high", maxTurns: number) => {
@@ -425,8 +425,8 @@ describe("a tool that the provider runs", () => {
   it.each([
     ["the run forbids it", { constraints: { forbiddenActions: ["web_*"] } }],
     ["its namespace is forbidden", { constraints: { forbiddenActions: ["provider:*"] } }],
-    ["a person would have to be asked first", { policy: { approve: ["read_only"] } }],
-  ] as const)("is not offered where %s", async (_, rules) => {
+    ["it needs approval", { policy: { approve: ["read_only"] } }],
+  ] as const)("is not offered if %s", async (_, rules) => {
     const store = await memoryStore();
     const { note } = noteTool();
     const { searcher: agent, asked } = searcher([[says("End.")]], { note, web_search: webSearch });
@@ -434,7 +434,7 @@ describe("a tool that the provider runs", () => {
     expect(asked[0]?.tools?.map(({ name }) => name)).toEqual(["note"]);
   });
 
-  it("is told of, and marked in its receipt, where the provider runs it although it is forbidden", async () => {
+  it("leads to a warning and a marked receipt if the provider runs it although it is forbidden", async () => {
     const store = await memoryStore();
     const warnings: string[] = [];
     const runner = new Runner(searcher([[...search, says("End.")]]).searcher, {
@@ -453,7 +453,7 @@ describe("a tool that the provider runs", () => {
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 
-  it("is not run from here when the model asks us to", async () => {
+  it("is not run by us when the model makes an ordinary call of it", async () => {
     const store = await memoryStore();
     const { toolCallId, toolName, input } = searchCall as never as { [name: string]: string };
     const ours = { type: "tool-call", toolCallId, toolName, input } as LanguageModelV4Content;

@@ -19,12 +19,12 @@ function answering(...answers: ModelResponse[]): ModelPort {
 }
 
 test("half a character in a model's answer or arguments is replaced, and the turn is committed", async () => {
-  const heard: string[] = [];
+  const received: string[] = [];
   const say = tool({
     description: "Say it.",
     inputSchema: z.object({ what: z.string() }),
     execute: ({ what }) => {
-      heard.push(what);
+      received.push(what);
     },
   });
   const content = [
@@ -35,7 +35,7 @@ test("half a character in a model's answer or arguments is replaced, and the tur
   const store = await openStore(":memory:");
   const { output, context } = await new Runner(speaker, { store }).run("Go.", { runId: "run" });
   expect(output).toBe("end");
-  expect(heard).toEqual(["smile \ufffd"]);
+  expect(received).toEqual(["smile \ufffd"]);
   expect(context.granularState?.history[1]).toMatchObject({
     content: [{ text: "so \ufffd" }, { toolName: "say" }],
   });

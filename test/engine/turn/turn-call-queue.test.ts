@@ -15,8 +15,8 @@ const queueOf = (limit: number, ...calls: Call[]) =>
 
 const taken = (queue: CallQueue<Queued>) => queue.take().map(({ callIndex }) => callIndex);
 
-describe("a queue of calls", () => {
-  it("lets as many begin as the limit says, in their order, and others as those end", () => {
+describe("a call queue", () => {
+  it("starts as many calls as the limit allows, in call order, and others as those end", () => {
     const queue = queueOf(2, FREE, FREE, FREE, FREE);
     expect(taken(queue)).toEqual([1, 2]);
     expect(taken(queue)).toEqual([]);
@@ -31,7 +31,7 @@ describe("a queue of calls", () => {
     expect(taken(queue)).toEqual([]);
   });
 
-  it("lets one that has to be alone wait for all before it, and all behind it wait for that", () => {
+  it("makes an exclusive call wait for all before it, and all behind it wait for that", () => {
     const queue = queueOf(8, FREE, FREE, ALONE, FREE);
     expect(taken(queue)).toEqual([1, 2]);
     queue.end(1);
@@ -43,7 +43,7 @@ describe("a queue of calls", () => {
     expect(taken(queue)).toEqual([4]);
   });
 
-  it("lets one that follows another wait for that alone", () => {
+  it("makes a call that follows another wait for that one only", () => {
     const queue = queueOf(8, FREE, after(1), FREE, after(2));
     expect(taken(queue)).toEqual([1, 3]);
     queue.end(3);
@@ -54,23 +54,23 @@ describe("a queue of calls", () => {
     expect(taken(queue)).toEqual([4]);
   });
 
-  it("does not wait for one that it has never heard of", () => {
+  it("does not wait for an unknown call", () => {
     expect(taken(queueOf(8, after(9), FREE))).toEqual([1, 2]);
   });
 
-  it("lets one begin behind a call that waits for another, within the limit", () => {
+  it("starts a call behind one that waits for another, within the limit", () => {
     const queue = queueOf(2, FREE, after(1), FREE, FREE);
     expect(taken(queue)).toEqual([1, 3]);
     queue.end(1);
     expect(taken(queue)).toEqual([2]);
   });
 
-  it("is done from the start where there is nothing to do", () => {
+  it("is done from the start if it is empty", () => {
     expect(queueOf(2).isDone).toBe(true);
   });
 });
 
-describe("any queue of calls, however they end", () => {
+describe("any call queue, however its calls end", () => {
   const calls = fc
     .array(
       fc.record({
@@ -86,7 +86,7 @@ describe("any queue of calls, however they end", () => {
       }),
     );
 
-  it("keeps to the limit, to the order and to those that have to be alone, and forgets nobody", () => {
+  it("respects limit, order and exclusive calls, and starts every call", () => {
     fc.assert(
       fc.property(
         calls,
@@ -100,16 +100,16 @@ describe("any queue of calls, however they end", () => {
           for (let round = 0; !queue.isDone; round++) {
             expect(round).toBeLessThanOrEqual(given.length);
             for (const call of queue.take()) {
-              // Alone, or beside none that is.
+              // It runs alone, or next to no exclusive call.
               expect(call.exclusive && active.size > 0).toBe(false);
               expect([...active].some(({ exclusive }) => exclusive)).toBe(false);
-              // Not before the one that it follows has ended.
+              // Not before the call that it follows has ended.
               if (call.follows !== null) expect(ended).toContain(call.follows);
               active.add(call);
               begun.push(call);
               expect(active.size).toBeLessThanOrEqual(limit);
             }
-            // Nothing waits for nothing.
+            // The queue never waits while nothing runs.
             expect(active.size).toBeGreaterThan(0);
             const next = [...active][chance.next().value % active.size];
             if (next === undefined) continue;
@@ -121,7 +121,7 @@ describe("any queue of calls, however they end", () => {
           expect(numbers.toSorted((a, b) => a - b)).toEqual(given.map(({ callIndex }) => callIndex));
           for (const [at, { callIndex, exclusive }] of begun.entries()) {
             const later = begun.slice(at + 1);
-            // Nobody has overtaken one that has to be alone; only those that follow another were overtaken at all.
+            // No call has overtaken an exclusive one; only calls that follow another were overtaken at all.
             if (exclusive) expect(later.every((other) => other.callIndex > callIndex)).toBe(true);
             for (const other of later) if (other.callIndex < callIndex) expect(other.follows).not.toBeNull();
           }
@@ -131,7 +131,7 @@ describe("any queue of calls, however they end", () => {
     );
   });
 
-  it("runs as many as it may: whoever could begin has begun", () => {
+  it("starts as many calls as possible", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 12 }), fc.integer({ min: 1, max: 12 }), (count, limit) => {
         const queue = queueOf(limit, ...Array.from({ length: count }, () => FREE));

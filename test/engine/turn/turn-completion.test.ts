@@ -1,4 +1,4 @@
-// When an agent is done, and what it is told when it is not.
+// When an agent is done, and which message it gets when it is not.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -12,8 +12,8 @@ import {
 import type { ScriptedResponse } from "../../../src/testing/index.ts";
 import { failureAs, memoryStore, noteTool, noting, type Prompt, scriptedAgent } from "../run-fixture.ts";
 
-/** What the user said in a prompt, after the first message. */
-function said(prompt: Prompt | undefined): unknown[] {
+/** The user messages in a prompt, after the first one. */
+function userTexts(prompt: Prompt | undefined): unknown[] {
   const messages = prompt?.filter((message) => message.role === "user").slice(1) ?? [];
   return messages.map(({ content }) => (content[0] as { text: string }).text);
 }
@@ -32,18 +32,18 @@ async function runOf(
 }
 
 describe('completion "auto"', () => {
-  it("ends at the first answer without calls where nothing else was agreed on", async () => {
-    const { output, turns, done } = await runOf([noting("one"), { text: "NOT DONE, says the agent." }]);
-    expect({ output, turns, done }).toEqual({ output: "NOT DONE, says the agent.", turns: 2, done: ["one"] });
+  it("ends at the first answer without calls if nothing else is specified", async () => {
+    const { output, turns, done } = await runOf([noting("one"), { text: "NOT DONE yet." }]);
+    expect({ output, turns, done }).toEqual({ output: "NOT DONE yet.", turns: 2, done: ["one"] });
   });
 
-  it("ends at the word that the instructions ask for, and until then says to continue", async () => {
+  it('ends at the word that the instructions ask for, and sends "Continue." until then', async () => {
     const { output, turns, prompts } = await runOf(
       [{ text: "I begin." }, { text: "This is NOT DONE." }, { text: "DONE." }],
       { instructions: "Work in turns. Say DONE at the end." },
     );
     expect({ output, turns }).toEqual({ output: "DONE.", turns: 3 });
-    expect(said(prompts.at(-1))).toEqual(["Continue.", "Continue."]);
+    expect(userTexts(prompts.at(-1))).toEqual(["Continue.", "Continue."]);
   });
 
   it("ends at the flag of the structured output, whatever the text says", async () => {
@@ -56,11 +56,11 @@ describe('completion "auto"', () => {
       { output: schema, instructions: "Say DONE at the end." },
     );
     expect({ output, turns }).toEqual({ output: { content: "the end", isComplete: true }, turns: 2 });
-    expect(said(prompts.at(-1))).toEqual(["Continue."]);
+    expect(userTexts(prompts.at(-1))).toEqual(["Continue."]);
     expect(state?.finalOutput).toEqual(output);
   });
 
-  it.each(["is_complete", "done", "finished"])("knows the flag %s", async (flag) => {
+  it.each(["is_complete", "done", "finished"])("recognises the flag %s", async (flag) => {
     const answers = [false, true].map((value) => ({ text: JSON.stringify({ [flag]: value }) }));
     const { turns } = await runOf(answers, { output: z.object({ [flag]: z.boolean() }) });
     expect(turns).toBe(2);
@@ -73,12 +73,12 @@ describe('completion "auto"', () => {
 });
 
 describe("the other completions", () => {
-  it('"signal" wants the word even where the instructions do not ask for it', async () => {
+  it('"\"signal\" requires the word even if the instructions do not ask for it" wants the word even where the instructions do not ask for it', async () => {
     const { output, turns } = await runOf([{ text: "Hm." }, { text: "COMPLETE" }], { completion: "signal" });
     expect({ output, turns }).toEqual({ output: "COMPLETE", turns: 2 });
   });
 
-  it('"answer" ends at an answer without calls even where a word is asked for', async () => {
+  it('"\"answer\" ends at an answer without calls even if the instructions ask for a word" ends at an answer without calls even where a word is asked for', async () => {
     const { output, turns } = await runOf([noting("one"), { text: "Hm." }], {
       completion: "answer",
       instructions: "Say DONE at the end.",
@@ -86,10 +86,10 @@ describe("the other completions", () => {
     expect({ output, turns }).toEqual({ output: "Hm.", turns: 2 });
   });
 
-  it("a predicate sees each turn, and its word is the last", async () => {
+  it("a predicate gets each turn, and its result decides", async () => {
     const seen: CompletedTurn[] = [];
     const { output, turns } = await runOf(
-      [{ text: "First." }, { text: "I call.", ...noting("one") }, { text: "Never asked for." }],
+      [{ text: "First." }, { text: "I call.", ...noting("one") }, { text: "Never requested." }],
       {
         completion: (turn) => {
           seen.push(turn);
@@ -113,7 +113,7 @@ describe("the other completions", () => {
 describe("structured output that does not fit", () => {
   const output = z.object({ title: z.string(), pages: z.number().int() });
 
-  it("goes back to the model with what is wrong, and the next answer counts", async () => {
+  it("is sent back to the model with the problem, and the next answer counts", async () => {
     const {
       output: value,
       turns,
@@ -127,13 +127,13 @@ describe("structured output that does not fit", () => {
       { output },
     );
     expect({ value, turns }).toEqual({ value: { title: "Pawl", pages: 3 }, turns: 3 });
-    expect(said(prompts.at(-1))).toEqual([
+    expect(userTexts(prompts.at(-1))).toEqual([
       expect.stringContaining("not valid JSON"),
       expect.stringMatching(/does not fit the schema[\s\S]+pages/),
     ]);
   });
 
-  it("is not complete, even where the predicate says so", async () => {
+  it("is not complete, even if the predicate returns true", async () => {
     const { output: value, turns } = await runOf(
       [{ text: "nonsense" }, { text: '{"title":"a","pages":1}' }],
       {
@@ -144,7 +144,7 @@ describe("structured output that does not fit", () => {
     expect({ value, turns }).toEqual({ value: { title: "a", pages: 1 }, turns: 2 });
   });
 
-  it("is asked of the provider as a schema", async () => {
+  it("is requested from the provider as a schema", async () => {
     const store = await memoryStore();
     const formats: unknown[] = [];
     const { agent } = scriptedAgent(
@@ -158,7 +158,7 @@ describe("structured output that does not fit", () => {
     expect(formats).toMatchObject([{ type: "json", schema: { required: ["title", "pages"] } }]);
   });
 
-  it("is given as the schema makes it: with its defaults, without what it does not know", async () => {
+  it("is returned as parsed by the schema: with its defaults, without unknown keys", async () => {
     const { output: value } = await runOf([{ text: '{"title":" a ","pages":1,"extra":true}' }], {
       output: z.object({
         title: z.string().trim(),
@@ -171,7 +171,7 @@ describe("structured output that does not fit", () => {
 });
 
 describe("maxTurns", () => {
-  it("ends the run in an error that says so, and a higher one goes on", async () => {
+  it("fails the run with an error that names it, and a higher one resumes", async () => {
     const store = await memoryStore();
     const { note, done } = noteTool();
     const script = [noting("one"), noting("two"), { text: "Hello" }];

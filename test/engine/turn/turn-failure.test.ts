@@ -1,4 +1,4 @@
-// A turn that fails after something was paid for or done: what is known is stored first, and nothing is done twice.
+// A turn that fails after a charge or an effect: known facts are stored first, and nothing is done twice.
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -17,7 +17,7 @@ import {
 } from "../../../src/index.ts";
 import { failureAs, memoryStore, must, noteTool, noting, scriptedAgent } from "../run-fixture.ts";
 
-/** A store of which these intents are refused, each once (or as often as it is named). */
+/** A store that refuses these intents, each once (or as often as it is named). */
 function refusing(
   store: Store,
   ...intents: ("journalResponse" | "commitTurn" | "settleModelCall" | "recordReceipt")[]
@@ -37,7 +37,7 @@ function refusing(
   });
 }
 
-/** A port of one's own, which gives these answers one after the other. */
+/** A custom model port with these answers. */
 function ownModel(answers: AssistantPart[][], usage: Usage | null = null): ModelPort {
   const left = [...answers];
   return {
@@ -54,7 +54,7 @@ function ownModel(answers: AssistantPart[][], usage: Usage | null = null): Model
 }
 
 describe("a completion predicate that throws", () => {
-  it("after a tool had its effect leaves the receipt, and a fixed one goes on from there", async () => {
+  it("after a tool's effect leaves the receipt, and a fixed predicate resumes from there", async () => {
     const store = await memoryStore();
     const { note, done } = noteTool();
     const script = [noting("one"), { text: "Hello" }];
@@ -79,11 +79,11 @@ describe("a completion predicate that throws", () => {
     expect(done).toEqual(["one"]);
     expect(prompts).toHaveLength(2);
     expect((await store.listModelCalls("r-1")).map(({ turnIndex }) => turnIndex)).toEqual([1, 2]);
-    // The journaled turn has its result behind it, and was not told to continue.
+    // The journaled turn has its result, and no "Continue." after it.
     expect(prompts[1]?.map((message) => message.role)).toEqual(["system", "user", "assistant", "tool"]);
   });
 
-  it("about an answer without calls leaves the answer, charged once and not asked for again", async () => {
+  it("for an answer without calls leaves the answer, charged once and not requested again", async () => {
     const store = await memoryStore();
     const { agent, prompts } = scriptedAgent([{ text: "Hello" }]);
     let works = false;
@@ -103,7 +103,7 @@ describe("a completion predicate that throws", () => {
 });
 
 describe("a commit that the store refuses", () => {
-  it("after a tool had its effect leaves the receipt: a call with a known outcome is not in doubt", async () => {
+  it("after a tool's effect leaves the receipt: a call with a known outcome is not in doubt", async () => {
     const store = await memoryStore();
     const { note, done } = noteTool(undefined, { recovery: "opaque" });
     const { agent } = scriptedAgent([noting("one"), { text: "Hello" }], { tools: { note } });
@@ -118,7 +118,7 @@ describe("a commit that the store refuses", () => {
 });
 
 describe("a receipt that the store refuses", () => {
-  it("takes no other with it, and is offered again", async () => {
+  it("does not affect other receipts, and is written again later", async () => {
     const store = await memoryStore();
     const { note, done } = noteTool(undefined, { recovery: "opaque" });
     const both = { toolCalls: [...noting("one").toolCalls, ...noting("two").toolCalls] };
@@ -136,8 +136,8 @@ describe("a receipt that the store refuses", () => {
   });
 });
 
-describe("a call that is met again with code that was changed meanwhile", () => {
-  /** A tool whose schema and identity are checked by code of its own: no fingerprint sees that change. */
+describe("an interrupted call whose code has changed", () => {
+  /** A tool whose schema and identity depend on code: no fingerprint shows that change. */
   function mailer(recovery: "keyed" | "repeat") {
     const broken = { schema: false, identity: false };
     const sent: string[] = [];
@@ -157,7 +157,7 @@ describe("a call that is met again with code that was changed meanwhile", () => 
     return { agent, sent, broken };
   }
 
-  it("is in doubt where its arguments are not valid any more: it may have happened", async () => {
+  it("is in doubt if its arguments are not valid any more, since it may have happened", async () => {
     const store = await memoryStore();
     const { agent, sent, broken } = mailer("keyed");
     const runner = new Runner(agent, { store });
@@ -172,7 +172,7 @@ describe("a call that is met again with code that was changed meanwhile", () => 
     expect(sent).toEqual(["ann", "ann"]);
   });
 
-  it("is a failed one where it is harmless", async () => {
+  it("has failed if it is repeatable", async () => {
     const store = await memoryStore();
     const { agent, broken } = mailer("repeat");
     const runner = new Runner(agent, { store });
@@ -182,7 +182,7 @@ describe("a call that is met again with code that was changed meanwhile", () => 
     expect((await store.listToolCalls("r-1")).map(({ status }) => status)).toEqual(["failed"]);
   });
 
-  it("is repeated under the key it has where its identity cannot be told any more", async () => {
+  it("is repeated under its stored key if its identity function fails now", async () => {
     const store = await memoryStore();
     const { agent, sent, broken } = mailer("keyed");
     const runner = new Runner(agent, { store });
@@ -192,7 +192,7 @@ describe("a call that is met again with code that was changed meanwhile", () => 
     expect(sent).toEqual(["ann", "ann"]);
   });
 
-  it("is not sent where its identity could not be told in the first place", async () => {
+  it("is not sent if its identity function failed in the first place", async () => {
     const store = await memoryStore();
     const { agent, sent, broken } = mailer("keyed");
     broken.identity = true;
@@ -204,8 +204,8 @@ describe("a call that is met again with code that was changed meanwhile", () => 
   });
 });
 
-describe("an answer that was paid for", () => {
-  it("and cannot be journaled is charged all the same", async () => {
+describe("a charged answer", () => {
+  it("that cannot be journaled is charged anyway", async () => {
     const store = await memoryStore();
     const { note, done } = noteTool();
     const { agent, prompts } = scriptedAgent([noting("one"), { text: "Hello" }], { tools: { note } });
@@ -216,13 +216,13 @@ describe("an answer that was paid for", () => {
     expect(done).toEqual([]);
     expect((await store.listModelCalls("r-1")).map(({ charge }) => charge?.basis)).toEqual(["provider"]);
     expect(await store.getRun("r-1")).toMatchObject({ charged: { tokens: 15 }, reserved: { tokens: 0 } });
-    // It was not stored, so it has to be asked for again, as a second try.
+    // It was not stored, so it has to be requested again, as a second attempt.
     expect((await runner.resume("r-1")).output).toBe("Hello");
     expect(prompts).toHaveLength(3);
     expect(done).toEqual(["one"]);
   });
 
-  it("is not made free by a store that takes neither the answer nor, at first, the charge", async () => {
+  it("is charged even if the store first refuses both the answer and the charge", async () => {
     const store = await memoryStore();
     const { note } = noteTool();
     const { agent } = scriptedAgent([noting("one")], { tools: { note } });
@@ -237,7 +237,7 @@ describe("an answer that was paid for", () => {
     });
   });
 
-  it("is paid by whoever takes the run over where the store never takes the charge", async () => {
+  it("is charged by the next worker if the store never accepts the charge", async () => {
     let now = 1_000;
     const store = await memoryStore({ now: () => now });
     const { note } = noteTool();
@@ -253,7 +253,7 @@ describe("an answer that was paid for", () => {
     expect(claimed).toMatchObject({ claim: { run: { charged: left.reserved, reserved: { tokens: 0 } } } });
   });
 
-  it("and was not given is charged, whatever the store says about it first", async () => {
+  it("that never arrived is charged even if the store first refuses that", async () => {
     const store = await memoryStore();
     const { agent } = scriptedAgent(() => {
       throw new Error("socket hang up");
@@ -266,7 +266,7 @@ describe("an answer that was paid for", () => {
     expect(call?.charge).toMatchObject({ basis: "baseline", amount: must(call).reserved });
   });
 
-  it("and cannot be committed is charged all the same", async () => {
+  it("that cannot be committed is charged anyway", async () => {
     const store = await memoryStore();
     const { agent } = scriptedAgent([{ text: "Hello" }]);
     const runner = new Runner(agent, { store: refusing(store, "commitTurn") });
@@ -282,7 +282,7 @@ describe("an answer that was paid for", () => {
     ["throws", () => must(undefined)],
     ["returns what is not JSON", () => new Date(0)],
     ["returns nothing", () => undefined],
-  ])("is not lost to an identity function that %s: the model is told", async (_name, identity) => {
+  ])("is not lost to an identity function that %s: the model gets an error", async (_name, identity) => {
     const store = await memoryStore();
     const sent: string[] = [];
     const mail = tool({
@@ -291,17 +291,17 @@ describe("an answer that was paid for", () => {
       identity: identity as () => null,
       execute: ({ to }) => sent.push(to),
     });
-    const script = [{ toolCalls: [{ name: "mail", input: { to: "ann" } }] }, { text: "Given up." }];
+    const script = [{ toolCalls: [{ name: "mail", input: { to: "ann" } }] }, { text: "Gave up." }];
     const { agent, prompts } = scriptedAgent(script, { tools: { mail } });
 
-    expect((await new Runner(agent, { store }).run("Go", { runId: "r-1" })).output).toBe("Given up.");
+    expect((await new Runner(agent, { store }).run("Go", { runId: "r-1" })).output).toBe("Gave up.");
 
     expect(sent).toEqual([]);
     expect((await store.listToolCalls("r-1")).map((call) => call.status)).toEqual(["cancelled"]);
     expect(JSON.stringify(prompts[1]?.at(-1))).toContain("identity function of mail");
   });
 
-  it("is not lost to a schema that throws: the model is told", async () => {
+  it("is not lost to a schema that throws: the model gets an error", async () => {
     const store = await memoryStore();
     const sent: unknown[] = [];
     const strange = tool({
@@ -312,11 +312,11 @@ describe("an answer that was paid for", () => {
       execute: (input) => sent.push(input),
     });
     const call = { type: "tool-call", toolCallId: "c1", toolName: "strange", input: { to: "ann" } };
-    // A port of one's own checks no arguments: that is left to the engine.
-    const model = ownModel([[call], [{ type: "text", text: "Given up." }]]);
+    // A custom model port does not check arguments: that is left to the engine.
+    const model = ownModel([[call], [{ type: "text", text: "Gave up." }]]);
     const agent = defineAgent({ name: "worker", model, tools: { strange } });
 
-    expect((await new Runner(agent, { store }).run("Go", { runId: "r-1" })).output).toBe("Given up.");
+    expect((await new Runner(agent, { store }).run("Go", { runId: "r-1" })).output).toBe("Gave up.");
 
     expect(sent).toEqual([]);
     const [row] = await store.listToolCalls("r-1");
@@ -330,7 +330,7 @@ describe("an answer that was paid for", () => {
     { ...FIGURES, inputTokens: -1 },
     { inputTokens: 1 },
     {},
-  ])("with figures such as %o is charged what was reserved", async (figures) => {
+  ])("with figures such as %o is charged with its reservation", async (figures) => {
     const store = await memoryStore();
     const usage = figures as Usage;
     const model = ownModel([[{ type: "text", text: "Hello" }]], usage);
@@ -341,8 +341,8 @@ describe("an answer that was paid for", () => {
   });
 });
 
-describe("an answer that comes when the run is already cancelled", () => {
-  it("is journaled, its tools are not started, and a resumed run starts them", async () => {
+describe("an answer that arrives after the run was cancelled", () => {
+  it("is journaled, its calls are not started, and a resumed run starts them", async () => {
     const store = await memoryStore();
     const { note, done } = noteTool();
     const cancel = new AbortController();
@@ -354,12 +354,12 @@ describe("an answer that comes when the run is already cancelled", () => {
       },
       { tools: { note } },
     );
-    // Deaf to the signal, so that the answer arrives nevertheless.
-    const deaf: ModelPort = {
+    // Ignores the signal, so that the answer arrives anyway.
+    const unresponsive: ModelPort = {
       ...agent.model,
       respond: (request) => agent.model.respond({ ...request, signal: new AbortController().signal }),
     };
-    const runner = new Runner({ ...agent, model: deaf }, { store });
+    const runner = new Runner({ ...agent, model: unresponsive }, { store });
 
     const result = await runner.run("Go", { runId: "r-1", signal: cancel.signal });
 
@@ -373,8 +373,8 @@ describe("an answer that comes when the run is already cancelled", () => {
   });
 });
 
-describe("a turn that is replayed", () => {
-  it("runs the calls that have no receipt, and only those", async () => {
+describe("a replayed turn", () => {
+  it("runs only the calls without a receipt", async () => {
     const store = await memoryStore();
     let paused = true;
     const { note, done } = noteTool(

@@ -1,4 +1,4 @@
-// What a turn makes of the calls that a model asks for, and of what tools return or throw.
+// The calls of a turn, and what their tools return or throw.
 
 import { tool as aiSdkTool } from "ai";
 import { describe, expect, it } from "vitest";
@@ -16,7 +16,7 @@ import { answer, FakeOpenAiServer } from "../../adapters/ai-sdk/fake-openai-serv
 import { openAiModel } from "../../adapters/ai-sdk/model-request.ts";
 import { memoryStore, must, noteTool, scriptedAgent, toolResults } from "../run-fixture.ts";
 
-/** Runs one turn that calls `odd`, which does this, and one that ends. */
+/** Runs one turn that calls `odd` with this behaviour, and one that ends. */
 async function runOdd(execute: (call: ToolCallContext) => unknown) {
   const store = await memoryStore();
   let ran = 0;
@@ -37,12 +37,12 @@ async function runOdd(execute: (call: ToolCallContext) => unknown) {
   return { seen: toolResults(prompts[1])[0], call: must(call) };
 }
 
-describe("a call that cannot be run", () => {
+describe("an invalid call", () => {
   it.each<[string, NonNullable<ScriptedResponse["toolCalls"]>[number], RegExp]>([
     ["with arguments that do not fit", { name: "note", input: { text: 7 } }, /text/],
     ["with arguments left out", { name: "note", input: {} }, /text/],
     ["of a tool that does not exist", { name: "shout", input: { text: "a" } }, /no tool "shout".+note/],
-  ])("%s goes back to the model, and the turn goes on", async (_name, wrong, words) => {
+  ])("%s is reported to the model, and the turn continues", async (_name, wrong, words) => {
     const store = await memoryStore();
     const { note, done } = noteTool();
     const right = { name: "note", input: { text: "b" } };
@@ -64,7 +64,7 @@ describe("a call that cannot be run", () => {
     ]);
   });
 
-  it("because its arguments are no JSON goes back to the model with what it wrote", async () => {
+  it("with arguments that are no JSON is reported to the model with its text", async () => {
     const server = await FakeOpenAiServer.start();
     try {
       const store = await memoryStore();
@@ -84,7 +84,7 @@ describe("a call that cannot be run", () => {
     }
   });
 
-  it("is all that a turn holds: it is committed, with its receipts, and nothing was started", async () => {
+  it("does not prevent the commit of a turn that has no other: receipts are stored, and nothing was started", async () => {
     const store = await memoryStore();
     const { note } = noteTool();
     const wrong = ["x", "y"].map((name) => ({ name, input: {} }));
@@ -101,15 +101,15 @@ describe("a call that cannot be run", () => {
 describe("a tool that throws", () => {
   it.each<[string, () => unknown, string]>([
     ["an error", () => new Error("The mailbox is full."), "The mailbox is full."],
-    ["an error without words", () => new RangeError(), "RangeError"],
+    ["an error without a message", () => new RangeError(), "RangeError"],
     ["an error whose message is no text", () => Object.assign(new Error("x"), { message: 404 }), "404"],
     ["an error with half a character", () => new Error("bad \ud83d"), "bad \ufffd"],
     ["a string", () => "just words", "just words"],
     ["an object", () => ({ code: 7 }), '{"code":7}'],
-    ["an object that JSON has no word for", () => ({ code: 7n }), "[object Object]"],
+    ["an object that is no JSON", () => ({ code: 7n }), "[object Object]"],
     ["a BigInt", () => 7n, "7"],
     ["nothing", () => undefined, "undefined"],
-  ])("%s: the model sees it, and the turn goes on", async (_name, thrown, words) => {
+  ])("%s: the model gets it, and the turn continues", async (_name, thrown, words) => {
     const { seen, call } = await runOdd(() => {
       throw thrown();
     });
@@ -118,7 +118,7 @@ describe("a tool that throws", () => {
   });
 });
 
-describe("what a tool returns", () => {
+describe("the result of a tool", () => {
   const cycle: { self?: unknown } = {};
   cycle.self = cycle;
 
@@ -137,7 +137,7 @@ describe("what a tool returns", () => {
     ["undefined inside", { a: 1, b: undefined }, { type: "json", value: { a: 1 } }],
     ["NaN", Number.NaN, { type: "json", value: null }],
     ["a function", () => 1, { type: "json", value: null }],
-  ])("%s becomes what JSON can carry", async (_name, returned, output) => {
+  ])("%s is converted to JSON", async (_name, returned, output) => {
     const { seen, call } = await runOdd(() => returned);
     expect(seen).toEqual(output);
     expect(call).toMatchObject({ status: "succeeded", receipt: { output } });
@@ -147,7 +147,7 @@ describe("what a tool returns", () => {
     ["a cycle", cycle],
     ["a BigInt", { n: 1n }],
     ["a value whose toJSON throws", { toJSON: () => must(null) }],
-  ])("%s is an error that says that the effect took place", async (_name, returned) => {
+  ])("%s is an error which says that the effect took place", async (_name, returned) => {
     const { seen, call } = await runOdd(() => returned);
     expect(seen).toMatchObject({
       type: "error-text",
@@ -156,7 +156,7 @@ describe("what a tool returns", () => {
     expect(call).toMatchObject({ status: "failed", receipt: { errorCode: "result_not_json" } });
   });
 
-  it("is stored beside the history only when it is strictly over the threshold", async () => {
+  it("is stored as a blob only when it is strictly over the threshold", async () => {
     const store = await memoryStore();
     const { note } = noteTool((text) => text);
     const texts = ["x".repeat(98), "x".repeat(99)]; // two quotation marks more as JSON
@@ -169,13 +169,13 @@ describe("what a tool returns", () => {
   });
 });
 
-describe("what a tool is told", () => {
-  it("names the run, the step, the turn, the call and the try", async () => {
-    let told: ToolCallContext | undefined;
+describe("the arguments of a tool", () => {
+  it("include the ids of run, step, turn and call, and the attempt", async () => {
+    let context: ToolCallContext | undefined;
     await runOdd((call) => {
-      told = call;
+      context = call;
     });
-    expect(told).toMatchObject({
+    expect(context).toMatchObject({
       runId: "r-1",
       stepId: "r-1/worker",
       stepName: "worker",
@@ -186,10 +186,10 @@ describe("what a tool is told", () => {
       idempotencyKey: expect.stringMatching(/^[0-9a-f]{64}$/),
       turnKey: expect.stringMatching(/^[0-9a-f]{64}$/),
     });
-    expect(told?.signal.aborted).toBe(false);
+    expect(context?.signal.aborted).toBe(false);
   });
 
-  it("is its input as the schema makes it", async () => {
+  it("are its input as parsed by the schema", async () => {
     const store = await memoryStore();
     const inputs: unknown[] = [];
     const parse = tool({
@@ -212,7 +212,7 @@ describe("what a tool is told", () => {
 });
 
 describe("a tool of the AI SDK", () => {
-  it("works as it is", async () => {
+  it("works unchanged", async () => {
     const store = await memoryStore();
     const add = aiSdkTool({
       description: "Adds.",
@@ -235,7 +235,7 @@ describe("a tool of the AI SDK", () => {
 });
 
 describe("call ids", () => {
-  it("that a provider uses again in another turn are no trouble", async () => {
+  it("that a provider reuses in another turn are distinguished", async () => {
     const store = await memoryStore();
     const { note, done } = noteTool();
     const again = (text: string) => ({ toolCalls: [{ id: "call_0", name: "note", input: { text } }] });

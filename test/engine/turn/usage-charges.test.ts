@@ -1,4 +1,4 @@
-// What each end of a model call costs, with the real provider against a server that misbehaves.
+// The charge for each outcome of a model call, with the real provider against a server that misbehaves.
 
 import { LoadAPIKeyError } from "ai";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -48,8 +48,8 @@ function runnerOf(options: RunnerOptions = {}, baseUrl = server.baseUrl) {
   return new Runner(worker, { store, clock: sleeplessClock(), random: () => 0, ...options });
 }
 
-/** Each try at the model: how it was charged, and how much of what was reserved for it. */
-async function tries(runId = "r-1") {
+/** Each attempt at the model: the basis of its charge, and how much of its reservation was charged. */
+async function attempts(runId = "r-1") {
   return (await store.listModelCalls(runId)).map(({ attempt, charge, reserved }) => {
     expect(reserved.tokens).toBeGreaterThan(MAX_OUTPUT);
     const whole = charge?.amount.tokens === reserved.tokens;
@@ -57,7 +57,7 @@ async function tries(runId = "r-1") {
   });
 }
 
-/** What the run was charged in all. Nothing may be left reserved once it has ended. */
+/** The total charge of the run. Nothing may be left reserved once it has ended. */
 async function charged(runId = "r-1"): Promise<number> {
   const run = must(await store.getRun(runId));
   expect(run.status).not.toBe("running");
@@ -70,7 +70,7 @@ async function reservation(): Promise<number> {
 }
 
 describe("a provider that answers", () => {
-  it("is charged by its own figures, and the rest of the reservation is given back", async () => {
+  it("is charged by its own figures, and the rest of the reservation is released", async () => {
     const usage = {
       prompt_tokens: 20,
       completion_tokens: 9,
@@ -81,7 +81,7 @@ describe("a provider that answers", () => {
 
     const result = await runnerOf().run("Go", { runId: "r-1" });
 
-    expect(await tries()).toEqual([[1, "provider", 29]]);
+    expect(await attempts()).toEqual([[1, "provider", 29]]);
     expect(await charged()).toBe(29);
     expect(result.usage).toEqual({
       inputTokens: 20,
@@ -94,31 +94,31 @@ describe("a provider that answers", () => {
     expect(server.requests[0]?.body.max_tokens).toBe(MAX_OUTPUT);
   });
 
-  it("with nothing but its figures is charged by them, each time", async () => {
+  it("with an empty answer is charged by its figures, each time", async () => {
     const usage = { prompt_tokens: 20, completion_tokens: 300 };
     server.next(answer({ text: "", usage }), answer({ text: "Hello", usage }));
 
     await runnerOf().run("Go", { runId: "r-1" });
 
-    expect(await tries()).toEqual([
+    expect(await attempts()).toEqual([
       [1, "provider", 320],
       [2, "provider", 320],
     ]);
     expect(await charged()).toBe(640);
   });
 
-  it("without figures is charged what was reserved, and that is told", async () => {
+  it("without figures is charged with the whole reservation, which is emitted", async () => {
     server.next(answer({ text: "Hello", usage: null }));
     const events: RunEvent[] = [];
 
     for await (const event of runnerOf().stream("Go", { runId: "r-1" })) events.push(event);
 
-    expect(await tries()).toEqual([[1, "baseline", "all of it"]]);
+    expect(await attempts()).toEqual([[1, "baseline", "all of it"]]);
     expect(await charged()).toBe(await reservation());
     expect(events.map((event) => event.type)).toContain("usage.baseline");
   });
 
-  it("tells what was reserved and what it came to", async () => {
+  it("emits the reservation and the charge", async () => {
     server.next(answer("Hello"));
     const events: RunEvent[] = [];
 
@@ -136,19 +136,19 @@ describe("a provider that answers", () => {
 });
 
 describe("a provider that refuses", () => {
-  it("with 400 is charged nothing and not asked again", async () => {
-    server.next(refusal(400, "no such setting"), answer("not asked for"));
+  it("with 400 is not charged and not asked again", async () => {
+    server.next(refusal(400, "no such setting"), answer("not requested"));
 
     const error = await failureAs(ModelCallError, runnerOf().run("Go", { runId: "r-1" }));
 
     expect(error.details).toMatchObject({ kind: "rejected", status: 400 });
-    expect(await tries()).toEqual([[1, "none", 0]]);
+    expect(await attempts()).toEqual([[1, "none", 0]]);
     expect(await charged()).toBe(0);
     expect(server.requests).toHaveLength(1);
     expect((await store.readUsage("r-1")).modelCalls).toBe(0);
   });
 
-  it("with 429 is charged nothing, waited for as long as it asks, and asked again", async () => {
+  it("with 429 is not charged, and is asked again after the requested pause", async () => {
     server.next(refusal(429, "slow down", { "retry-after": "7" }), answer("Hello"));
     const clock = sleeplessClock();
 
@@ -156,14 +156,14 @@ describe("a provider that refuses", () => {
 
     expect(result.output).toBe("Hello");
     expect(clock.slept).toEqual([7_000]);
-    expect(await tries()).toEqual([
+    expect(await attempts()).toEqual([
       [1, "none", 0],
       [2, "provider", 18],
     ]);
     expect(await charged()).toBe(18);
   });
 
-  it("with 429 is not asked again before the time has come", async () => {
+  it("with 429 is not asked again before the pause has ended", async () => {
     server.next(refusal(429, "slow down", { "retry-after": "7" }), answer("Hello"));
     const clock = fakeClock();
     const asleep = Promise.withResolvers<void>();
@@ -182,13 +182,13 @@ describe("a provider that refuses", () => {
     expect(server.requests).toHaveLength(2);
   });
 
-  it("with 500 is charged the whole reservation, and the next try has one of its own", async () => {
+  it("with 500 is charged with the whole reservation, and the next attempt has its own", async () => {
     server.next(refusal(500, "oops"), answer("Hello"));
     const clock = sleeplessClock();
 
     await runnerOf({ clock, random: () => 0.5 }).run("Go", { runId: "r-1" });
 
-    expect(await tries()).toEqual([
+    expect(await attempts()).toEqual([
       [1, "baseline", "all of it"],
       [2, "provider", 18],
     ]);
@@ -198,24 +198,24 @@ describe("a provider that refuses", () => {
   });
 });
 
-describe("a provider that is asked and does not answer", () => {
+describe("a provider that does not answer", () => {
   it.each<[string, Behaviour]>([
     ["a reset", reset],
-    ["a body that is cut", cutBody],
-    ["a body that is cut unnoticed", cutBodyOfUnknownLength],
-  ])("%s is charged the whole reservation, and tried again", async (_name, behaviour) => {
+    ["a truncated body", cutBody],
+    ["a body that is truncated unnoticed", cutBodyOfUnknownLength],
+  ])("%s is charged with the whole reservation, and retried", async (_name, behaviour) => {
     server.next(behaviour, answer("Hello"));
 
     expect((await runnerOf().run("Go", { runId: "r-1" })).output).toBe("Hello");
 
-    expect(await tries()).toEqual([
+    expect(await attempts()).toEqual([
       [1, "baseline", "all of it"],
       [2, "provider", 18],
     ]);
     expect(await charged()).toBe((await reservation()) + 18);
   });
 
-  it("hanging is charged the whole reservation, and not tried again by itself", async () => {
+  it("because it hangs is charged with the whole reservation, and not retried automatically", async () => {
     server.next(hang, answer("Hello"));
     const clock = fakeClock();
     const runner = runnerOf({ clock, modelTimeoutMs: 5_000 });
@@ -225,17 +225,17 @@ describe("a provider that is asked and does not answer", () => {
     await clock.advance(5_000);
 
     expect((await failed).details).toMatchObject({ kind: "timeout", retryable: false });
-    expect(await tries()).toEqual([[1, "baseline", "all of it"]]);
-    // Resumed, it is asked once more, and what was paid stays paid.
+    expect(await attempts()).toEqual([[1, "baseline", "all of it"]]);
+    // A resume asks once more, and the first charge stays.
     expect((await runnerOf().resume("r-1")).output).toBe("Hello");
-    expect(await tries()).toEqual([
+    expect(await attempts()).toEqual([
       [1, "baseline", "all of it"],
       [2, "provider", 18],
     ]);
     expect(await charged()).toBe((await reservation()) + 18);
   });
 
-  it("cancelled while it is asked, it is charged the whole reservation", async () => {
+  it("before it is cancelled is charged with the whole reservation", async () => {
     server.next(hang);
     const cancel = new AbortController();
     const run = runnerOf().run("Go", { runId: "r-1", signal: cancel.signal });
@@ -243,13 +243,13 @@ describe("a provider that is asked and does not answer", () => {
     cancel.abort();
 
     expect((await run).status).toBe("cancelled");
-    expect(await tries()).toEqual([[1, "baseline", "all of it"]]);
+    expect(await attempts()).toEqual([[1, "baseline", "all of it"]]);
     expect(await charged()).toBe(await reservation());
   });
 });
 
-describe("a provider that is never asked", () => {
-  it("where nobody listens costs nothing, however often it is tried", async () => {
+describe("a provider that is never reached", () => {
+  it("because it is down is not charged, however often it is tried", async () => {
     const gone = await FakeOpenAiServer.start();
     await gone.close();
     const clock = sleeplessClock();
@@ -260,7 +260,7 @@ describe("a provider that is never asked", () => {
     );
 
     expect(error.details).toMatchObject({ kind: "not_sent", retryable: true });
-    expect(await tries()).toEqual([
+    expect(await attempts()).toEqual([
       [1, "none", 0],
       [2, "none", 0],
       [3, "none", 0],
@@ -269,7 +269,7 @@ describe("a provider that is never asked", () => {
     expect(await charged()).toBe(0);
   });
 
-  it("for want of a key costs nothing, and is not tried again", async () => {
+  it("for lack of a key is not charged, and not asked again", async () => {
     const keyless = () => {
       throw new LoadAPIKeyError({ message: "The FAKE_API_KEY variable is missing." });
     };
@@ -284,7 +284,7 @@ describe("a provider that is never asked", () => {
     expect(server.requests).toHaveLength(0);
   });
 
-  it("for want of a package costs nothing either, and says what to do", async () => {
+  it("for lack of a package is not charged, and the error names the remedy", async () => {
     const model = {
       provider: "x",
       modelId: "y",
@@ -295,11 +295,11 @@ describe("a provider that is never asked", () => {
     const error = await failureAs(ModelCallError, run);
     expect(error.message).toBe("It needs a package: install it.");
     expect(error.details.kind).toBe("not_sent");
-    expect(await tries()).toEqual([[1, "none", 0]]);
+    expect(await attempts()).toEqual([[1, "none", 0]]);
     expect(await charged()).toBe(0);
   });
 
-  it("cancelled before it starts, it costs nothing", async () => {
+  it("because the run was cancelled before is not charged", async () => {
     const result = await runnerOf().run("Go", { runId: "r-1", signal: AbortSignal.abort() });
 
     expect(result.status).toBe("cancelled");
@@ -309,7 +309,7 @@ describe("a provider that is never asked", () => {
 });
 
 describe("retries", () => {
-  it("end after as many tries as were allowed, each charged", async () => {
+  it("end after the allowed number of attempts, each charged", async () => {
     server.next(...Array.from({ length: 9 }, () => refusal(503, "busy")));
 
     const error = await failureAs(
@@ -319,11 +319,11 @@ describe("retries", () => {
 
     expect(error.details.status).toBe(503);
     expect(server.requests).toHaveLength(4);
-    expect(await tries()).toEqual([1, 2, 3, 4].map((attempt) => [attempt, "baseline", "all of it"]));
+    expect(await attempts()).toEqual([1, 2, 3, 4].map((attempt) => [attempt, "baseline", "all of it"]));
     expect(await charged()).toBe(4 * (await reservation()));
   });
 
-  it("are told with what went wrong and how long they wait", async () => {
+  it("are emitted with the error and the pause", async () => {
     server.next(refusal(503, "busy"), refusal(503, "busy"), refusal(503, "busy"));
     const events: RunEvent[] = [];
     const runner = runnerOf({ maxModelAttempts: 2, random: () => 1 });
@@ -341,18 +341,18 @@ describe("retries", () => {
     ]);
   });
 
-  it("stop where the budget does not cover another try, and nothing more is sent", async () => {
-    server.next(refusal(500, "oops"), answer("not asked for"));
+  it("stop if the budget does not cover another attempt, and nothing more is sent", async () => {
+    server.next(refusal(500, "oops"), answer("not requested"));
     const run = runnerOf().run("Go", { runId: "r-1", budget: { tokens: 500 } });
 
     await expect(run).rejects.toMatchObject({ code: "quota_exceeded" });
     expect(server.requests).toHaveLength(1);
-    expect(await tries()).toEqual([[1, "baseline", "all of it"]]);
+    expect(await attempts()).toEqual([[1, "baseline", "all of it"]]);
     expect(await charged()).toBe(await reservation());
   });
 });
 
-it("a provider that wants to be left alone for an hour is not asked again, and the run can be resumed", async () => {
+it("a provider that requests a pause of an hour is not asked again, and the run can be resumed", async () => {
   server.next(refusal(429, "come back later", { "retry-after": "3600" }), answer("Hello"));
   const clock = sleeplessClock();
 

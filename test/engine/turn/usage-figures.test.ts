@@ -1,4 +1,4 @@
-// What a provider reports as usage, where that cannot be true, with the real provider against a server that misreports.
+// Usage figures that cannot be true, with the real provider against a server that misreports.
 
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -44,8 +44,8 @@ function runnerOf(options: RunnerOptions = {}) {
   return new Runner(worker, { store, clock: sleeplessClock(), random: () => 0, ...options });
 }
 
-/** Each try at the model: how it was charged, and how much of what was reserved for it. */
-async function tries() {
+/** Each attempt at the model: the basis of its charge, and how much of its reservation was charged. */
+async function attempts() {
   return (await store.listModelCalls("r-1")).map(({ attempt, charge, reserved }) => {
     const whole = charge?.amount.tokens === reserved.tokens;
     return [attempt, charge?.basis, whole ? "all of it" : charge?.amount.tokens];
@@ -64,15 +64,15 @@ describe("a provider's usage", () => {
   it.each<[string, JsonObject]>([
     ["an empty object", {}],
     ["a total and nothing else", { total_tokens: 11 }],
-    ["what went in and not what came out", { prompt_tokens: 11 }],
-    ["what came out and not what went in", { completion_tokens: 11 }],
+    ["input tokens without output tokens", { prompt_tokens: 11 }],
+    ["output tokens without input tokens", { completion_tokens: 11 }],
     ["a negative figure", { prompt_tokens: -20, completion_tokens: 9 }],
     ["negative cached tokens", usageWith({ prompt_tokens_details: { cached_tokens: -8 } })],
     ["half a token", { prompt_tokens: 20.5, completion_tokens: 9 }],
-    ["more than a number can count", { prompt_tokens: 9e15, completion_tokens: 9e15 }],
+    ["more than a safe integer", { prompt_tokens: 9e15, completion_tokens: 9e15 }],
     ["more than any model can use", { prompt_tokens: 9e15, completion_tokens: 9 }],
-    ["more than a price can count", { prompt_tokens: 8e9, completion_tokens: 8e9 }],
-  ])("%s is charged what was reserved, each time, and asked once a turn", async (_, usage) => {
+    ["more than a safe price", { prompt_tokens: 8e9, completion_tokens: 8e9 }],
+  ])("%s is charged with the reservation, each time, and requested once per turn", async (_, usage) => {
     const pricing = { id: "p", models: { "fake-model": { inputPerMillion: 2, outputPerMillion: 2 ** 50 } } };
     const call = { name: "look", arguments: {} };
     server.next(answer({ toolCalls: [call], usage }), answer({ text: "Done.", usage }));
@@ -80,7 +80,7 @@ describe("a provider's usage", () => {
     const result = await runnerOf({ pricing }).run("Go", { runId: "r-1" });
 
     expect(result.output).toBe("Done.");
-    expect(await tries()).toEqual([
+    expect(await attempts()).toEqual([
       [1, "baseline", "all of it"],
       [1, "baseline", "all of it"],
     ]);
@@ -90,7 +90,7 @@ describe("a provider's usage", () => {
     expect(result.usage).toMatchObject({ inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 });
   });
 
-  it("of 0, always, uses up a budget", async () => {
+  it("of 0 in every answer still uses up a budget", async () => {
     for (let i = 0; i < 9; i++)
       server.next(answer({ toolCalls: [{ name: "look", arguments: {} }], usage: { total_tokens: 0 } }));
 
@@ -100,7 +100,7 @@ describe("a provider's usage", () => {
     expect(await charged()).toBeLessThanOrEqual(1_500);
   });
 
-  it("through a port of one's own is held to the same", async () => {
+  it("from a custom model port is checked in the same way", async () => {
     const chargeFor = async (runId: string, usage: ModelResponse["usage"]) => {
       const content = [{ type: "text", text: "Hello" }];
       const respond = async () => ({
@@ -116,7 +116,7 @@ describe("a provider's usage", () => {
     };
     const figures = { inputTokens: 3, outputTokens: 2 };
 
-    // As a port without types may give them.
+    // As an untyped port may return them.
     expect(await chargeFor("r-1", figures as Usage)).toMatchObject({ basis: "provider", usage: figures });
     expect(await chargeFor("r-2", NO_USAGE)).toMatchObject({ basis: "baseline" });
     expect(await chargeFor("r-3", { ...NO_USAGE, ...figures, reasoningTokens: -1 })).toMatchObject({
@@ -124,13 +124,13 @@ describe("a provider's usage", () => {
     });
   });
 
-  it("of an empty answer may have no output, and is charged what was read", async () => {
+  it("of an empty answer may have no output, and is charged for its input", async () => {
     const usage = { prompt_tokens: 20, completion_tokens: 0 };
     server.next(answer({ text: "", usage }), answer("Hello"));
 
     await runnerOf().run("Go", { runId: "r-1" });
 
-    expect(await tries()).toEqual([
+    expect(await attempts()).toEqual([
       [1, "provider", 20],
       [2, "provider", 18],
     ]);

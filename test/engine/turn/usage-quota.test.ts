@@ -1,4 +1,4 @@
-// Budgets: reserved for before anything is sent, charged once, and held across resumes.
+// Budgets: reserved before anything is sent, charged once, and kept across resumes.
 
 import { describe, expect, it } from "vitest";
 import {
@@ -42,14 +42,14 @@ describe("a budget", () => {
     const { agent } = scriptedAgent([{ text: "Hello" }], { settings });
     const runner = new Runner(agent, { store });
     await failureAs(QuotaExceededError, runner.run("Go", { runId: "r-1", budget: { tokens: 50 } }));
-    await failureAs(QuotaExceededError, runner.resume("r-1")); // it is the run's, not the call's
+    await failureAs(QuotaExceededError, runner.resume("r-1")); // the budget belongs to the run, not to the call
 
     expect((await runner.resume("r-1", { budget: { tokens: 500 } })).output).toBe("Hello");
 
     expect((await store.getRun("r-1"))?.limit).toEqual({ tokens: 500, microDollars: null });
   });
 
-  it("counts what was used before the run was resumed", async () => {
+  it("counts what was used before a resume", async () => {
     const store = await memoryStore();
     const { note } = noteTool();
     const usage = { inputTokens: 300, outputTokens: 50 };
@@ -82,12 +82,12 @@ describe("a budget", () => {
     expect(await store.readGranularState("r-1", "worker")).toMatchObject({ turnIndex: 1 });
     expect((await store.listToolCalls("r-1")).map((call) => call.status)).toEqual(["succeeded"]);
     expect(await store.getRun("r-1")).toMatchObject({ charged: { tokens: 15 }, reserved: NOTHING });
-    // With more, it goes on where it was.
+    // With more, the run continues.
     expect((await runner.resume("r-1", { budget: { tokens: 1_000 } })).output).toBe("Hello");
     expect(done).toEqual(["one"]);
   });
 
-  it("that a call went over is charged all of it, and refuses the next call", async () => {
+  it("that a call exceeded is charged completely, and refuses the next call", async () => {
     const store = await memoryStore();
     const { note } = noteTool();
     const usage = { inputTokens: 5_000, outputTokens: 1 };
@@ -113,7 +113,7 @@ describe("a budget", () => {
 });
 
 describe("a reservation", () => {
-  it("for the next turn rides in the commit of this one", async () => {
+  it("for the next turn is part of the commit of this one", async () => {
     const commits: string[] = [];
     const store = await memoryStore({ onCommit: (intents) => commits.push(...intents) });
     const { note } = noteTool();
@@ -129,13 +129,13 @@ describe("a reservation", () => {
       "commitTurn",
       "journalResponse",
       "commitTurn",
-      "commitTurn", // an answer without calls is journaled and committed in one
+      "commitTurn", // an answer without calls is journaled and committed at once
       "finishStep",
       "releaseRun",
     ]);
   });
 
-  it("is given back, and costs nothing, when the run is cancelled before its call", async () => {
+  it("is released without a charge when the run is cancelled before its call", async () => {
     const store = await memoryStore();
     const cancel = new AbortController();
     const { note } = noteTool(() => cancel.abort());
@@ -154,11 +154,11 @@ describe("a reservation", () => {
   });
 
   it.each<[string, RunnerOptions["estimateTokens"]]>([
-    ["throws", () => badly("no estimate")],
+    ["throws", () => raise("no estimate")],
     ["is not a number", () => Number.NaN],
     ["is negative", () => -1],
     ["is a fraction", (text) => text.length / 4 + 0.1],
-  ])("whose estimate %s for what a tool returned does not lose the receipt", async (_name, estimate) => {
+  ])("with an estimate of a tool result that %s does not lose the receipt", async (_name, estimate) => {
     const store = await memoryStore();
     const { note, done } = noteTool(() => "a strange result");
     const script = [noting("one"), { text: "Hello" }];
@@ -173,14 +173,18 @@ describe("a reservation", () => {
     expect((await store.listToolCalls("r-1")).map((call) => call.status)).toEqual(["succeeded"]);
   });
 
-  it("that cannot be computed does not fail the commit before it: the turn fails when it opens", async () => {
+  it("that cannot be computed does not fail the previous commit: the turn fails when it opens", async () => {
     const store = await memoryStore();
     const { note, done } = noteTool();
-    const script = [{ text: "A dear thought", ...noting("one") }, { text: "Hello" }];
+    const script = [{ text: "A pricey thought", ...noting("one") }, { text: "Hello" }];
     const { agent, prompts } = scriptedAgent(script, { settings, tools: { note } });
-    // So many tokens at such a price are more micro-dollars than there are exact numbers.
-    const estimateTokens = (text: string) => (text.includes("dear") ? 2_000_000 : 1);
-    const runner = new Runner(agent, { store, estimateTokens, pricing: dear(Number.MAX_SAFE_INTEGER - 1) });
+    // This many tokens at this price are more micro-dollars than a safe integer can hold.
+    const estimateTokens = (text: string) => (text.includes("pricey") ? 2_000_000 : 1);
+    const runner = new Runner(agent, {
+      store,
+      estimateTokens,
+      pricing: priceyPlan(Number.MAX_SAFE_INTEGER - 1),
+    });
 
     await failureAs(ConfigurationError, runner.run("Go", { runId: "r-1" }));
 
@@ -192,13 +196,13 @@ describe("a reservation", () => {
   });
 });
 
-function badly(message: string): never {
+function raise(message: string): never {
   throw new Error(message);
 }
 
-function dear(perMillion: number): Pricing {
+function priceyPlan(perMillion: number): Pricing {
   return {
-    id: "dear",
+    id: "pricey",
     models: { "scripted-model": { inputPerMillion: perMillion, outputPerMillion: 1 } },
   };
 }
@@ -223,7 +227,7 @@ describe("prices", () => {
     expect(reserved.microDollars).toBe(Math.ceil((reserved.tokens - 100) * 2.5) + 1_000);
   });
 
-  it("hold a budget in micro-dollars", async () => {
+  it("enforce a budget in micro-dollars", async () => {
     const store = await memoryStore();
     const { agent, prompts } = scriptedAgent([{ text: "Hello" }], { settings });
 
@@ -236,10 +240,10 @@ describe("prices", () => {
 
   it("that are not whole are refused when the runner is made", () => {
     const { agent } = scriptedAgent([]);
-    expect(() => new Runner(agent, { pricing: dear(2.5) })).toThrow(ConfigurationError);
+    expect(() => new Runner(agent, { pricing: priceyPlan(2.5) })).toThrow(ConfigurationError);
   });
 
-  it("of another plan are another fingerprint: a run keeps the prices it began with", async () => {
+  it("of another plan change the fingerprint: a run keeps its prices", async () => {
     const store = await memoryStore();
     const { note } = noteTool();
     const { agent } = scriptedAgent([noting("one"), { text: "Hello" }], { tools: { note } });
