@@ -45,7 +45,7 @@ export function databaseFile(): string {
   return join(folder, "pawl.db");
 }
 
-/** A handle on a file. Several handles on one file stand for several processes. */
+/** A handle on a file. Several handles on one file act as several processes. */
 export async function fileStore(file: string, options: StoreOptions = {}): Promise<Store> {
   return closedLater(await openStore(`file:${file}`, options));
 }

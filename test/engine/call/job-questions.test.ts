@@ -262,7 +262,7 @@ describe("a human step", () => {
 
   it("asks the same question once per step", async () => {
     const store = await memoryStore();
-    const check = (name: string) => Step.human(name, { question: "Go on?" });
+    const check = (name: string) => Step.human(name, { question: "Continue?" });
     const runner = jobRunner(Pipeline.of("p", check("first"), check("second")), store);
     await runner.run("Go", { runId: "r-1" });
     await store.answer("r-1~1", "yes");

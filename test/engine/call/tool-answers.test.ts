@@ -211,7 +211,7 @@ describe("a tool with an `approval` function", () => {
 
   it("needs an approval if the function throws", async () => {
     const store = await memoryStore();
-    const { act } = actTool(undefined, { approval: () => Promise.reject(new Error("Nobody knows.")) });
+    const { act } = actTool(undefined, { approval: () => Promise.reject(new Error("Unknown.")) });
     const { runner } = runnerOf(store, { act }, [acting("a")]);
     expect(await runner.run("Go", GO)).toMatchObject({ status: "waiting" });
   });

@@ -134,7 +134,7 @@ describe("a wall-clock budget", () => {
 describe("the time that a run waits for a person", () => {
   const check = Pipeline.of(
     "p",
-    Step.human("check", { question: "Go on?" }),
+    Step.human("check", { question: "Continue?" }),
     Step.run("end", (said: string) => said),
   );
 

@@ -217,7 +217,7 @@ describe("a run that is released", () => {
     const step = Step.human("check", {
       question: () => {
         release.abort();
-        return "Go on?";
+        return "Continue?";
       },
     });
     expect((await jobRunner(step, store).run("Go", options)).status).toBe("queued");

@@ -30,7 +30,7 @@ describe("the telemetry of a job", () => {
   it.each<[string, StepNode, RunOptions]>([
     ["succeeded", Step.run("work", () => "done"), {}],
     ["failed", Step.run("work", () => Promise.reject(new Error("It broke."))), {}],
-    ["waiting", Step.human("work", { question: "Go on?" }), {}],
+    ["waiting", Step.human("work", { question: "Continue?" }), {}],
     ["cancelled", Step.run("work", () => "done"), { signal: aborted() }],
     ["queued", Step.run("work", () => "done"), { release: aborted() }],
   ])("is written when it has %s, and shows that status", async (status, step, options) => {
@@ -44,7 +44,7 @@ describe("the telemetry of a job", () => {
   });
 
   it("is written again at the next end", async () => {
-    const { store, runner, read } = await ended(Step.human("check", { question: "Go on?" }));
+    const { store, runner, read } = await ended(Step.human("check", { question: "Continue?" }));
     const before = read("run.log");
     await store.answer("r-1~1", "yes");
     await runner.resume("r-1");

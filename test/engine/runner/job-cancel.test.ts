@@ -89,7 +89,7 @@ describe("a run without a worker is ended by the request itself", () => {
 
   it("when it waits: its questions are withdrawn, and asked again when it is resumed", async () => {
     const { ours, theirs, make } = await twoHandles();
-    const runner = make(Step.human("check", { question: "Go on?" }));
+    const runner = make(Step.human("check", { question: "Continue?" }));
     await runner.run("Go", { runId: "r-1" });
     expect(await theirs.requestCancel("r-1")).toMatchObject({ kind: "ended" });
     expect((await ours.listWaits("r-1")).map(({ status }) => status)).toEqual(["withdrawn"]);
@@ -104,7 +104,7 @@ describe("a run without a worker is ended by the request itself", () => {
     const steps = Pipeline.of(
       "p",
       Step.run("draft", () => 1),
-      Step.human("check", { question: "Go on?" }),
+      Step.human("check", { question: "Continue?" }),
     );
     const runner = make(steps);
     await runner.run("Go", { runId: "r-1" });
@@ -139,7 +139,7 @@ describe("a run without a worker is ended by the request itself", () => {
   describe("when its worker died after the request and before noticing it", () => {
     async function asked() {
       const { clock, ours: store, theirs } = await twoHandles();
-      const step = Step.human("check", { question: "Go on?" });
+      const step = Step.human("check", { question: "Continue?" });
       const dying = jobRunner(step, store, { clock, probe: crashAt("run:before-wait") });
       await failureOf(dying.run("Go", { runId: "r-1" }));
       // To any other process it still holds the run.
@@ -279,7 +279,7 @@ describe("a run with a worker is ended by that worker", () => {
 
   it("when it would wait for a person, and no question is asked", async () => {
     const { theirs, make } = await twoHandles();
-    const step = Step.human("check", { question: "Go on?" });
+    const step = Step.human("check", { question: "Continue?" });
     const ask = Step.run("first", () => theirs.requestCancel("r-1").then(({ kind }) => kind));
     const run = await make(Pipeline.of("p", ask, step)).run("Go", { runId: "r-1" });
     expect(run).toMatchObject({ status: "cancelled", waits: [] });

@@ -100,7 +100,7 @@ describe("a run with a contract", () => {
 
   it("is found by its contract too if no id is given", async () => {
     const store = await memoryStore();
-    const runner = jobRunner(Step.human("check", { question: "Go on?" }), store);
+    const runner = jobRunner(Step.human("check", { question: "Continue?" }), store);
     const first = await runner.run("Go", { spec: jobSpec() });
     const same = await failureAs(RunNotBegunError, runner.run("Go", { spec: jobSpec() }));
     const other = await runner.run("Go", { spec: jobSpec({ budgets: { maxSteps: 9 } }) });

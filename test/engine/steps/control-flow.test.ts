@@ -133,7 +133,7 @@ describe("a paused run", () => {
     expect((await store.getRun("r-1"))?.error).toBeNull();
   });
 
-  it("by one of several tools keeps the receipts of the others", async () => {
+  it("that one of several tools paused keeps the receipts of the others", async () => {
     const store = await memoryStore();
     const { note } = noteTool((text) => {
       if (text === "b") throw new PausedError();
