@@ -51,7 +51,7 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker", (_, keeper) => {
   });
 
   describe("whose provider fails now and then", () => {
-    /** Every fifth request is refused; six words are to be said, of which the first and the last are milestones. */
+    /** Every fifth request is refused; there are six words to say, of which the first and the last are milestones. */
     function brittle(store: Store, options: Pick<DurableMainLoopOptions, "checkpoints" | "clock">) {
       const { say, spoken } = sayTool();
       const script = ["a!", "b", "c", "d", "e", "f!"].map((word) => saying(word));

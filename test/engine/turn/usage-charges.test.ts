@@ -226,7 +226,7 @@ describe("a provider that does not answer", () => {
 
     expect((await failed).details).toMatchObject({ kind: "timeout", retryable: false });
     expect(await attempts()).toEqual([[1, "baseline", "all of it"]]);
-    // A resume asks once more, and the first charge stays.
+    // A resume asks again, and the first charge stays.
     expect((await runnerOf().resume("r-1")).output).toBe("Hello");
     expect(await attempts()).toEqual([
       [1, "baseline", "all of it"],
