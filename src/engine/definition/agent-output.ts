@@ -7,7 +7,7 @@ import { MAX_ANSWER_VALUES } from "../../core/turn/answer-limits.ts";
 import type { StoredResponse } from "../../store/store.ts";
 import type { PreparedAgent } from "./agent.ts";
 
-/** What a response says, read by the agent's output schema. A problem is a sentence for the model to act on. */
+/** A response, parsed by the agent's output schema. `problem` is a sentence for the model to act on. */
 export type AgentAnswer = { readonly output: Json; readonly problem: string | null };
 
 export async function answerOf({ agent }: PreparedAgent, response: StoredResponse): Promise<AgentAnswer> {
@@ -46,18 +46,18 @@ async function checkByZod(schema: z.ZodType, value: Json): Promise<ZodCheck> {
     : { ok: false, error: z.prettifyError(parsed.error) };
 }
 
-/** What the schema made of the answer (its defaults, its transforms), as JSON: a date becomes a string. */
+/** The answer after the schema's defaults and transforms, as JSON: a date becomes a string. */
 function storable(agent: string, data: unknown): Json {
   try {
     return throughJson(data, MAX_PAYLOAD_DEPTH);
   } catch (error) {
     throw new ConfigurationError(
-      `The output schema of agent ${agent} turns an answer into something that is not JSON (${String(error)}): change what it transforms to.`,
+      `The output schema of agent ${agent} turns an answer into something that is not JSON (${String(error)}): change its transforms.`,
     );
   }
 }
 
-/** Models like to put their JSON in a fence, whatever they were told. */
+/** Models often put their JSON in a code fence, even when instructed not to. */
 function parseAnswer(text: string): Json | undefined {
   const fenced = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text)?.[1];
   try {

@@ -10,18 +10,18 @@ import type { SessionTool } from "../../session/session-tool.ts";
 import type { SessionView } from "../../session/session-view.ts";
 import type { Slice } from "../../session/slice.ts";
 
-/** What an agent is told: a text, or a template that is rendered from the session in every turn. */
+/** The instructions of an agent: a text, or a prompt template that is rendered from the session in every turn. */
 export type Instructions = string | PromptTemplate<never> | BoundPrompt;
 
 /** The instructions of an agent, as the engine uses them. */
 export type AgentPrompt = {
-  /** For people: the template's id; empty for a plain text. */
+  /** The template's id, for people; empty for a plain text. */
   readonly id: string;
-  /** What the fingerprint covers: the text, or the template and what it is bound to; never a rendering. */
+  /** The part that the fingerprint covers: the text, or the template and its bound values; never a rendering. */
   readonly document: Json;
-  /** All that is known of it before it is rendered. */
+  /** All text that is known before rendering. */
   readonly staticText: string;
-  /** Whether it is the same in every turn. */
+  /** True if the text is the same in every turn. */
   readonly isFixed: boolean;
   readonly slices: readonly Slice[];
   readonly tools: readonly SessionTool[];
@@ -40,17 +40,17 @@ export function agentPrompt(agent: string, instructions: Instructions): AgentPro
       render: () => instructions,
     };
   if (isPromptTemplate(instructions))
-    return ofTemplate(instructions, {}, (...args) => instructions.render(...args));
+    return templatePrompt(instructions, {}, (...args) => instructions.render(...args));
   if (isBoundPrompt(instructions)) {
     const { template, values } = instructions;
-    return ofTemplate(template, values === null ? {} : { values }, (...args) => instructions.render(...args));
+    return templatePrompt(template, values === null ? {} : { values }, (...args) => instructions.render(...args));
   }
   throw new ConfigurationError(
     `The instructions of agent ${agent} are neither a text nor a prompt: give a string, or make one with promptTemplate({ … }).`,
   );
 }
 
-function ofTemplate(
+function templatePrompt(
   { id, document, staticText, slices, tools }: PromptTemplate,
   bound: { readonly values?: Json },
   render: AgentPrompt["render"],

@@ -25,55 +25,56 @@ import { isToolSource, type ToolSource } from "./tool-source.ts";
 
 const AGENT = Symbol.for("pawl.agent");
 
-/** A model with its instructions, tools and settings. */
+/** A model with its instructions, tools and settings. Make one with `agent({ … })`. */
 export type Agent<O = unknown> = {
   readonly [AGENT]: true;
   readonly name: string;
   readonly model: ModelPort;
   readonly prompt: AgentPrompt;
-  /** Its own, and those that its prompt brings. */
+  /** Its own tools, and those of its prompt. */
   readonly tools: { readonly [name: string]: Tool };
-  /** Where it has more tools from, by what their names begin with. */
+  /** Its tool sources, by the prefix of their tools' names. */
   readonly sources: { readonly [name: string]: ToolSource };
   readonly slices: readonly Slice[];
   readonly output: z.ZodType<O> | null;
-  /** Reads an answer by its output schema in another way than zod would here; null: zod does. */
+  /** Replaces zod's check of an answer against the output schema; null: zod checks it. */
   readonly checkOutput: OutputCheck | null;
   readonly settings: ModelSettings;
-  /** How many turns it may take where its step does not say; null: as many as any. */
+  /** The most turns that it may take where its step sets none; null: the default of steps. */
   readonly maxTurns: number | null;
-  /** Whether an answer that was cut off at `maxOutputTokens` may be its output. */
+  /** True if an answer that was cut off at `maxOutputTokens` may be its output. */
   readonly acceptCutAnswers: boolean;
-  /** How many tokens of one tool result it is shown where its step does not say; null: a share of its history. */
+  /** The most tokens of one tool result that it sees where its step sets none; null: a share of its history. */
   readonly maxResultTokens: number | null;
-  /** Resolves when all of it is there: its output schema may be known only later. */
+  /** Resolves once the definition is complete: the output schema may load asynchronously. */
   readonly ready: () => Promise<void>;
 };
 
 export type OutputCheck = (answer: Json) => Promise<SchemaCheck>;
 
+/** The parts of an agent, independent of the model library. */
 export type AgentDefinition<O> = {
   readonly name: string;
   readonly model: ModelPort;
   /** A text, or a prompt template that is rendered from the session in every turn. */
   readonly instructions?: Instructions;
-  /** Tools by name, and sources of tools, whose tools then have names that begin with the key. */
+  /** Tools by name, and tool sources; the key of a source is the prefix of its tools' names. */
   readonly tools?: { readonly [name: string]: Tool | ToolSource };
-  /** What its tools change in the session, beside what its prompt brings. */
+  /** The slices that its tools change, in addition to those of its prompt. */
   readonly slices?: readonly Slice[];
   readonly output?: z.ZodType<O>;
   readonly checkOutput?: OutputCheck;
   readonly settings?: Partial<ModelSettings>;
-  /** How many turns it may take, unless its step says. */
+  /** The most turns that it may take, unless its step sets `maxTurns`; 20 by default. */
   readonly maxTurns?: number;
-  /** Takes an answer that was cut off at `settings.maxOutputTokens` for an output. Unless it does, a shorter one is asked for. */
+  /** Accepts an answer that was cut off at `settings.maxOutputTokens` as output. By default the model is asked for a shorter one. */
   readonly acceptCutAnswers?: boolean;
-  /** How many tokens of one tool result it is shown, unless its step says; a third of `historyMaxTokens` unless given. */
+  /** The most tokens of one tool result that it sees, unless its step sets them; by default a third of `historyMaxTokens`. */
   readonly maxResultTokens?: number;
   readonly ready?: () => Promise<void>;
 };
 
-/** A request always carries a cap, or nobody could say beforehand what it may cost. */
+/** Every request carries a cap: without one, its cost could not be reserved beforehand. */
 const DEFAULT_MAX_OUTPUT_TOKENS = 4_096;
 
 export function defineAgent<O = string>(definition: AgentDefinition<O>): Agent<O> {
@@ -93,13 +94,13 @@ export function defineAgent<O = string>(definition: AgentDefinition<O>): Agent<O
     throw new ConfigurationError(
       `maxResultTokens of agent ${definition.name} is ${maxResultTokens}: give a whole number of at least 1.`,
     );
-  const { tools, sources } = sorted(definition);
+  const { tools, sources } = splitTools(definition);
   const prompt = agentPrompt(definition.name, definition.instructions ?? "");
   const { slices = [] } = definition;
   const taken = prompt.tools.find(({ name }) => Object.hasOwn(tools, name));
   if (taken !== undefined)
     throw new ConfigurationError(
-      `Agent ${definition.name} has a tool ${taken.name}, and its prompt brings one of that name: rename yours.`,
+      `Agent ${definition.name} has a tool ${taken.name}, and its prompt adds one of the same name: rename yours.`,
     );
   return {
     [AGENT]: true,
@@ -119,7 +120,7 @@ export function defineAgent<O = string>(definition: AgentDefinition<O>): Agent<O
   };
 }
 
-function sorted({ name: agent, tools: given = {} }: Pick<AgentDefinition<unknown>, "name" | "tools">) {
+function splitTools({ name: agent, tools: given = {} }: Pick<AgentDefinition<unknown>, "name" | "tools">) {
   const tools = new Map<string, Tool>();
   const sources = new Map<string, ToolSource>();
   for (const [name, tool] of Object.entries(given)) {
@@ -145,16 +146,16 @@ export type PreparedAgent = {
   readonly modelTools: readonly ModelTool[];
   readonly outputSchema: JsonObject | null;
   readonly completion: CompletionRule;
-  /** What the schemas add to every request. */
+  /** The tokens that the schemas add to every request. */
   readonly schemaTokens: number;
-  /** Counts what its model sees. */
+  /** Estimates the tokens of a text for its model. */
   readonly estimate: TextEstimator;
 };
 
-/** `more` are the tools of its sources. */
+/** `sourceTools` are the tools of its sources. */
 export async function prepareAgent(
   agent: Agent,
-  more: Agent["tools"],
+  sourceTools: Agent["tools"],
   completion: Completion,
   estimateTokens: TokenEstimator,
   policy: ToolPolicy,
@@ -162,7 +163,7 @@ export async function prepareAgent(
   await agent.ready();
   const estimate = estimatorFor(estimateTokens, agent.model);
   const prepared = await Promise.all(
-    Object.entries({ ...more, ...agent.tools }).map(([key, tool]) => prepareTool(key, tool, policy)),
+    Object.entries({ ...sourceTools, ...agent.tools }).map(([key, tool]) => prepareTool(key, tool, policy)),
   );
   const tools = new Map(prepared.map((tool) => [tool.name, tool]));
   if (tools.size < prepared.length) {
@@ -190,7 +191,7 @@ function modelTool(tool: PreparedTool): ModelTool {
     name: tool.name,
     description: tool.description,
     inputSchema: tool.modelSchema,
-    // What is stored and sent back is what the model wrote; the parsed form is made again when the tool runs.
+    // The model's own input is stored and sent back; it is parsed again when the tool runs.
     validate: async (input) => {
       if (hasTooDeepArguments(input)) return { ok: false, error: tooDeepArguments(tool.name) };
       const parsed = await tool.input.parse(withKey(tool, input, KEY_STAND_IN));
@@ -199,7 +200,7 @@ function modelTool(tool: PreparedTool): ModelTool {
   };
 }
 
-/** Everything that shapes the run and is known before it: all of the fingerprint but the input. */
+/** The fingerprint without its input: everything that shapes the run and is known before it starts. */
 export function fingerprintDocument(
   { agent, tools, outputSchema, completion }: PreparedAgent,
   switches: JsonObject,
@@ -221,7 +222,7 @@ export function fingerprintDocument(
       ...switches,
       completion: typeof completion.completion === "function" ? "predicate" : completion.completion,
       outputSchema,
-      // Only where it is set: a run that began without it keeps its fingerprint.
+      // Only if set, so that runs without it keep their fingerprint.
       ...(agent.acceptCutAnswers ? { acceptCutAnswers: true } : {}),
     },
   };

@@ -4,17 +4,17 @@ import { ConfigurationError } from "../../core/errors.ts";
 import { type ApprovalNeed, ONE_PERSON } from "../../core/person.ts";
 
 /**
- * Which calls a person has to let run, and how many people.
+ * Calls that run only once people have approved them, and how many people it takes.
  *
  * @example
  * new Runner(clerk, { policy: { approve: ["external", { match: "refund_*", people: 2, notStarter: true }] } });
  */
 export type ApprovalRule = {
-  /** A class of tools, or a name or pattern as in `forbiddenActions`. */
+  /** A side-effect class, or a tool name or pattern as in `forbiddenActions`. */
   readonly match: string;
-  /** How many people; one unless said. The same one counts once. */
+  /** The number of different people; 1 by default. */
   readonly people?: number;
-  /** Whether whoever started the run must not be one of them. */
+  /** True if the person who started the run does not count; false by default. */
   readonly notStarter?: boolean;
 };
 
@@ -25,16 +25,16 @@ export const CLASSES: readonly string[] = [
   "read_only",
 ] satisfies SideEffectClass[];
 
-/** Nobody asks for so many. */
+/** An arbitrary limit that only a mistake exceeds. */
 const MOST_PEOPLE = 100;
 
 const RULE_WORDS: readonly string[] = ["match", "people", "notStarter"] satisfies (keyof ApprovalRule)[];
 
-/** What `policy.approve` says, one rule an entry. */
+/** The entries of `policy.approve` as rules. */
 export function approvalRules(given: unknown): readonly ApprovalRule[] {
   if (!Array.isArray(given))
     throw new ConfigurationError(
-      `policy.approve is no list: give an array of ${CLASSES.join(", ")}, or rules.`,
+      `policy.approve is not a list: give an array of ${CLASSES.join(", ")}, or rules.`,
     );
   return (given as readonly unknown[]).map((entry, index) => ruleOf(entry, `policy.approve[${index}]`));
 }
@@ -49,7 +49,7 @@ function ruleOf(entry: unknown, what: string): ApprovalRule {
   const unknown = Object.keys(entry).find((word) => !RULE_WORDS.includes(word));
   if (unknown !== undefined)
     throw new ConfigurationError(
-      `${what} has no ${JSON.stringify(unknown)}: it knows ${RULE_WORDS.join(", ")}.`,
+      `${what} has no ${JSON.stringify(unknown)}: use one of ${RULE_WORDS.join(", ")}.`,
     );
   assertPattern(match, `${what}.match`);
   if (typeof people !== "number" || !Number.isSafeInteger(people) || people < 1 || people > MOST_PEOPLE)
@@ -61,7 +61,7 @@ function ruleOf(entry: unknown, what: string): ApprovalRule {
   return { match, people, notStarter };
 }
 
-/** What has to be met before this tool runs: all that the rules say of it; null where none does. */
+/** The approval that this tool needs under all rules that match it; null if none matches. */
 export function approvalNeed(
   rules: readonly ApprovalRule[],
   tool: NamedTool & { readonly effect: SideEffectClass },

@@ -1,21 +1,24 @@
 import type { ArtifactRecord } from "../../store/store.ts";
 
-/** What a step or a tool sees of the things that its run makes. */
+/** A step's or a tool's access to the artifacts and the workspace of its run. */
 export interface ArtifactAccess {
-  /** The directory of the run, as an absolute path. It may not be there before the first artifact. */
+  /** The absolute path of the run's folder. It may not exist before the first artifact. */
   readonly workspace: string;
-  /** Where that really is, for whoever compares: `workspaceRoot` may be a link, nothing below it. Throws where it is another folder than before. */
+  /**
+   * The real path of the workspace, for comparing paths: `workspaceRoot` may be a symbolic link, nothing below it may.
+   * Throws if the folder was replaced by another one.
+   */
   realWorkspace(): Promise<string>;
   /**
-   * Keeps something that the run has made: its bytes, size and hash in the store, and a copy as a file of that name in the
-   * workspace. The same name again replaces it, so a step that is entered again leaves one.
+   * Stores an output of the run: its bytes, size and hash in the store, and a copy as a file of that name in the
+   * workspace. The same name again replaces it, so a step that runs again leaves one.
    */
   artifact(name: string, bytes: Uint8Array | string): Promise<ArtifactRecord>;
-  /** The bytes as they were kept, whatever became of the file; null where there is none of that name. */
+  /** The stored bytes, even if the file was changed or removed; null if there is no artifact of that name. */
   readArtifact(name: string): Promise<Uint8Array | null>;
   /**
-   * Whether a path leads to a file of the store: the database, or one beside it. A tool that opens files leaves those alone:
-   * opening one and closing it takes the store's locks away.
+   * True if a path leads to a file of the store: the database, or a file that belongs to it. A tool that opens files must not
+   * open these: closing one releases the store's locks.
    */
   isStoreFile(path: string): Promise<boolean>;
 }

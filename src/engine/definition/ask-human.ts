@@ -3,7 +3,7 @@ import { ConfigurationError, NeedsHuman } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
 import { type Tool, tool } from "./tool.ts";
 
-/** The reason with which a tool asks for an answer, rather than for help: what a person says is then its result. */
+/** The `NeedsHuman` reason of a tool that asks a question: the person's answer is the tool's result. */
 export const QUESTION = "question";
 
 const input = z.object({
@@ -19,7 +19,7 @@ const input = z.object({
 });
 
 /**
- * A tool that asks a person; the run waits, and the answer is its result.
+ * A tool that asks a person a question. The run waits, and the answer is the tool's result.
  *
  * @example
  * const writer = agent({ name: "writer", model, instructions: "Ask where you are not sure.", tools: { ask_human: askHuman } });
@@ -34,12 +34,12 @@ export const askHuman: Tool<z.input<typeof input>, Json> = tool({
   },
 });
 
-/** The same for a step, which asks one thing: its answer holds however the question is worded by then. */
+/** `askHuman` for a step. The step is the identity, so the answer still holds if the question is reworded. */
 export function askAt(step: string): typeof askHuman {
   return { ...askHuman, identity: () => ({ step }), dedupe: "call" };
 }
 
-/** A step's question, as text. */
+/** The question of a step, as text. */
 export function questionOf<I>(question: string | ((input: I) => string), given: I, step: string): string {
   const text: unknown = typeof question === "function" ? question(given) : question;
   if (typeof text === "string" && text.trim() !== "") return text;

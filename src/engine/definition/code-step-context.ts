@@ -7,31 +7,31 @@ import type { EarlierSteps } from "./earlier-steps.ts";
 import type { Tool } from "./tool.ts";
 import type { ToolSource } from "./tool-source.ts";
 
-/** What the code of `Step.run` works with. */
+/** The second argument of the code of `Step.run`. */
 export interface CodeStepContext extends ArtifactAccess, EarlierSteps {
   readonly runId: string;
   readonly stepPath: string;
   /**
-   * A copy of the run's context; what is changed here is merged when the step succeeds. `granularState` is the state of the
-   * last agent before this step: to read, and in no copy of the context.
+   * A copy of the run's context. Changes are merged into the run when the step succeeds. `granularState` is the state of
+   * the last agent before this step; it is read-only, and copies of the context do not include it.
    */
   context: { [key: string]: Json } & { readonly granularState?: GranularState };
   readonly signal: AbortSignal;
-  /** The run's session. What is dispatched here, or by a tool that is called here, takes effect when the step succeeds. */
+  /** The run's session. Events dispatched here, or by a tool called here, take effect when the step succeeds. */
   readonly session: SessionView;
   /**
-   * Calls a tool through the ledger. If the step is interrupted and runs again, a call with a receipt is answered
-   * from it, matched by what it asks for and not by its position. A `secret(…)` in the input is given to the tool and
-   * stored nowhere.
+   * Calls a tool through the ledger. If the step is interrupted and runs again, a call with a receipt returns the stored
+   * result; calls are matched by their arguments, not by position. A `secret(…)` in the input is passed to the tool and
+   * never stored.
    */
   call<A, O>(tool: Tool<A, O>, input: CallInput<A>): Promise<Jsonified<O>>;
-  /** The tools of a source, such as `mcpTools({ name: "files", … })`, by their full names. It is open until the run ends. */
+  /** The tools of a source, such as `mcpTools({ name: "files", … })`, by their full names. The source stays open until the run ends. */
   tools(source: ToolSource): Promise<{ readonly [name: string]: Tool }>;
-  /** What the granular step of that name came to. */
+  /** The state of the granular step of that name; null if it has none yet. */
   granularState(stepName: string): Promise<GranularState | null>;
 }
 
-/** The arguments of a tool, with a secret in the place of any text; any JSON for a tool whose types are not known. */
+/** The arguments of a tool, where any text may be a secret; any JSON object if the tool's types are unknown. */
 export type CallInput<A> = [A] extends [never] ? JsonObject : WithSecrets<A>;
 
 type WithSecrets<A> = A extends string

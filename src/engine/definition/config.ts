@@ -11,20 +11,20 @@ import type { StepNode } from "./step.ts";
 import type { StopCondition } from "./stop-conditions.ts";
 import { isTool, type Tool, type ToolCallContext } from "./tool.ts";
 
-/** A model for blueprints: one of the AI SDK, or a port of your own. */
+/** A model for blueprints: an AI SDK model, or your own port. */
 export type ConfiguredModel = ModelPort | { readonly provider: string; readonly modelId: string };
 
-/** A tool for blueprints: one made with `tool({ … })`, or one of the AI SDK. */
+/** A tool for blueprints: made with `tool({ … })`, or an AI SDK tool. */
 export type ConfiguredTool = Tool | { readonly inputSchema: unknown };
 
 import type { Telemetry } from "../ports/telemetry-port.ts";
 
-/** As `crashExplorer` of `pawl/testing` takes them, and checked by the command: the engine knows nothing of tests. */
+/** Options of `crashExplorer` of `pawl/testing`. `pawl crashtest` checks the values: the engine does not import tests. */
 export type ConfiguredCrashtest = {
   readonly input?: Json;
-  /** `scriptedModel([…])` for one; `"real"` where the agents' own may be asked, in every schedule. */
+  /** A stand-in such as `scriptedModel([…])`; `"real"` calls the agents' own models, in every schedule. */
   readonly model?: unknown;
-  /** A stand-in for each tool that changes something; `"real"` where the tool itself may run, in every schedule. */
+  /** A stand-in for each tool that changes something; `"real"` runs the tool itself, in every schedule. */
   readonly tools?: {
     readonly [name: string]:
       | "real"
@@ -33,36 +33,36 @@ export type ConfiguredCrashtest = {
   };
   readonly person?: { readonly [question: string]: unknown };
   readonly invariants?: { readonly [name: string]: unknown };
-  /** The run fails by itself, and is meant to. Without it, such a test ends with 1: most often a stand-in is wrong. */
+  /** The run is meant to fail even without a crash. Otherwise such a test exits with 1: usually a stand-in is wrong. */
   readonly mayFail?: true;
 };
 
 type ConfiguredStandIn = (input: never, call: ToolCallContext, outside: never) => unknown;
 
-/** What `pawl.config.ts` says: which pipelines there are, where their runs are kept, and the rules for all of them. */
+/** The contents of `pawl.config.ts`: the pipelines, the store of their runs, and the rules for all of them. */
 export type PawlConfig = {
-  /** The address of the store, `file:./.pawl/pawl.db` unless said; a relative one is meant from the file's folder. */
+  /** The address of the store; `file:./.pawl/pawl.db` by default. Relative to the folder of the configuration. */
   readonly store?: string;
-  /** What `pawl run <name>` can start. A run is found again by the name that its pipeline itself has. */
+  /** The pipelines that `pawl run <name>` can start. A run is resumed by its pipeline's own name. */
   readonly pipelines?: { readonly [name: string]: Agent | StepNode };
   readonly policy?: Policy;
   readonly constraints?: Constraints;
-  /** For runs that do not set them themselves. */
+  /** The budgets of runs that set none themselves. */
   readonly budgets?: Partial<Budgets>;
   readonly pricing?: Pricing;
-  /** What a blueprint may name as an agent's `model`, before the packages of providers are asked. */
+  /** The models that a blueprint may name as an agent's `model`. They take precedence over provider packages. */
   readonly models?: { readonly [name: string]: ConfiguredModel };
-  /** What a blueprint may name among an agent's `tools`, and as the `tool` of a step. */
+  /** The tools that a blueprint may name in an agent's `tools` and as the `tool` of a step. */
   readonly tools?: { readonly [name: string]: ConfiguredTool };
-  /** What the `stopConditions` of a job may name. */
+  /** The conditions that the `stopConditions` of a job may name. */
   readonly stopConditions?: { readonly [name: string]: StopCondition };
-  /** Where traces and figures go: `otel()` of `pawl/otel`. */
+  /** Receives traces and metrics: `otel()` of `pawl/otel`. */
   readonly telemetry?: Telemetry;
-  /** What stands in for the outside when `pawl crashtest` kills a pipeline, by the pipeline's name. */
+  /** The stand-ins for `pawl crashtest`, by the pipeline's name. */
   readonly crashtests?: { readonly [pipeline: string]: ConfiguredCrashtest };
-  /** Where runs have their folders; the folder of the configuration unless said. */
+  /** The parent folder of the runs' workspaces; by default the folder of the configuration. */
   readonly workspaceRoot?: string;
-  /** What a job file may ask for at most: unless said, no program, no variable, no private host, and a folder of its own here. */
+  /** Limits on job files. By default: no programs, no environment variables, no private hosts, a workspace of its own here. */
   readonly jobs?: JobCeiling;
 };
 
@@ -83,7 +83,7 @@ const CHECKS: { readonly [K in keyof Required<PawlConfig>]: (value: unknown) => 
 };
 
 /**
- * A configuration, checked, for the default export of `pawl.config.ts`.
+ * Checks a configuration and returns it, for the default export of `pawl.config.ts`.
  *
  * @example
  * export default defineConfig({ store: "file:./pawl.db", pipelines: { report } });
@@ -104,7 +104,7 @@ export function defineConfig(config: PawlConfig): PawlConfig {
 function unknownName(name: string): ConfigurationError {
   const names = Object.keys(CHECKS);
   const nearest = nearestName(name, names);
-  const meant = nearest === null ? `it knows ${names.join(", ")}.` : `did you mean ${nearest}?`;
+  const meant = nearest === null ? `use one of ${names.join(", ")}.` : `did you mean ${nearest}?`;
   return new ConfigurationError(`A configuration has no ${JSON.stringify(name)}: ${meant}`);
 }
 
@@ -115,7 +115,7 @@ function assertText(name: string, value: unknown, example: string): void {
   );
 }
 
-/** A run is found again by the name of its pipeline, so a name means one of them, whether it is a key or its own. */
+/** A run is resumed by its pipeline's name, so each name must be unique, as a key or as a pipeline's own name. */
 function assertPipelines(pipelines: unknown): void {
   const owners = new Map<string, string>();
   for (const [key, pipeline] of entriesOf("pipelines", pipelines, "pipelines by name, `{ report }`")) {
@@ -127,7 +127,7 @@ function assertPipelines(pipelines: unknown): void {
       const other = owners.get(name);
       if (other !== undefined)
         throw new ConfigurationError(
-          `pipelines.${other} and pipelines.${key} both go by the name ${JSON.stringify(name)}, and a run is found again by it: rename one of them.`,
+          `pipelines.${other} and pipelines.${key} both have the name ${JSON.stringify(name)}, and a run is resumed by its name: rename one of them.`,
         );
       owners.set(name, key);
     }
@@ -139,7 +139,7 @@ function isStep(value: unknown): value is StepNode {
   return value.children === undefined || (Array.isArray(value.children) && value.children.every(isStep));
 }
 
-/** As those of a RunSpec are read: the same spellings, and the same words for the same mistakes. */
+/** Parsed as the budgets of a RunSpec: the same spellings are accepted, and the same errors reported. */
 function readBudgets(budgets: unknown): Budgets {
   const parsed = parseRunSpec({ objective: "budgets", budgets });
   if (parsed.ok) return parsed.spec.budgets;
@@ -154,11 +154,11 @@ function assertModels(models: unknown): void {
   );
   if (wrong === undefined) return;
   throw new ConfigurationError(
-    `models.${wrong[0]} is ${kindOf(wrong[1])}, and no model: give one of the AI SDK, \`openai("gpt-5.2")\`.`,
+    `models.${wrong[0]} is ${kindOf(wrong[1])}, not a model: give an AI SDK model, \`openai("gpt-5.2")\`.`,
   );
 }
 
-/** A name with a slash is one of an MCP server's tools. */
+/** No slash: `server/tool` names a tool of an MCP server. */
 function assertTools(tools: unknown): void {
   for (const [name, tool] of entriesOf("tools", tools, "tools by name, `{ search }`")) {
     if (!/^[A-Za-z][\w.:-]*$/.test(name))
@@ -166,7 +166,7 @@ function assertTools(tools: unknown): void {
         `tools has ${JSON.stringify(name)}, which no blueprint can name: use letters, digits, "_" or "-", beginning with a letter.`,
       );
     if (isTool(tool) || (isPlain(tool) && "inputSchema" in tool)) continue;
-    throw new ConfigurationError(`tools.${name} is ${kindOf(tool)}, and no tool: make it with tool({ … }).`);
+    throw new ConfigurationError(`tools.${name} is ${kindOf(tool)}, not a tool: make it with tool({ … }).`);
   }
 }
 
@@ -182,7 +182,7 @@ function assertStopConditions(conditions: unknown): void {
 function assertTelemetry(telemetry: unknown): void {
   if (isPlain(telemetry) && typeof telemetry.begin === "function") return;
   throw new ConfigurationError(
-    `telemetry is ${kindOf(telemetry)}: give what \`otel()\` of "pawl/otel" makes.`,
+    `telemetry is ${kindOf(telemetry)}: give \`otel()\` of "pawl/otel".`,
   );
 }
 

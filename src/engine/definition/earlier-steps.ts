@@ -2,18 +2,18 @@ import type { Json } from "../../core/json.ts";
 import { childPath, parentPath, ROOT_PATH, type StepPath } from "../../core/step-path.ts";
 import type { StoreReader } from "../../store/store.ts";
 
-/** What a step may look back at. */
+/** The inputs and outputs that a step can read back. */
 export interface EarlierSteps {
-  /** What the run was given. */
+  /** The input of the run. */
   runInput(): Promise<Json>;
   /**
-   * What the step of that name came to: the nearest one that is done, beside this step or beside one that it is inside of.
-   * Null where there is none.
+   * The output of the step of that name: the nearest one that has succeeded among the siblings of this step and of its
+   * parents. Null if there is none.
    */
   outputOf(stepName: string): Promise<{ readonly output: Json } | null>;
 }
 
-/** What the step at this path may look back at. */
+/** The earlier steps, as seen from the step at this path. */
 export function earlierSteps(
   { store, runId }: { readonly store: StoreReader; readonly runId: string },
   path: StepPath,

@@ -2,25 +2,26 @@ import { ConfigurationError } from "../../core/errors.ts";
 import { assertAllowedDomains } from "../../core/network-policy.ts";
 
 /**
- * What a job file may ask for at most, in the words of whoever runs it: a job file can name programs, variables and hosts, and
- * may come from somebody else. Code that gives a RunSpec to a runner is not bound by it.
+ * The operator's limits on job files: a job file can name programs, environment variables and hosts, and may come from
+ * someone else. A RunSpec that code passes to a runner is not limited by it.
  */
 export type JobCeiling = {
   /**
-   * The programs that servers of a job may be, each with the arguments that it has to begin with:
-   * `"npx -y @modelcontextprotocol/server-filesystem"`, or a list of words. Others may follow. No shell reads it. None unless said.
-   * They start in the folder of the configuration, or where the entry says: `{ command: "node ./server.mjs", cwd: "servers" }`.
+   * The programs that a job may start as MCP servers, each with its first arguments:
+   * `"npx -y @modelcontextprotocol/server-filesystem"`, or a list of words. More arguments may follow. No shell is used.
+   * By default none. A program starts in the folder of the configuration, or in the entry's `cwd`:
+   * `{ command: "node ./server.mjs", cwd: "servers" }`.
    */
   readonly commands?: readonly JobCommand[];
-  /** The variables that a job may read, and set for its programs: `"NOTES_TOKEN"`, `"NOTES_*"`. None unless said. */
+  /** The environment variables that a job may read, and set for its programs: `"NOTES_TOKEN"`, `"NOTES_*"`. By default none. */
   readonly environment?: readonly string[];
-  /** The hosts that a job may reach, as in `allowedDomains`. Every public one unless said; a private one only by being named. */
+  /** The hosts that a job may reach, as in `allowedDomains`. By default all public hosts; private hosts must be listed. */
   readonly domains?: readonly string[];
-  /** Where its workspaces lie, existing folders included. Unless said, below the folder of the configuration, in folders of their own. */
+  /** The parent of the jobs' workspaces, which may be existing folders. By default the configuration's folder, and no existing ones. */
   readonly workspaceRoot?: string;
-  /** The models beside those in `models` of the configuration: `"openai/*"`. All whose package is installed unless said. */
+  /** Models in addition to `models` of the configuration: `"openai/*"`. By default all whose package is installed. */
   readonly models?: readonly string[];
-  /** The addresses of MCP servers, with all below them: `"https://tools.example.com/mcp"`. All that `domains` allow unless said. */
+  /** Address prefixes of MCP servers: `"https://tools.example.com/mcp"`. By default all that `domains` allows. */
   readonly servers?: readonly string[];
 };
 
@@ -38,14 +39,14 @@ const EXAMPLES: { readonly [K in keyof Required<JobCeiling>]: string } = {
   servers: '["https://tools.example.com/mcp"]',
 };
 
-/** What is misspelt here would allow nothing, or everything, and nobody would notice. */
+/** A misspelt limit would silently allow nothing, or everything. */
 export function assertJobCeiling(given: unknown): asserts given is JobCeiling {
   if (typeof given !== "object" || given === null || Array.isArray(given))
-    throw new ConfigurationError(`jobs is no object: give one with ${Object.keys(EXAMPLES).join(", ")}.`);
+    throw new ConfigurationError(`jobs is not an object: give one with ${Object.keys(EXAMPLES).join(", ")}.`);
   for (const [name, value] of Object.entries(given)) {
     if (!Object.hasOwn(EXAMPLES, name))
       throw new ConfigurationError(
-        `jobs has no ${JSON.stringify(name)}: it knows ${Object.keys(EXAMPLES).join(", ")}.`,
+        `jobs has no ${JSON.stringify(name)}: use one of ${Object.keys(EXAMPLES).join(", ")}.`,
       );
     if (value === undefined || CHECKS[name as keyof JobCeiling](value)) continue;
     throw new ConfigurationError(
@@ -67,10 +68,10 @@ const CHECKS: { readonly [K in keyof Required<JobCeiling>]: (value: unknown) => 
   servers: (value) => isListOf(value, (entry) => typeof entry === "string" && isServerAddress(entry)),
 };
 
-/** The program with its first arguments, and the folder that it starts in where the entry names one. */
+/** The program with its first arguments, and the folder that it starts in; null for the default. */
 export type ListedCommand = { readonly words: readonly string[]; readonly cwd: string | null };
 
-/** Null where the entry is no such thing. */
+/** Parses an entry of `commands`; null if it is not valid. */
 export function listedCommand(entry: unknown): ListedCommand | null {
   const isPlain = typeof entry !== "object" || entry === null || Array.isArray(entry);
   const {

@@ -5,7 +5,7 @@ import { classify } from "./prepared-tool.ts";
 import { type GranularStep, isAgentStep, type StepNode } from "./step.ts";
 import type { Tool } from "./tool.ts";
 
-/** A tool that an agent of a pipeline has, and what is assumed of it. */
+/** A tool of a pipeline's agent, with its classification. */
 export type KnownTool = {
   readonly name: string;
   readonly tool: Tool;
@@ -14,12 +14,12 @@ export type KnownTool = {
   readonly step: string;
 };
 
-/** The tools of a pipeline's agents. What the code of a step calls is known when it calls it. */
+/** The tools of a pipeline's agents. Tools that code steps call are not known before the call. */
 export function toolsOf(target: Agent | StepNode, policy: ToolPolicy): readonly KnownTool[] {
   return agentSteps(target).flatMap(({ name, agent }) => knownTools(agent.tools, name, policy));
 }
 
-/** What its agents have tools from that are known only once a run has opened it, by name. */
+/** The names of the tool sources of a pipeline's agents. Their tools are known only once a run has opened them. */
 export function sourceNamesOf(target: Agent | StepNode): readonly string[] {
   return [...new Set(agentSteps(target).flatMap(({ agent }) => Object.keys(agent.sources)))];
 }
@@ -35,7 +35,7 @@ export function knownTools(tools: Agent["tools"], step: string, policy: ToolPoli
   });
 }
 
-/** Every step of a pipeline, each before those inside of it. */
+/** Every step of a pipeline, each before its children. */
 export function stepsOf(target: Agent | StepNode): readonly StepNode[] {
   return withChildren(rootOf(target));
 }
@@ -44,19 +44,19 @@ function withChildren(step: StepNode): readonly StepNode[] {
   return [step, ...(step.children ?? []).flatMap(withChildren)];
 }
 
-/** What to write into a tool so that a crash in the middle of it needs nobody; null where none does. */
+/** The declaration to add to a tool so that a crash during a call needs no person; null if none is needed. */
 export function suggestedRecovery({
   tool,
   classification,
 }: Pick<KnownTool, "tool" | "classification">): string | null {
   if (classification.recovery !== "opaque") return null;
-  if (tool.reconcile !== null) return 'recovery: "reconcile", for it has a reconcile function';
-  if (tool.requiresIdempotencyKey) return 'recovery: "keyed", for it takes the key of its call';
+  if (tool.reconcile !== null) return 'recovery: "reconcile", because it has a reconcile function';
+  if (tool.requiresIdempotencyKey) return 'recovery: "keyed", because it takes the idempotency key of its call';
   return classification.known
     ? RECOVERY_OPTIONS
     : `effect: "read_only" if it only reads; else ${RECOVERY_OPTIONS}`;
 }
 
-/** What a tool can say of itself, of which nothing is known but that a crash in it would need a person. */
+/** The recovery classes to choose from, for a tool of which nothing else is known. */
 export const RECOVERY_OPTIONS =
-  'recovery: "keyed" (hand on call.idempotencyKey), "reconcile" (look it up) or "repeat" (twice is harmless)';
+  'recovery: "keyed" (pass on call.idempotencyKey), "reconcile" (look it up) or "repeat" (twice is harmless)';

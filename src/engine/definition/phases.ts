@@ -2,12 +2,12 @@ import { childPath, type StepPath } from "../../core/step-path.ts";
 import type { NewStep } from "../../store/store.ts";
 import type { StepNode } from "./step.ts";
 
-/** The phase of the first thing that a step does. A step without a phase is in that of the one it is inside of. */
+/** The phase in which a step begins. A step without a phase inherits that of its parent. */
 export function firstPhase(step: StepNode, inherited: string): string {
   return phaseAt(step, inherited, 0);
 }
 
-/** The phase of the last thing that a step does. */
+/** The phase in which a step ends. */
 export function lastPhase(step: StepNode, inherited: string): string {
   return phaseAt(step, inherited, -1);
 }
@@ -18,7 +18,7 @@ function phaseAt(step: StepNode, inherited: string, end: 0 | -1): string {
   return child === undefined ? phase : phaseAt(child, phase, end);
 }
 
-/** All phases of a pipeline, in their order, each once. */
+/** The phases of a pipeline, in order, each once. */
 export function phasesOf(step: StepNode, inherited = ""): readonly string[] {
   const phase = step.phase ?? inherited;
   const children = step.children ?? [];
@@ -28,7 +28,7 @@ export function phasesOf(step: StepNode, inherited = ""): readonly string[] {
   );
 }
 
-/** The step instances that a step would have begun, as far as that can be told before it is entered. */
+/** The step instances that entering a step would begin, as far as they are known beforehand. */
 export function instancesOf(step: StepNode, parent: StepPath, inherited: string): readonly NewStep[] {
   const phase = step.phase ?? inherited;
   if (step.kind === "pipeline") {

@@ -2,7 +2,7 @@ import { ConfigurationError } from "../../core/errors.ts";
 import { type Agent, isAgent } from "./agent.ts";
 import { type PipelineStep, Step, type StepNode } from "./step.ts";
 
-/** What a runner runs, whatever it was given. */
+/** The root pipeline of a runner's target: an agent and a single step are wrapped. */
 export function rootOf<O>(target: Agent<O> | StepNode<O>): PipelineStep<O> {
   if (typeof target !== "object" || target === null)
     throw new ConfigurationError("A runner needs something to run: give it an agent, a step or a pipeline.");

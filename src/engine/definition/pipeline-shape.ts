@@ -5,7 +5,7 @@ import type { PipelineStep, StepNode } from "./step.ts";
 
 type ShapeEntry = { readonly path: StepPath; readonly kind: string };
 
-/** The names and kinds of all steps, outermost first: pinned when the run starts. What is only a wrapping is left out. */
+/** The paths and kinds of all steps, parents first; pinned when the run starts. Inline pipelines are left out. */
 export function shapeOf(step: StepNode, parent: StepPath = ROOT_PATH): ShapeEntry[] {
   const inline = isInline(step);
   const path = inline ? parent : childPath(parent, step.name);
@@ -18,10 +18,9 @@ function isInline(step: StepNode): boolean {
 }
 
 /**
- * Refuses to go on when a step that the run has reached is not what it was. Steps after it may differ: nothing of
- * theirs has happened, and what they are now is pinned for the next worker. What was reached is told by all instances
- * begun, not by the current one alone: that may be a loop that was entered again, or the first step of an iteration
- * whose others ran in the iteration before.
+ * Throws if a step that the run has reached has changed. Later steps may differ: they have not begun, and their present
+ * shape is pinned for the next worker. All instances begun count as reached, not just the current one: that may be a
+ * loop that was entered again, or the first step of an iteration whose other steps ran in the previous iteration.
  */
 export function assertSameShape(
   runId: string,
@@ -43,7 +42,7 @@ export function assertSameShape(
     .map(({ what, was: before, is: after }) => `${what} was ${before} and is ${after}`)
     .join("; ");
   throw new ResumeError(
-    `Run ${runId} cannot go on: its pipeline is not what it was as far as the run has come: ${described}. No call was made; put it back and resume, or start a new run.`,
+    `Run ${runId} cannot resume: its pipeline has changed in steps that the run has reached: ${described}. No call was made; restore the pipeline and resume, or start a new run.`,
     { irrecoverable: true, changes },
   );
 }

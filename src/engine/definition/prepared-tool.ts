@@ -6,15 +6,15 @@ import { ConfigurationError } from "../../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { Tool } from "./tool.ts";
 
-/** A tool whose schema has been read and whose name was looked at: what the fingerprint, the model and the gateway need. */
+/** A tool with its schema read and its name classified, as the fingerprint, the model and the gateway need it. */
 export type PreparedTool = Tool & {
   readonly name: string;
   readonly tokens: readonly string[];
   readonly effect: SideEffectClass;
   readonly recovery: RecoveryClass;
-  /** What made it so, for people. */
+  /** Why it has this effect and recovery, for people. */
   readonly classification: Classification;
-  /** What the model is shown: without the key that the gateway fills in. */
+  /** The schema that the model sees: without the key that the gateway fills in. */
   readonly modelSchema: JsonObject;
   readonly keyProperty: string | null;
 };
@@ -26,19 +26,19 @@ export async function prepareTool(key: string, tool: Tool, policy: ToolPolicy): 
   const name = tool.name ?? key;
   if (tool.requiresIdempotencyKey && keyProperty === null) {
     throw new ConfigurationError(
-      `Tool ${name} requires an idempotency key, and its input schema has no place for one: add an "idempotencyKey" string.`,
+      `Tool ${name} requires an idempotency key, and its input schema has no property for it: add an "idempotencyKey" string.`,
     );
   }
   const classification = classify(name, tool, policy);
   const { effect, recovery } = classification;
   if (recovery === "reconcile" && tool.reconcile === null)
-    throw new ConfigurationError(`Tool ${name} has recovery "reconcile" and nothing to look a call up with.`);
+    throw new ConfigurationError(`Tool ${name} has recovery "reconcile" and no reconcile function.`);
   const { tokens } = parseToolName(name);
   const modelSchema = withoutProperty(schema, properties, keyProperty);
   return { ...tool, name, tokens, effect, recovery, classification, modelSchema, keyProperty };
 }
 
-/** What a tool changes and what may be done about a doubt, by what it declares, what the policy says, or its name. */
+/** The effect and the recovery class of a tool: from its declaration, the policy, or its name. */
 export function classify(name: string, tool: Tool, policy: ToolPolicy): Classification {
   const { effect, recovery, namespace, server, ownName, annotations } = tool;
   const declared = { declaredEffect: effect, declaredRecovery: recovery };
@@ -52,15 +52,15 @@ function withoutProperty(schema: JsonObject, properties: JsonObject, hidden: str
   return { ...schema, properties: shown, required };
 }
 
-/** Has the form of a key, for reading arguments before the real one is known. */
+/** Looks like a key, for parsing arguments before the real key is known. */
 export const KEY_STAND_IN = "0".repeat(64);
 
-/** The arguments with the call's key filled in, whatever the model wrote there: it is not the model's to choose. */
+/** The arguments with the call's key filled in. It overwrites what the model wrote there. */
 export function withKey(tool: PreparedTool, input: unknown, key: string): unknown {
   return tool.keyProperty === null || !isJsonObject(input) ? input : { ...input, [tool.keyProperty]: key };
 }
 
-/** What is wrong with the key in a payload that has to carry it; null where nothing is, or it need not. */
+/** The error if a payload that must carry the call's key does not; null if all is well. */
 export function keyProblem(
   tool: PreparedTool,
   payload: unknown,
@@ -70,7 +70,7 @@ export function keyProblem(
   if (!isRequired) return null;
   const carried = carriedKey(tool, payload);
   if (carried === key) return null;
-  return `Tool ${tool.name} has to carry the call's idempotency key, and its payload ${carried === undefined ? "has none" : "has another"}: nothing was sent; let its input schema keep an "idempotencyKey" string as it is.`;
+  return `Tool ${tool.name} must carry the call's idempotency key, and its payload ${carried === undefined ? "has none" : "has another"}. Nothing was sent; let its input schema pass the "idempotencyKey" string on unchanged.`;
 }
 
 function isUnsafeToRepeat({ effect, recovery }: PreparedTool): boolean {

@@ -5,15 +5,15 @@ import { approvalNeed } from "./approval-rule.ts";
 import type { RunRules } from "./run-rules.ts";
 import { makeTool, type Tool } from "./tool.ts";
 
-/** Where the tools stand that a provider runs itself, such as its web search. */
+/** The namespace of tools that the provider itself runs, such as web search. */
 export const PROVIDER_NAMESPACE = "provider";
 
 /**
- * A tool that the provider runs while it answers. It is listed, classified and pinned like any other; what it did is read
- * from the response. `setup` says what it is and how it was set up: another setup is another tool.
+ * A tool that the provider runs while it answers. It is listed, classified and pinned like any other; its calls are read
+ * from the response. `setup` describes the tool and its configuration: another setup is another tool.
  */
 export function providerTool(name: string, setup: string): Tool {
-  const error = `${name} is run by the provider, within its answer, and not from here.`;
+  const error = `${name} is run by the provider as part of its answer, and cannot be called from here.`;
   return makeTool({
     namespace: PROVIDER_NAMESPACE,
     description: setup,
@@ -25,8 +25,8 @@ export function providerTool(name: string, setup: string): Tool {
 }
 
 /**
- * The tools that a request offers. What the provider runs cannot be stopped once it was offered, so a tool of its that the
- * run forbids, or wants a person to be asked about, is not.
+ * The tools that a request offers. A provider's tool cannot be stopped once it was offered, so one that the run forbids, or
+ * that needs approval, is not offered.
  */
 export function offeredTools({ tools, modelTools }: PreparedAgent, rules: RunRules): readonly ModelTool[] {
   return modelTools.filter(({ name }) => {

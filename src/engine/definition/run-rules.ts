@@ -7,45 +7,45 @@ import { normaliseKeyName } from "../../core/secret/redaction.ts";
 import { isSecret, type Secret } from "../../core/secret/secret.ts";
 import { type ApprovalRule, approvalRules } from "./approval-rule.ts";
 
-/** How tools are treated, whatever the run. */
+/** Rules for tools, secrets and the network in all runs of a runner. */
 export type Policy = ToolPolicy & {
-  /** Calls of these classes, and of what these rules name, run only after people have approved them. */
+  /** Calls of these classes, and calls that these rules match, run only once people have approved them. By default none. */
   readonly approve?: readonly (SideEffectClass | ApprovalRule)[];
-  /** Values under these names never reach the store, an event, a log or an error text, where they stand under them. */
+  /** Values under these property names never reach the store, an event, a log or an error text. */
   readonly secretKeys?: readonly string[];
   /**
-   * What is hidden wherever it stands in a run, whoever says it, from its first step on and in every process. A secret that a
-   * step gives to a call is known from then on, and not to a process that goes on after that step.
+   * Texts that are hidden everywhere in a run, from its first step on and in every process. A secret that a step passes to
+   * a call, in contrast, is hidden from then on, and only in that process.
    */
   readonly secrets?: readonly Secret[];
   /**
-   * What digests of hidden values are made with, at least 16 characters; unless given, the store keeps one of its own. With it,
-   * digests of several stores can be compared.
+   * The key for the digests of hidden values, at least 16 characters. By default each store has a key of its own; with the
+   * same key, digests of several stores can be compared.
    */
   readonly redactionKey?: string | Secret;
-  /** Lets tools connect to loopback, private and link-local addresses. */
+  /** Lets tools connect to loopback, private and link-local addresses; false by default. */
   readonly allowPrivateAddresses?: boolean;
   /**
-   * `enforce`: `allowedDomains` also bind what tools request by `fetch`, or otherwise through the process's dispatcher. A tool
-   * with a dispatcher, a socket or a process of its own is bound by none of it.
+   * `enforce`: `allowedDomains` also applies to requests that tools make with `fetch`, or otherwise through the process's
+   * undici dispatcher. It does not apply to a tool with its own dispatcher, socket or process.
    */
   readonly network?: "enforce";
 };
 
-/** What a run must not do. Enforced where tools are called, not in the prompt. */
+/** Limits on the actions of a run. Enforced where tools are called, not in the prompt. */
 export type Constraints = {
   /** Tools that are never called, by name or pattern: `send_email`, `delete_*`, `files/delete_file`, `github:*`. */
   readonly forbiddenActions?: readonly string[];
   /**
-   * The only hosts that `guardedFetch`, and tools that declare their `urls`, connect to; all public ones if empty. A tool with a
-   * `fetch` of its own is bound with `policy.network: "enforce"` only.
+   * The only hosts that `guardedFetch`, and tools that declare their `urls`, may connect to; all public hosts by default.
+   * For tools that call `fetch` themselves, set `policy.network: "enforce"` as well.
    */
   readonly allowedDomains?: readonly string[];
-  /** Every tool that is known to be external has each effect once in a run. */
+  /** Every tool that is known to be external has each effect at most once in a run. */
   readonly noDuplicateExternalActions?: boolean;
 };
 
-/** Policy and constraints, checked and ready to be asked. */
+/** Policy and constraints, checked, in the form that the engine uses. */
 export type RunRules = {
   readonly tools: ToolPolicy;
   readonly approve: readonly ApprovalRule[];
@@ -55,7 +55,7 @@ export type RunRules = {
   readonly enforcesNetwork: boolean;
   readonly secretKeys: ReadonlySet<string>;
   readonly secrets: readonly Secret[];
-  /** Null: the store's own. */
+  /** Null: the store's own key. */
   readonly redactionKey: Uint8Array | null;
 };
 
@@ -76,30 +76,30 @@ const CONSTRAINT_WORDS = [
   "noDuplicateExternalActions",
 ] as const satisfies (keyof Constraints)[];
 
-/** A rule that is misspelt would be no rule, and nobody would notice. */
+/** A misspelt rule would silently have no effect. */
 function assertWords(what: string, rules: unknown, words: readonly string[]): void {
   if (typeof rules !== "object" || rules === null || Array.isArray(rules))
-    throw new ConfigurationError(`The runner's ${what} is no object: give one with ${words.join(", ")}.`);
+    throw new ConfigurationError(`The runner's ${what} is not an object: give one with ${words.join(", ")}.`);
   const unknown = Object.keys(rules).find((word) => !words.includes(word));
   if (unknown === undefined) return;
   throw new ConfigurationError(
-    `The runner's ${what} has no ${JSON.stringify(unknown)}: it knows ${words.join(", ")}.`,
+    `The runner's ${what} has no ${JSON.stringify(unknown)}: use one of ${words.join(", ")}.`,
   );
 }
 
 function secretsOf(given: unknown = []): readonly Secret[] {
   if (Array.isArray(given) && given.every(isSecret)) return given;
-  throw new ConfigurationError("policy.secrets is no list of secrets: give secret(…) for each of them.");
+  throw new ConfigurationError("policy.secrets is not a list of secrets: wrap each of them in secret(…).");
 }
 
-const LEAST_KEY_LENGTH = 16;
+const MIN_KEY_LENGTH = 16;
 
 function redactionKeyOf(given: unknown): Uint8Array | null {
   if (given === undefined) return null;
   const text = isSecret(given) ? given.reveal() : given;
-  if (typeof text === "string" && text.length >= LEAST_KEY_LENGTH) return Buffer.from(text, "utf8");
+  if (typeof text === "string" && text.length >= MIN_KEY_LENGTH) return Buffer.from(text, "utf8");
   throw new ConfigurationError(
-    `policy.redactionKey is no text of at least ${LEAST_KEY_LENGTH} characters: give a random one, or leave it out.`,
+    `policy.redactionKey is not a text of at least ${MIN_KEY_LENGTH} characters: give a random one, or leave it out.`,
   );
 }
 

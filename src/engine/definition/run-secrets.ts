@@ -17,10 +17,10 @@ import { performGradualWork } from "../ports/perform-gradual-work.ts";
 import { redactError } from "./redact-error.ts";
 
 /**
- * What a worker hides in a run. Two sorts, and a model, a tool or a page must never make one the other: values under the
- * configured names are hidden where they stand, whoever gave them; texts are looked for everywhere, and come from the operator
- * and the run's own code alone (`secret(…)`, the settings of tools and servers). They live here, in memory, and what is
- * stored, told or thrown has a mark with a digest in their place.
+ * The secrets of a run, in memory. Two kinds, which a model, a tool or a page must never be able to convert into each other:
+ * values under the configured names are hidden in that position, wherever they come from; texts are searched for everywhere,
+ * and come only from the operator and the run's own code (`secret(…)`, the settings of tools and servers). Whatever is
+ * stored, emitted or thrown has a mark with a digest in their place.
  */
 export class RunSecrets {
   readonly #names: ReadonlySet<string>;
@@ -34,7 +34,7 @@ export class RunSecrets {
     this.#texts = new Set(texts);
   }
 
-  /** Texts of the operator or of the run's own code: never what somebody else said. */
+  /** Adds texts of the operator or of the run's own code; never texts from a model, a tool or a page. */
   learn(texts: readonly string[]): void {
     const known = this.#texts.size;
     for (const text of texts) this.#texts.add(text);
@@ -45,12 +45,12 @@ export class RunSecrets {
     this.learn(secrets.map((each) => each.reveal()));
   }
 
-  /** These as well, for what comes of one call. */
+  /** A copy that also hides these texts, for one call. */
   withTexts(texts: readonly string[]): RunSecrets {
     return texts.length === 0 ? this : new RunSecrets(this.#names, this.#digest, [...this.#texts, ...texts]);
   }
 
-  /** The value without its secrets; the same reference where there are none. */
+  /** The value without its secrets; the same reference if it has none. */
   hide<T extends Json>(value: T): T {
     return redact(value, this.#hiding) as T;
   }
@@ -59,7 +59,7 @@ export class RunSecrets {
     return redactText(text, this.#hiding, torn);
   }
 
-  /** The same of what may be megabytes, which would stop the process: at once where it is not. */
+  /** `hide` for values that may be megabytes and would block the process. Small values are done synchronously. */
   hideLarge<T extends Json>(value: T): T | Promise<T> {
     return performGradualWork(redacting(value, this.#hiding) as GradualWork<T>);
   }
@@ -68,12 +68,12 @@ export class RunSecrets {
     return performGradualWork(redactingText(text, this.#hiding, torn));
   }
 
-  /** The same without regard to names: for what describes values, and holds none. */
+  /** `hide` that ignores names: for schemas, which describe values and hold none. */
   hideTexts<T extends Json>(value: T): T {
     return redact(value, { ...this.#hiding, names: NO_NAMES }) as T;
   }
 
-  /** Marks each `secret(…)` in a value of code, and hides the rest like everything else. */
+  /** Replaces each `secret(…)` in a value of the run's code by its mark, and hides the rest as usual. */
   hideMarked(value: unknown): unknown {
     const marked = hideSecrets(value, (text) => markOfSecret(this.#digest, text.trim()));
     return isJson(marked) ? this.hide(marked) : marked;
@@ -83,13 +83,13 @@ export class RunSecrets {
     return redact(value, { ...this.#hiding, digest: () => "" }) !== value;
   }
 
-  /** In an error that leaves the run, in what caused it, and in whatever else stands in them. */
+  /** Redacts an error that leaves the run, in place, with its causes and all their fields. */
   redactError(error: Error): void {
     if (this.#names.size === 0 && this.#texts.size === 0) return;
     redactError(error, (value) => this.#hideAny(value));
   }
 
-  /** Values of libraries that are no JSON become a text where they hold a secret. */
+  /** A value of a library that is not JSON becomes a text if it holds a secret. */
   #hideAny(value: unknown): unknown {
     if (isJson(value)) return this.hide(value);
     if (typeof value === "string") return this.hideText(value.toWellFormed());
@@ -110,7 +110,7 @@ export class RunSecrets {
 
 const NO_NAMES: ReadonlySet<string> = new Set();
 
-/** Null where JSON has nothing for it. */
+/** Null if the value has no JSON form. */
 function jsonOf(value: object): Json | null {
   try {
     return throughJson(value);

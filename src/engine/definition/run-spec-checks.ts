@@ -8,7 +8,7 @@ import type { Constraints } from "./run-rules.ts";
 import { modelsOf, type PipelineStep } from "./step.ts";
 import { chooseConditions, type StopConditions } from "./stop-conditions.ts";
 
-/** The constraints of the runner and of the run, together: what either forbids is forbidden. */
+/** The constraints of the runner and of the run combined: an action that either forbids is forbidden. */
 export function combineConstraints(own: Constraints = {}, spec: RunSpec | null): Constraints {
   if (spec === null) return own;
   const { allowedDomains, forbiddenActions, noDuplicateExternalActions } = spec.constraints;
@@ -19,7 +19,7 @@ export function combineConstraints(own: Constraints = {}, spec: RunSpec | null):
   };
 }
 
-/** An empty list allows every public host, so the other one is the intersectDomains. */
+/** The hosts that both lists allow. An empty list allows every public host. */
 export function intersectDomains(ours: readonly string[], theirs: readonly string[]): readonly string[] {
   if (ours.length === 0) return theirs;
   if (theirs.length === 0) return ours;
@@ -29,11 +29,11 @@ export function intersectDomains(ours: readonly string[], theirs: readonly strin
   ];
   if (both.length > 0) return both;
   throw new ConfigurationError(
-    `No domain is allowed by both the configuration (${ours.join(", ")}) and the RunSpec (${theirs.join(", ")}): let one of them allow what the other does.`,
+    `No domain is allowed by both the configuration (${ours.join(", ")}) and the RunSpec (${theirs.join(", ")}): allow at least one domain in both.`,
   );
 }
 
-/** What the run has to come to. Those of the pipeline, and those of the configuration beside them. */
+/** The stop conditions of a run, looked up among those of the pipeline and of the configuration. */
 export function conditionsOf(
   spec: RunSpec | null,
   root: PipelineStep,
@@ -42,7 +42,7 @@ export function conditionsOf(
   return chooseConditions(spec?.stopConditions ?? [], { ...configured, ...root.stopConditions });
 }
 
-/** Whether this pipeline can do what the spec asks for, before there is a run. */
+/** Throws if this pipeline cannot run the spec. Called before the run is created. */
 export function assertRunnable(
   spec: RunSpec,
   root: PipelineStep,
@@ -63,22 +63,22 @@ export function assertRunnable(
     );
 }
 
-/** Budgets whose use cannot be told from what is stored once the failures that used them up are settled. */
-const OF_FAILURES: readonly string[] = ["maxRetriesPerToolCall", "maxSameErrorRepeats"];
+/** Budgets whose use is no longer visible in the store once the failures that used them up are settled. */
+const FAILURE_BUDGETS: readonly string[] = ["maxRetriesPerToolCall", "maxSameErrorRepeats"];
 
-/** A run that failed often enough goes on only with more of what it has used up. */
+/** Throws the run's error again if it exceeded a failure budget that was not raised since. */
 export function assertBudgetRaised(
   { error }: RunRecord,
   raised: { readonly [budget: string]: number | undefined } = {},
 ): void {
   if (error?.code !== "budget_exceeded") return;
   const { budget, limit } = error.details;
-  if (typeof budget !== "string" || !OF_FAILURES.includes(budget)) return;
+  if (typeof budget !== "string" || !FAILURE_BUDGETS.includes(budget)) return;
   if ((raised[budget] ?? 0) > Number(limit)) return;
   throw reviveError(error);
 }
 
-/** A run keeps the contract that it was started with. */
+/** Throws if the RunSpec is not the one that the run was started with. */
 export function assertSameSpec({ runId, spec: was }: RunRecord, is: RunSpec): void {
   if (isSameSpec(was, is)) return;
   if (was === null)
@@ -86,12 +86,12 @@ export function assertSameSpec({ runId, spec: was }: RunRecord, is: RunSpec): vo
       `Run ${runId} was started without a RunSpec and keeps to that: use another run id.`,
     );
   const changes = describeSpecChanges(was, is);
-  const told = changes.map(
+  const described = changes.map(
     ({ path, was: before, is: after }) =>
       `${path} was ${JSON.stringify(before)} and is ${JSON.stringify(after)}`,
   );
   throw new ConfigurationError(
-    `Run ${runId} was started with another RunSpec, which does not change: ${told.join("; ")}. Put it back, or use another run id.`,
+    `Run ${runId} was started with another RunSpec, which does not change: ${described.join("; ")}. Restore it, or use another run id.`,
     { changes },
   );
 }

@@ -3,14 +3,14 @@ import { makeTool, type Tool } from "./tool.ts";
 import { zodInput } from "./tool-schema.ts";
 
 /**
- * Tools that read and change the session and nothing else. They run one after the other, so that each finds what the one
- * before it told; and never meet a receipt of a turn left behind, since what that told the session is gone with it.
+ * Tools that read and change the session and nothing else. They run one at a time, so that each sees the events of the
+ * one before it. They never reuse a receipt of an abandoned turn, since its session events were rolled back.
  */
 export function sessionTools(definitions: readonly SessionTool[]): { readonly [name: string]: Tool } {
-  return Object.fromEntries(definitions.map((definition) => [definition.name, toolOf(definition)]));
+  return Object.fromEntries(definitions.map((definition) => [definition.name, sessionTool(definition)]));
 }
 
-function toolOf(definition: SessionTool): Tool {
+function sessionTool(definition: SessionTool): Tool {
   return makeTool({
     name: definition.name,
     namespace: "pawl",

@@ -13,30 +13,30 @@ import type { Tool } from "./tool.ts";
 import type { OpenSources } from "./tool-source.ts";
 
 /**
- * A step: data that says what is to be done. Which executor does it is looked up by `kind` in the registry, so a
- * kind of your own needs nothing but an object like this and an executor.
+ * A step, as data. The registry maps its `kind` to an executor, so a step kind of your own is an object like this and an
+ * executor.
  */
 export interface StepNode<O = unknown> {
   readonly kind: string;
   readonly name: string;
   /** Groups steps for people: `plan`, `crawl`, `render` … */
   readonly phase?: string;
-  /** The steps inside this one: part of the pipeline's pinned shape. */
+  /** The steps inside this one. They are part of the pipeline's pinned shape. */
   readonly children?: readonly StepNode[];
-  /** What is wrong with it, in sentences, as far as can be known before the first step of a run begins. */
+  /** Finds problems before the first step of a run begins. Returns one sentence for each. */
   readonly problems?: (sources: OpenSources) => Promise<readonly string[]>;
-  /** The tools that it calls by itself, by name, where they are known before it runs; without it, a step may call any. */
+  /** The tools that the step itself calls, by name, if they are known beforehand. By default it may call any tool. */
   readonly tools?: (sources: OpenSources) => Promise<{ readonly [name: string]: Tool }>;
-  /** Carries the type of the output, and no value. */
+  /** Type only: never has a value. */
   readonly outputType?: O;
 }
 
 export interface PipelineStep<O = unknown> extends StepNode<O> {
   readonly kind: "pipeline";
   readonly children: readonly StepNode[];
-  /** True where the pipeline is only a wrapping: then it has no part in the paths of its steps. */
+  /** True for a mere wrapper: its name is not part of the paths of its steps. */
   readonly inline: boolean;
-  /** What a RunSpec may ask of a run of it, by name. */
+  /** The stop conditions that a RunSpec may name. */
   readonly stopConditions?: StopConditions;
 }
 
@@ -76,19 +76,24 @@ export interface CodeStep<O = unknown> extends StepNode<O> {
   readonly code: (input: never, context: CodeStepContext) => Promise<O> | O;
 }
 
+/** Options of `Step.granular`. */
 export type GranularOptions = {
-  /** Replaces what the step before gives: by a value, or by what a function makes of what was before, always the same. */
+  /** The step's input instead of the previous output: a value, or a deterministic function of the earlier outputs. */
   readonly input?: Json | ((given: Json, earlier: EarlierSteps) => Json | Promise<Json>);
+  /** The most tokens of history that the model sees; 128,000 by default. */
   readonly historyMaxTokens: number;
   /**
-   * How much of one tool result the model is shown; all of it is stored. It is no part of what a run must keep: a run
-   * that holds too large a result can be resumed with another number.
+   * The most tokens of one tool result that the model sees; by default a third of `historyMaxTokens`. The whole result is
+   * stored. Not part of the fingerprint: a run with a result that is too large can be resumed with another value.
    */
   readonly maxResultTokens: number;
+  /** A larger tool result is stored as a blob; 20,000 by default. */
   readonly blobThresholdBytes: number;
+  /** Requires an idempotency key of every tool that is not safe to repeat; false by default. */
   readonly enforceIdempotency: boolean;
+  /** Decides when the agent is done; `"auto"` by default. */
   readonly completion: Completion;
-  /** Go on with a marker where a large result is gone and its tool is `repeat` or `keyed`. */
+  /** Continues with a marker if a large result is lost and its tool is `repeat` or `keyed`; false by default. */
   readonly degradedReplay: boolean;
 };
 
@@ -102,9 +107,10 @@ const GRANULAR_DEFAULTS: Omit<GranularOptions, "maxResultTokens"> = {
 
 const DEFAULT_MAX_TURNS = 20;
 
+/** Makes the steps of a pipeline. */
 export const Step = {
   /**
-   * An agent that works turn by turn, each committed once: a `Pipeline` of a loop of granular steps.
+   * An agent that works turn by turn; each turn is committed once. It takes at most `maxTurns` turns, 20 by default.
    *
    * @example
    * const research = Step.granular("research", researcher, { maxTurns: 20 });
@@ -142,8 +148,8 @@ export const Step = {
   },
 
   /**
-   * Ordinary code. What it does through `ctx.call` has a receipt and is not done again when the step is interrupted
-   * and runs again from its start; any other effect is at-least-once.
+   * Ordinary code. An interrupted step runs again from its start; its calls through `ctx.call` have receipts and are not
+   * made again. Any other effect is at-least-once.
    */
   run<I = never, O = Json>(
     name: string,
@@ -156,7 +162,7 @@ export const Step = {
   },
 
   /**
-   * A question to a person; the run waits, and the answer is the step's output.
+   * A question to a person. The run waits, and the answer is the step's output.
    *
    * @example
    * Step.human("check", { question: (draft) => `Send this? ${draft}`, choices: ["yes", "no"] });
@@ -185,14 +191,14 @@ export const Step = {
     return { ...step, tools: async () => ({ ask_human: askHuman }) };
   },
 
-  /** Runs the body again and again, on its own output, until `until` says so. Every iteration is an instance of its own. */
+  /** Repeats the body, on its own output, until `until` returns true. Every iteration is a step instance of its own. */
   loop<O>(
     name: string,
     body: StepNode<O>,
     options: {
       readonly until: (output: O, context: JsonObject) => boolean | Promise<boolean>;
       readonly maxIterations: number;
-      /** A failing iteration ends the loop; there is no other way yet, and saying so is allowed. */
+      /** A failing iteration ends the loop. `"abort"` is the default and the only choice so far. */
       readonly onFailure?: "abort";
       readonly phase?: string;
     },
@@ -211,13 +217,14 @@ export const Step = {
   },
 };
 
-/** What the last of several steps gives; unknown where nobody can tell which is the last. */
+/** The output type of the last step; unknown if the types do not show which step is last. */
 type OutputOfLast<S extends readonly StepNode[]> = S extends readonly [...StepNode[], StepNode<infer O>]
   ? O
   : unknown;
 
+/** Composes steps. */
 export const Pipeline = {
-  /** Steps in order; each gets the output of the one before it. */
+  /** Steps in order; each one's input is the output of the step before it. */
   of<S extends readonly StepNode[]>(name: string, ...steps: S): PipelineStep<OutputOfLast<S>> {
     assertStepName("pipeline", name);
     if (steps.length === 0) throw new ConfigurationError(`Pipeline ${name} has no steps: give at least one.`);
@@ -230,7 +237,7 @@ export const Pipeline = {
   },
 
   /**
-   * The same pipeline with conditions that a RunSpec may ask for by name.
+   * The same pipeline with stop conditions that a RunSpec may name.
    *
    * @example
    * Pipeline.stoppingWhen(report, { email_sent_once: succeededOnce("send_email") });
@@ -238,7 +245,7 @@ export const Pipeline = {
   stoppingWhen<O>(pipeline: PipelineStep<O>, conditions: StopConditions): PipelineStep<O> {
     for (const [name, condition] of Object.entries(conditions)) {
       if (typeof condition === "function") continue;
-      throw new ConfigurationError(`The stop condition ${name} of pipeline ${pipeline.name} is no function.`);
+      throw new ConfigurationError(`The stop condition ${name} of pipeline ${pipeline.name} is not a function.`);
     }
     return { ...pipeline, stopConditions: { ...pipeline.stopConditions, ...conditions } };
   },
@@ -249,14 +256,14 @@ function assertPhase(step: string, phase: unknown): void {
   throw new ConfigurationError(`Step ${step} has phase ${JSON.stringify(phase)}: give a name, or none.`);
 }
 
-/** With enforcement, a tool that may do something twice has to take the key that prevents it. */
+/** With `enforceIdempotency`, every tool that is not safe to repeat must take an idempotency key. */
 export function assertKeysEnforced(step: string, tools: Agent["tools"]): void {
   for (const [key, tool] of Object.entries(tools)) {
     const name = tool.name ?? key;
     const { effect, recovery } = classify(name, tool, {});
     if (effect === "read_only" || recovery === "repeat" || tool.requiresIdempotencyKey) continue;
     throw new ConfigurationError(
-      `Step ${step} enforces idempotency and tool ${name} takes no key: set requiresIdempotencyKey on it, or say that it is read_only or may repeat.`,
+      `Step ${step} enforces idempotency and tool ${name} takes no key: set requiresIdempotencyKey on it, or declare effect "read_only" or recovery "repeat".`,
     );
   }
 }

@@ -8,7 +8,7 @@ import type { ReceiptSource } from "../../store/store.ts";
 import type { PreparedTool } from "./prepared-tool.ts";
 import type { RunSecrets } from "./run-secrets.ts";
 
-/** What becomes a receipt. */
+/** The outcome of a call, as its receipt stores it. */
 export type ToolOutcome = {
   readonly status: ReceiptStatus;
   readonly output: ToolOutput;
@@ -17,45 +17,45 @@ export type ToolOutcome = {
   readonly source: ReceiptSource;
   readonly correlationId: string | null;
   readonly duplicateOf: string | null;
-  /** What the call tells the session. */
+  /** The session events of the call. */
   readonly sessionEvents: readonly SessionEvent[];
 };
 
-const NOTHING_MORE = { source: "pawl", correlationId: null, duplicateOf: null, sessionEvents: [] } as const;
+const DEFAULTS = { source: "pawl", correlationId: null, duplicateOf: null, sessionEvents: [] } as const;
 
-/** A call that was dispatched and has failed for good. */
+/** A call that was dispatched and has failed finally. */
 export function failed(
   errorCode: string,
   message: string,
   details: Pick<ToolOutcome, "uncertain"> & Partial<ToolOutcome>,
 ): ToolOutcome {
   const output = { type: "error-text", value: message } as const;
-  return { ...NOTHING_MORE, status: "failed", output, errorCode, ...details };
+  return { ...DEFAULTS, status: "failed", output, errorCode, ...details };
 }
 
 /** A call that the provider ran, with the result that the provider reports. */
 export function providerOutcome(status: "succeeded" | "failed", output: ToolOutput): ToolOutcome {
   const errorCode = status === "failed" ? "tool_error" : null;
-  return { ...NOTHING_MORE, source: "tool", status, output, errorCode, uncertain: false };
+  return { ...DEFAULTS, source: "tool", status, output, errorCode, uncertain: false };
 }
 
-/** A call in doubt that the model is told of, so that it can look for itself. */
+/** A call in doubt that is reported to the model, which can look for the effect itself. */
 export function unknownOutcome({ name, recovery }: PreparedTool, problem: string | null): ToolOutcome {
   const what =
     problem === null
-      ? `${name} was interrupted, and nobody knows whether it happened`
-      : `Nobody knows whether ${name} happened: ${problem.replace(/\.$/, "")}`;
+      ? `${name} was interrupted, and it is unknown whether it happened`
+      : `It is unknown whether ${name} happened: ${problem.replace(/\.$/, "")}`;
   const message = `${what}. Look for its effect before you ask for it again.`;
   return failed("unknown_outcome", message, { uncertain: recovery !== "repeat" });
 }
 
-/** A call that never was dispatched, and will not be. */
+/** A call that was never dispatched and never will be. */
 export function cancelled(errorCode: string, message: string): ToolOutcome {
   const output = { type: "error-text", value: message } as const;
-  return { ...NOTHING_MORE, status: "cancelled", output, errorCode, uncertain: false };
+  return { ...DEFAULTS, status: "cancelled", output, errorCode, uncertain: false };
 }
 
-/** A result goes through JSON, as it would on its way to a model: dates become strings, `undefined` is dropped. */
+/** A call that succeeded. Its result is converted to JSON as for a model: dates become strings, `undefined` is dropped. */
 export function succeeded(
   secrets: RunSecrets,
   tool: PreparedTool,
@@ -84,10 +84,10 @@ export function succeeded(
   );
 }
 
-/** How a result is to be shown; null: as it is. */
+/** Converts a result for the model; null: unchanged. */
 export type Presentation = ((result: unknown) => ToolOutput | Promise<ToolOutput>) | null;
 
-/** As the tool itself shows it to the model. The effect was had by then, so whatever goes wrong here is told, and not thrown. */
+/** The result as the model sees it. The effect has already happened, so an error here is returned as an outcome, not thrown. */
 function presented(
   secrets: RunSecrets,
   tool: PreparedTool,
@@ -96,7 +96,7 @@ function presented(
   present: Presentation,
 ): ToolOutcome | Promise<ToolOutcome> {
   const success = (output: ToolOutput): ToolOutcome => ({
-    ...NOTHING_MORE,
+    ...DEFAULTS,
     source: "tool",
     correlationId,
     status: "succeeded",
@@ -129,7 +129,7 @@ async function shown(
   const { type, value } = await present(result);
   const json = keptJson(value);
   const hidden = await secrets.hideLarge(json);
-  if (type === "content") return { type, value: withoutTornFiles(json, hidden) };
+  if (type === "content") return { type, value: withoutRedactedFiles(json, hidden) };
   if (type === "json") return { type, value: hidden };
   return { type, value: typeof hidden === "string" ? hidden : JSON.stringify(hidden) };
 }
@@ -141,19 +141,19 @@ function resultOf(secrets: RunSecrets, value: unknown): ToolOutput | Promise<Too
   return kept instanceof Promise ? kept.then(output) : output(kept);
 }
 
-/** Names count as well. More are searched, written and read in more than the tenth of a second that nobody misses. */
-const MOST_VALUES = 40_000;
+/** Property names count too. Searching, writing and reading more than this takes noticeably longer than 0.1 seconds. */
+const MAX_VALUES = 40_000;
 
-/** The end of a sentence that begins with a result. */
+/** The message completes a sentence that begins with "its result". */
 class TooManyValues extends Error {
   constructor() {
-    super(`has more than ${MOST_VALUES} names and values, which is the most`);
+    super(`has more than ${MAX_VALUES} names and values, which is the limit`);
   }
 }
 
-/** Before anything else looks at them. What lies too deep is refused by what does. */
+/** Checked before anything else walks the value. Values that are nested too deep are refused later. */
 function assertFewValues(value: unknown): void {
-  if (sizeOf(value as Json, MOST_VALUES, { levels: MAX_PAYLOAD_DEPTH, withKeys: true }) === null)
+  if (sizeOf(value as Json, MAX_VALUES, { levels: MAX_PAYLOAD_DEPTH, withKeys: true }) === null)
     throw new TooManyValues();
 }
 
@@ -162,17 +162,17 @@ function keptJson(value: unknown): Json {
   return throughJson(value, MAX_PAYLOAD_DEPTH);
 }
 
-/** A file with a mark in the middle of it is none, and no model would be asked with it. */
-function withoutTornFiles(whole: Json, hidden: Json): Json {
+/** Removes files in which a secret was replaced by a mark: they are corrupt, and no provider would accept them. */
+function withoutRedactedFiles(whole: Json, hidden: Json): Json {
   if (!Array.isArray(hidden) || !Array.isArray(whole)) return hidden;
   return hidden.map((part: Json, index) => {
     const isText = isJsonObject(part) && part.type === "text";
     if (part === whole[index] || isText) return part;
-    return { type: "text", text: "[A file that is a part of this result held a secret, and is left out.]" };
+    return { type: "text", text: "[A file in this result contained a secret and was removed.]" };
   });
 }
 
-/** It has had its effect, so the same again needs a person, unless it may be repeated at will. */
+/** The effect has happened, so repeating the call needs a person, unless its recovery is `repeat`. */
 function unusable(
   { name, recovery }: PreparedTool,
   errorCode: string,
@@ -181,19 +181,19 @@ function unusable(
 ): ToolOutcome {
   return failed(
     errorCode,
-    `${name} ran, but its result ${why}. It has had its effect: do not call it again for that.`,
+    `${name} ran, but its result ${why}. Its effect has happened: do not call it again for that.`,
     { uncertain: recovery !== "repeat", source: "tool", correlationId },
   );
 }
 
-/** In words, whatever it was: a receipt depends on it. */
+/** The text of anything that was thrown. Never throws: a receipt depends on it. */
 export function errorText(error: unknown): string {
-  const said: unknown = error instanceof Error ? (error.message === "" ? error.name : error.message) : error;
-  if (typeof said === "string") return said.toWellFormed();
-  if (typeof said !== "object" || said === null) return String(said);
+  const content: unknown = error instanceof Error ? (error.message === "" ? error.name : error.message) : error;
+  if (typeof content === "string") return content.toWellFormed();
+  if (typeof content !== "object" || content === null) return String(content);
   try {
-    return JSON.stringify(throughJson(said));
+    return JSON.stringify(throughJson(content));
   } catch {
-    return Object.prototype.toString.call(said);
+    return Object.prototype.toString.call(content);
   }
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { JsonObject } from "../../core/json.ts";
 import { zodJsonSchema } from "../../core/zod-json-schema.ts";
 
-/** How a tool's input is described to a model and read back from it. */
+/** Describes a tool's input to a model, and parses the model's arguments. */
 export interface ToolInputSchema {
   jsonSchema(): JsonObject | Promise<JsonObject>;
   parse(input: unknown): Promise<{ ok: true; value: unknown } | { ok: false; error: string }>;
@@ -11,7 +11,7 @@ export interface ToolInputSchema {
 export function zodInput(schema: z.ZodType): ToolInputSchema {
   let jsonSchema: JsonObject | null = null;
   return {
-    // Made once: a tool serves many runs.
+    // Computed once: a tool serves many runs.
     jsonSchema: () => {
       jsonSchema ??= zodJsonSchema(schema);
       return jsonSchema;
@@ -25,7 +25,7 @@ export function zodInput(schema: z.ZodType): ToolInputSchema {
   };
 }
 
-/** Most schemas have nothing to wait for, and parse several times as fast when not asked to. */
+/** Most schemas are synchronous, and parse several times as fast that way. */
 function parse(
   schema: z.ZodType,
   input: unknown,

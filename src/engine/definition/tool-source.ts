@@ -5,47 +5,47 @@ import type { Tool, ToolCallContext } from "./tool.ts";
 const TOOL_SOURCE = Symbol.for("pawl.tool-source");
 
 /**
- * Tools that nobody knows before they are asked for, such as those of an MCP server. It stands among an agent's `tools`
- * under the name that its tools begin with, and is opened by a run that comes to that agent.
+ * A provider of tools that are known only once a run has opened it, such as an MCP server. It is an entry of an agent's
+ * `tools`; its key is the prefix of its tools' names. A run opens it when it reaches that agent.
  */
 export type ToolSource = {
   readonly [TOOL_SOURCE]: true;
-  /** What its tools' names begin with; null: the key that it stands under. */
+  /** The prefix of its tools' names; null: its key in `tools`. */
   readonly name: string | null;
-  /** Paths of this machine that it was given; its tools may work in them. */
+  /** The local paths that it was given; its tools may work in them. */
   readonly places?: readonly string[];
-  /** Opens it for one run, under this name. Rejects with one sentence when it cannot be had. */
+  /** Opens it for one run, under this name. Rejects with a one-sentence error if it is not available. */
   open(name: string, opening: SourceOpening): Promise<OpenTools>;
 };
 
 export type SourceOpening = {
   /** Aborts when the run is cancelled or taken over. */
   readonly signal: AbortSignal;
-  /** Where the run may connect to. */
+  /** The hosts that the run may connect to. */
   readonly network: NetworkPolicy;
-  /** Says something to whoever watches the run. */
+  /** Emits a warning event of the run. */
   readonly warn: (message: string) => void;
-  /** Has the run hide these texts, which the operator gave the source, from here on. */
+  /** From now on the run hides these texts, which must come from the operator's settings of the source. */
   readonly learnSecrets: (texts: readonly string[]) => void;
-  /** A text without secrets, as `hide` of a call: before it is cut. */
+  /** A text without secrets, as `hide` of a call. Call it before the text is cut. */
   readonly hide: ToolCallContext["hide"];
-  /** A value without the texts that are secret. What stands under a secret name stays: a schema says there what it is like. */
+  /** A value without secret texts. Values under secret names stay: in a schema, they describe the property. */
   readonly hideTexts: <T extends Json>(value: T) => T;
 };
 
-/** What a source has, as it was when it was opened: it stays so until it is closed. */
+/** The tools of a source at the time it was opened. They stay the same until it is closed. */
 export type OpenTools = {
   readonly tools: { readonly [name: string]: Tool };
-  /** Lets go of it; resolves when nothing of it is left. It never rejects, and does not take longer than a few seconds. */
+  /** Closes the source and resolves once all its resources are freed. Never rejects, and takes a few seconds at most. */
   close(): Promise<void>;
 };
 
-/** A source from its parts; for adapters. */
-/** Gives the tools of sources, each of which it opens once in a run. */
+/** The tools of sources. Each source is opened once in a run. */
 export interface OpenSources {
   toolsOf(sources: { readonly [key: string]: ToolSource }): Promise<{ readonly [name: string]: Tool }>;
 }
 
+/** Makes a source from its parts; for adapters. */
 export function makeToolSource(parts: Pick<ToolSource, "name" | "open" | "places">): ToolSource {
   return { ...parts, [TOOL_SOURCE]: true };
 }

@@ -11,102 +11,101 @@ import type { SessionView } from "../../session/session-view.ts";
 import type { ArtifactAccess } from "./artifact-access.ts";
 import { type ToolInputSchema, zodInput } from "./tool-schema.ts";
 
-/** What a tool is told about the call it serves. */
+/** The second argument of a tool's `execute` and `reconcile`: the call that it serves. */
 export interface ToolCallContext extends ArtifactAccess {
   readonly runId: string;
   readonly stepId: string;
   readonly stepName: string;
   readonly turnIndex: number;
   readonly toolCallId: string;
-  /** 1 the first time; higher when an earlier try failed or was interrupted. */
+  /** 1 for the first attempt of the call; higher if an earlier one failed or was interrupted. */
   readonly attempt: number;
-  /** The same for every try of this call: hand it to the outside system, so that it can drop a second one. */
+  /** The same for every attempt of this call. Pass it to the outside system, so that it can drop duplicates. */
   readonly idempotencyKey: string;
   readonly turnKey: string;
   readonly epoch: number;
-  /** Aborts when the call takes too long, and when the run is cancelled or taken over. */
+  /** Aborts after `timeoutMs`, and when the run is cancelled or claimed by another worker. */
   readonly signal: AbortSignal;
   /**
-   * The run's session as this call finds it. What is dispatched here is kept with the receipt, and takes effect when the
-   * call has succeeded and its turn is committed.
+   * The run's session at the time of this call. Events dispatched here are stored with the receipt, and take effect when
+   * the call has succeeded and its turn is committed.
    */
   readonly session: SessionView;
-  /** The W3C trace headers of this try, for the other side; empty where nothing is traced. */
+  /** The W3C trace headers of this attempt, for outgoing requests; empty if nothing is traced. */
   readonly traceHeaders: { readonly [name: string]: string };
-  /** Where the run may connect to; `guardedFetch(call)` keeps to it. */
+  /** The hosts that the run may connect to. `guardedFetch(call)` enforces them. */
   readonly network: NetworkPolicy;
   /**
-   * A text without the secrets that the run knows. What a tool returns or throws is hidden anyway; a text that is to be cut
-   * goes through here first, since half of a secret is not known as one. Of a text that is a part of a longer one already, say
-   * which end was torn.
+   * The text without the run's secrets. Results and errors of a tool are redacted anyway; call this before you truncate a
+   * text, since half of a secret is not recognised. If the text is already part of a longer one, `torn` names the cut ends.
    */
   hide(text: string, torn?: { readonly start?: boolean; readonly end?: boolean }): string;
-  /** The same for a text of megabytes, which takes a while: the process does other things meanwhile. */
+  /** `hide` for a text of megabytes: yields to the event loop while it works. */
   hideLong(text: string, torn?: { readonly start?: boolean; readonly end?: boolean }): Promise<string>;
   /**
-   * Keeps what the outside system calls this effect (a message id, a request id), with the receipt and for `reconcile`.
-   * It is durable when the promise resolves: wait for that before you rely on it. The last id counts.
+   * Stores the outside system's id of this effect (a message id, a request id), with the receipt and for `reconcile`.
+   * It is durable once the promise resolves, so await it. The last id counts.
    */
   correlate(id: string): Promise<void>;
   /**
-   * What `correlate` has kept of this try; in `reconcile`, of the try that is in doubt. Null where it kept nothing: an
-   * earlier try's id says nothing about this one.
+   * The id that `correlate` stored in this attempt; in `reconcile`, in the attempt that is in doubt. Null if there is
+   * none: ids of earlier attempts do not count.
    */
   readonly correlationId: string | null;
 }
 
-/** What a look-up found out about a call whose outcome is unknown. */
+/** The result of looking up a call whose outcome is unknown. */
 export type Reconciliation<O> =
   | { readonly status: "done"; readonly result: O }
   | { readonly status: Exclude<ReconcileStatus, "done"> };
 
-/** What people write to make a tool. `I` is what `execute` gets, `A` the arguments before they are parsed. */
+/** The argument of `tool({ … })`. `I` is the input of `execute`, `A` the arguments before they are parsed. */
 export interface ToolDefinition<I, O, A = unknown> {
-  /** The key in the agent's `tools` unless said otherwise; needed for a tool that a code step calls. */
+  /** By default the key in the agent's `tools`. Required for a tool that a code step calls. */
   readonly name?: string;
-  /** "local" unless said otherwise. */
+  /** `"local"` by default. */
   readonly namespace?: string;
   readonly description: string;
   readonly inputSchema: z.ZodType<I, A>;
   readonly outputSchema?: z.ZodType<O>;
-  /** What the tool changes. Unless said, its name tells; one that tells nothing is `external`. */
+  /** The kind of change that the tool makes. By default derived from its name; `external` if the name is not known. */
   readonly effect?: SideEffectClass;
   /**
-   * What may be done when nobody knows whether a call happened: `repeat` runs it again, `keyed` runs it again with the
-   * same key, `reconcile` looks it up, `opaque` asks a person. Unless said, `repeat` for read-only tools, else `opaque`.
+   * The treatment of a call with an unknown outcome: `repeat` runs it again, `keyed` runs it again with the same key,
+   * `reconcile` looks it up, `opaque` asks a person. By default `repeat` for read-only tools, else `opaque`.
    */
   readonly recovery?: RecoveryClass;
-  /** The payload has to carry the call's key: the input schema needs an `idempotencyKey` property. */
+  /** The payload must carry the call's key: the input schema needs an `idempotencyKey` property. False by default. */
   readonly requiresIdempotencyKey?: boolean;
-  /** Whom an unknown outcome is put before: a person (`ask`), or the model (`tell`), which can look for itself. */
+  /** Who gets an unknown outcome: a person (`ask`, the default), or the model (`tell`), which can look for itself. */
   readonly inDoubt?: "ask" | "tell";
-  /** The arguments that make two calls the same effect; such a tool has it once in a run, unless `dedupe` is `call`. */
+  /** The arguments that make two calls the same effect. It then happens once in a run, unless `dedupe` is `call`. */
   readonly identity?: (input: I) => Json;
-  /** `effect`: once in a run, whoever asks. `call`: each call is one of its own. */
+  /** `effect`: each effect once in a run, whichever step asks. `call`: every call runs. */
   readonly dedupe?: "effect" | "call";
-  /** Whether a person has to let it run. */
+  /** Calls that need a person's approval: all, or those for which the function returns true. By default none. */
   readonly approval?: boolean | ((input: I) => ApprovalVerdict | Promise<ApprovalVerdict>);
-  /** Runs while no other call of its turn does. */
+  /** Never runs in parallel with another call of its turn. False by default. */
   readonly exclusive?: boolean;
-  /** The longest that a try may take; ten minutes unless said otherwise. */
+  /** The time limit of one attempt; ten minutes by default. */
   readonly timeoutMs?: number;
-  /** How long after its end a try may still take effect outside; one minute unless said otherwise. */
+  /** How long after its end an attempt may still take effect outside; one minute by default. */
   readonly landsWithinMs?: number;
-  /** How long the outside system remembers a key; 24 hours unless said otherwise. */
+  /** How long the outside system remembers a key; 24 hours by default. */
   readonly keyValidForMs?: number;
-  /** What it was made with and nobody is to see, such as an API key: hidden in all that the run stores, tells or throws. */
+  /** Secrets of the tool, such as an API key: hidden in everything that the run stores, emits or throws. */
   readonly secrets?: readonly Secret[];
-  /** The addresses that it connects to: the run's `allowedDomains` are checked against them before it runs. */
+  /** The URLs that a call connects to. They are checked against the run's `allowedDomains` before it runs. */
   readonly urls?: (input: I) => readonly string[];
   execute(input: I, call: ToolCallContext): Promise<O> | O;
-  /** Asks the outside world whether a call happened. It must not change anything. */
+  /** Asks the outside system whether a call happened. It must not change anything. */
   reconcile?(input: I, call: ToolCallContext): Promise<Reconciliation<O>> | Reconciliation<O>;
 }
 
-/** Whether a person has to let a call run, or why nobody may. */
+/** True if a call needs a person's approval; `denied` is the reason why it must not run at all. */
 export type ApprovalVerdict = boolean | { readonly denied: string };
 
-/** A result, and the call that it came from. */
+/** A result, and the call that returned it. */
 export type ShownResult = {
   readonly toolCallId: string;
   readonly input: unknown;
@@ -115,22 +114,22 @@ export type ShownResult = {
 
 const TOOL = Symbol.for("pawl.tool");
 
-/** A tool as the engine uses it. `A` and `O` are what `ctx.call` takes and gives. */
+/** A tool as the engine uses it. `A` and `O` are the argument and the result of `ctx.call`. */
 export type Tool<A = never, O = unknown> = {
   readonly [TOOL]: true;
   readonly name: string | null;
   readonly namespace: string;
-  /** The MCP server that it comes from. */
+  /** The MCP server of the tool; null if it has none. */
   readonly server: string | null;
-  /** What that server itself calls it; null where it comes from none. */
+  /** The tool's name on that server; null if it has none. */
   readonly ownName: string | null;
   readonly description: string;
   readonly input: ToolInputSchema;
   readonly output: z.ZodType | null;
-  /** Null: its name, and the policy, tell. */
+  /** Null: derived from its name and the policy. */
   readonly effect: SideEffectClass | null;
   readonly recovery: RecoveryClass | null;
-  /** What the server that it comes from says about it: hints. */
+  /** The hints of its MCP server. */
   readonly annotations: ToolAnnotations | null;
   readonly requiresIdempotencyKey: boolean;
   readonly inDoubt: "ask" | "tell";
@@ -138,7 +137,7 @@ export type Tool<A = never, O = unknown> = {
   readonly dedupe: "effect" | "call" | null;
   readonly approval: boolean | ((input: never) => ApprovalVerdict | Promise<ApprovalVerdict>);
   readonly exclusive: boolean;
-  /** It reads and changes the session, and nothing else. */
+  /** True if it reads and changes the session, and nothing else. */
   readonly isSessionTool: boolean;
   readonly timeoutMs: number;
   readonly landsWithinMs: number;
@@ -147,9 +146,9 @@ export type Tool<A = never, O = unknown> = {
   readonly urls: ((input: never) => readonly string[]) | null;
   readonly execute: (input: never, call: ToolCallContext) => unknown;
   readonly reconcile: ((input: never, call: ToolCallContext) => unknown) | null;
-  /** How the model is shown a result; null: as it is. Whoever calls the tool from code gets the result itself. */
+  /** Converts a result for the model; null: unchanged. Code that calls the tool gets the result itself. */
   readonly present: ((shown: ShownResult) => ToolOutput | Promise<ToolOutput>) | null;
-  /** They carry types, and no value. */
+  /** Types only: never have a value. */
   readonly argumentsType?: (args: A) => void;
   readonly resultType?: O;
 };
@@ -181,7 +180,7 @@ const DEFAULTS = {
   present: null,
 } as const satisfies Partial<Tool>;
 
-/** A tool from its parts; for adapters that bring tools of another make. */
+/** Makes a tool from its parts; for adapters of other tool formats. */
 export function makeTool<A = never, O = unknown>(
   parts: Pick<Tool, "description" | "input" | "execute"> &
     Partial<Omit<Tool, typeof TOOL | "argumentsType" | "resultType">>,
@@ -209,7 +208,7 @@ export function tool<I, O, A = unknown>(definition: ToolDefinition<I, O, A>): To
     description: definition.description,
     input: zodInput(definition.inputSchema),
     output: definition.outputSchema ?? null,
-    // Called on the definition, so that a method finds its `this`.
+    // Called on the definition, so that a method has its `this`.
     execute: (input, call) => definition.execute(input, call),
     reconcile: given.reconcile === undefined ? null : (input, call) => definition.reconcile?.(input, call),
   });
@@ -219,7 +218,7 @@ export function isTool(value: unknown): value is Tool {
   return typeof value === "object" && value !== null && TOOL in value;
 }
 
-/** What the types say, for those who came without them. */
+/** Checks at run time what the types check, for callers without types. */
 function assertDefinition<I, O, A>(definition: ToolDefinition<I, O, A>): void {
   const given: { readonly [name: string]: unknown } = { ...definition };
   const which = `The tool ${JSON.stringify(given.name ?? given.description ?? "without a name")}`;
@@ -231,7 +230,7 @@ function assertDefinition<I, O, A>(definition: ToolDefinition<I, O, A>): void {
     throw new ConfigurationError(`${which} needs an inputSchema: give it a zod schema, z.object({ … }).`);
   const { secrets = [] } = given;
   if (!Array.isArray(secrets) || !secrets.every(isSecret))
-    throw new ConfigurationError(`${which} has secrets that are none: give a list of secret(…).`);
+    throw new ConfigurationError(`${which} has secrets that are not secrets: give a list of secret(…).`);
   for (const [what, allowed] of Object.entries(CHOICES)) assertOneOf(which, what, given[what], allowed);
   for (const [what, least] of Object.entries(DURATIONS)) assertDuration(which, what, given[what], least);
   if (given.recovery === "reconcile" && typeof definition.reconcile !== "function")
@@ -253,14 +252,14 @@ function assertOneOf(which: string, what: string, value: unknown, allowed: reado
   throw new ConfigurationError(`${which} has ${what} ${JSON.stringify(value)}: use ${allowed.join(", ")}.`);
 }
 
-/** Node's timers take no more milliseconds than this; given more, they go off at once. */
-const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
+/** Node's timers take no more milliseconds than this; given more, they fire at once. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 
 const DURATIONS = { timeoutMs: 1, landsWithinMs: 0, keyValidForMs: 0 } as const;
 
 function assertDuration(which: string, what: string, value: unknown, least: number): void {
   if (value === undefined) return;
-  const most = what === "timeoutMs" ? LONGEST_TIMEOUT_MS : Number.MAX_SAFE_INTEGER;
+  const most = what === "timeoutMs" ? MAX_TIMEOUT_MS : Number.MAX_SAFE_INTEGER;
   if (typeof value === "number" && Number.isSafeInteger(value) && value >= least && value <= most) return;
   throw new ConfigurationError(
     `${which} has ${what} ${JSON.stringify(value)}: give whole milliseconds from ${least} to ${most}.`,

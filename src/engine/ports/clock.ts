@@ -2,7 +2,7 @@
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number;
-  /** Milliseconds since some fixed point; never goes back. */
+  /** Milliseconds since some fixed point; never decreases. */
   monotonic(): number;
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
   /** Calls back every `ms` until the returned function is called. Keeps the process alive until then. */
@@ -11,5 +11,5 @@ export interface Clock {
   after(ms: number, callback: () => void): () => void;
 }
 
-/** A number in [0, 1): for jitter only. */
+/** Returns a number in [0, 1). Used for jitter only. */
 export type Random = () => number;

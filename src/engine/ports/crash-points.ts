@@ -1,6 +1,6 @@
 /**
- * The named places where a crash is interesting: right before and right after everything that touches the outside.
- * A test hands the runner a probe that kills the process at one of them; in production nobody listens.
+ * The named points at which a crash is interesting: right before and right after everything that touches the outside.
+ * A test passes the runner a probe that kills the process at one of them. In production the probe does nothing.
  */
 export const CRASH_POINTS = [
   "run:created",
@@ -38,14 +38,14 @@ export const CRASH_POINTS = [
 
 export type CrashPoint = (typeof CRASH_POINTS)[number];
 
-/** Where in the run the point was reached. `turnIndex` is 0 outside of turns. */
+/** The place in the run where the point was reached. `turnIndex` is 0 outside of turns. */
 export type CrashPointSite = {
   readonly runId: string;
   readonly stepPath: string;
   readonly turnIndex: number;
 };
 
-/** Called at every point. Whatever it throws is thrown there. */
+/** Called at every point. An error that it throws is thrown at that point. */
 export type CrashProbe = (point: CrashPoint, site: CrashPointSite) => void;
 
 export const NO_PROBE: CrashProbe = () => undefined;

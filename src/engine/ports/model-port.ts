@@ -3,22 +3,22 @@ import type { AssistantPart, Message } from "../../core/message.ts";
 import type { Usage } from "../../core/usage/usage.ts";
 
 /**
- * A model, as the engine sees it: one request, one response, no loop and no retries inside.
- * The engine decides about both.
+ * A model, as the engine sees it: one request, one response. The loop and the retries are the engine's, so a port
+ * has neither.
  */
 export interface ModelPort {
   readonly provider: string;
   readonly modelId: string;
-  /** Rejects with a `ModelCallError` that says how far the request came. */
+  /** Rejects with a `ModelCallError` that records how far the request got. */
   respond(request: ModelRequest): Promise<ModelResponse>;
 }
 
 export type ModelRequest = {
   readonly instructions: string;
-  /** Without the instructions. A `system` message among them stands for messages left out. */
+  /** Without the instructions. A `system` message in the list replaces messages that were left out. */
   readonly messages: readonly Message[];
   readonly tools: readonly ModelTool[];
-  /** The JSON Schema that an answer has to fit, where the agent has one. The engine validates the answer. */
+  /** The JSON Schema of the answer; null for a text. The engine validates the answer. */
   readonly outputSchema: JsonObject | null;
   readonly settings: ModelSettings;
   /** Aborts with a reason: the engine's timeout or the caller's cancellation. */
@@ -29,7 +29,7 @@ export type ModelTool = {
   readonly name: string;
   readonly description: string;
   readonly inputSchema: JsonObject;
-  /** Returns the parsed input, or a sentence that tells the model what is wrong with it. */
+  /** Returns the parsed input, or a sentence for the model about what is wrong with it. */
   validate(input: unknown): Promise<Validated>;
 };
 
@@ -51,10 +51,10 @@ export type ModelResponse = {
   /** JSON, ready to be stored and sent back in the next request. */
   readonly content: readonly AssistantPart[];
   readonly finishReason: string;
-  /** Null where the provider gave no figures. */
+  /** Null if the provider reported no usage. */
   readonly usage: Usage | null;
-  /** Tool calls whose arguments do not fit or whose tool does not exist: call id → what to tell the model. */
+  /** Tool calls with invalid arguments or an unknown tool: call id → a sentence for the model. */
   readonly invalidCalls: { readonly [toolCallId: string]: string };
-  /** The provider's id of the response, where it gives one. */
+  /** The provider's id of the response; null if it has none. */
   readonly responseId: string | null;
 };

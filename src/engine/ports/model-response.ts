@@ -6,8 +6,8 @@ import { type Usage, usageOf } from "../../core/usage/usage.ts";
 import type { ModelResponse } from "./model-port.ts";
 
 /**
- * What a port has answered, as the engine takes it: with figures that can be true or none, and nested no deeper than can be
- * stored and sent again. A call whose arguments are deeper is not valid, and the model is shown why.
+ * A port's response, made safe for the engine: implausible usage figures become null, and content is nested no deeper than
+ * can be stored and sent again. A call with deeper arguments becomes invalid, with a sentence for the model.
  */
 export function readResponse(response: ModelResponse): ModelResponse {
   const { content, invalidCalls } = response;
@@ -25,10 +25,10 @@ export function readResponse(response: ModelResponse): ModelResponse {
   };
 }
 
-/** An answer that cannot be taken is none; but it is paid for. */
+/** A response over the limits is discarded, but its usage is charged. */
 function excessive(excess: string, usage: Usage | null): ModelCallError {
   return new ModelCallError(
-    `The model ${excess}. Nothing of it was taken: have the agent do less at a time.`,
+    `The model ${excess}. The response was discarded: have the agent do less per turn.`,
     {
       kind: "no_answer",
       status: null,
@@ -43,7 +43,7 @@ export function hasTooDeepArguments(input: unknown): boolean {
   return isDeeper(input, MAX_PAYLOAD_DEPTH);
 }
 
-/** For the model, which can do something about it. */
+/** A sentence for the model, which can call again with other arguments. */
 export function tooDeepArguments(tool: string): string {
   return `The arguments of "${tool}" are nested deeper than ${MAX_PAYLOAD_DEPTH} levels. Call it again with flatter ones.`;
 }
@@ -52,7 +52,7 @@ function isTooDeep(part: AssistantPart): boolean {
   return isDeeper(part, PART_DEPTH);
 }
 
-/** The part, and what it holds. */
+/** A payload, plus one level for the part around it. */
 const PART_DEPTH = MAX_PAYLOAD_DEPTH + 1;
 
 function shallow(part: AssistantPart): AssistantPart {

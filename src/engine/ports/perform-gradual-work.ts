@@ -1,13 +1,13 @@
 import { setImmediate } from "node:timers/promises";
 import type { GradualWork } from "../../core/gradual-work.ts";
 
-/** Does the work, and lets the process do other things at every pause. Work without a pause is done synchronously. */
+/** Performs the work and yields to the event loop at every pause. Work without a pause is done synchronously. */
 export function performGradualWork<T>(work: GradualWork<T>): T | Promise<T> {
   const first = work.next();
-  return first.done === true ? first.value : theRest(work);
+  return first.done === true ? first.value : performRest(work);
 }
 
-async function theRest<T>(work: GradualWork<T>): Promise<T> {
+async function performRest<T>(work: GradualWork<T>): Promise<T> {
   for (;;) {
     await setImmediate();
     const next = work.next();

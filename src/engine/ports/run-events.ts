@@ -7,7 +7,7 @@ import type { Json } from "../../core/json.ts";
 import type { Amount, ChargeBasis } from "../../core/usage/usage.ts";
 import type { RunResult } from "./run-result.ts";
 
-/** What happens in a run, told after it is durable. `stream` yields these. */
+/** Something that happened in a run, emitted once it is durable. `stream` yields these. */
 export type RunEvent =
   | { readonly type: "run.started"; readonly runId: string; readonly resumed: boolean }
   | {
@@ -40,7 +40,7 @@ export type RunEvent =
       readonly attempt: number;
       readonly charged: Amount;
     }
-  /** What a model call was thought to cost and what it did. */
+  /** A model call was settled: the amount reserved for it, and the amount charged. */
   | {
       readonly type: "usage.settled";
       readonly runId: string;
@@ -59,7 +59,7 @@ export type RunEvent =
       readonly attempt: number;
       readonly input: Json;
     }
-  /** One try is over: with a result, or as the ledger will call it. */
+  /** A call attempt has ended; `status` is the one that the ledger records. */
   | {
       readonly type: "tool.finished";
       readonly runId: string;
@@ -77,7 +77,7 @@ export type RunEvent =
       readonly message: string;
       readonly retryInMs: number;
     }
-  /** The outside world was asked about a call in doubt. */
+  /** A call in doubt was looked up in the outside system. */
   | {
       readonly type: "tool.reconciled";
       readonly runId: string;
@@ -85,7 +85,7 @@ export type RunEvent =
       readonly tool: string;
       readonly status: ReconcileStatus;
     }
-  /** It is not there, and an attempt that was lost may still land until then. */
+  /** The look-up found no effect, and a lost attempt may still take effect until then. */
   | {
       readonly type: "tool.waiting";
       readonly runId: string;
@@ -93,13 +93,13 @@ export type RunEvent =
       readonly tool: string;
       readonly until: number;
     }
-  /** Nobody here knows whether it happened: it was running when its worker stopped, or was given up on. */
+  /** The outcome of the call is unknown: it was running when its worker stopped, or its time limit passed. */
   | {
       readonly type: "tool.in_doubt";
       readonly runId: string;
       readonly toolCallId: string;
     }
-  /** It was not run: the same effect was had before. */
+  /** The call did not run: an earlier call succeeded with the same effect. */
   | {
       readonly type: "tool.deduplicated";
       readonly runId: string;
@@ -115,7 +115,7 @@ export type RunEvent =
       readonly text: string;
       readonly isComplete: boolean;
     }
-  /** The session was kept as it is after this turn: the work can go on from there. */
+  /** The session after this turn was stored: the step can later be resumed from it. */
   | {
       readonly type: "checkpoint.saved";
       readonly runId: string;
@@ -123,7 +123,7 @@ export type RunEvent =
       readonly turn: number;
       readonly checkpoint: number;
     }
-  /** A step left its history and goes on from a checkpoint, or from its beginning (null), with this turn. */
+  /** A step abandoned its history and continues with this turn, from a checkpoint or from its beginning (null). */
   | {
       readonly type: "lineage.begun";
       readonly runId: string;
@@ -131,7 +131,7 @@ export type RunEvent =
       readonly turn: number;
       readonly checkpoint: number | null;
     }
-  /** Another worker has the run: what this one still does is refused. */
+  /** Another worker has the run: further writes of this one are refused. */
   | { readonly type: "lease.lost"; readonly runId: string; readonly epoch: number }
   | { readonly type: "warning"; readonly runId: string; readonly message: string }
   | { readonly type: "run.finished"; readonly runId: string; readonly result: RunResult<unknown> };

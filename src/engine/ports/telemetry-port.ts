@@ -5,9 +5,9 @@ import type { Usage } from "../../core/usage/usage.ts";
 import type { ModelSettings } from "./model-port.ts";
 import type { RunEvent } from "./run-events.ts";
 
-/** Where traces and figures of runs go. What it throws is its own affair: it is told, and never asked. */
+/** Receives the traces and metrics of runs. Errors that it throws never affect the run. */
 export interface Telemetry {
-  /** A worker begins with a run. */
+  /** Called when a worker has claimed a run. */
   begin(run: TracedRun): RunTelemetry;
 }
 
@@ -15,25 +15,25 @@ export type TracedRun = {
   readonly runId: string;
   readonly pipeline: string;
   readonly resumed: boolean;
-  /** The `traceParent` of each worker that had the run before, the first one first. */
+  /** The `traceParent` of each earlier attempt of the run, oldest first. */
   readonly earlier: readonly string[];
 };
 
-/** One worker's time with one run, as it is traced. */
+/** The telemetry of one attempt: one worker's hold of one run. */
 export interface RunTelemetry {
-  /** The W3C `traceparent` of its span, which is kept with the attempt; null where nothing is traced. */
+  /** The W3C `traceparent` of the attempt's span, which is stored with the attempt; null if nothing is traced. */
   readonly traceParent: string | null;
-  /** Does the whole of the work inside the worker's span. */
+  /** Runs all work of the attempt inside its span. */
   during<T>(work: () => Promise<T>): Promise<T>;
-  /** Does the work inside a span of its own, and hands its result or error on as it is. */
+  /** Runs the work inside a span of its own, and passes its result or error on unchanged. */
   within<T>(start: SpanStart, work: (span: OpenSpan) => Promise<T>): Promise<T>;
-  /** Told of everything that happens, without secrets. */
+  /** Receives every event of the run, without secrets. */
   onEvent(event: RunEvent): void;
-  /** The worker's time is over; `error` is why, where it did not end well, else null. */
+  /** The attempt has ended; `error` is null unless it failed. */
   end(error: unknown): void;
 }
 
-/** What begins. `stepId` and `toolCallId` are the ids of the store. */
+/** The start of a span. `stepId` and `toolCallId` are the ids in the store. */
 export type SpanStart =
   | {
       readonly kind: "agent";
@@ -43,14 +43,14 @@ export type SpanStart =
       readonly provider: string;
       readonly model: string;
     }
-  /** A step of code. */
+  /** A code step. */
   | { readonly kind: "step"; readonly step: string; readonly stepId: string }
   | {
       readonly kind: "chat";
       readonly step: string;
       readonly stepId: string;
       readonly turn: number;
-      /** The try, from 1 up over all workers. */
+      /** The number of the model attempt, counted from 1 over all workers. */
       readonly attempt: number;
       readonly provider: string;
       readonly model: string;
@@ -75,7 +75,7 @@ export type SpanStart =
     };
 
 export interface OpenSpan {
-  /** The W3C headers of the span: `traceparent`, and `baggage` with the ids. Empty where nothing is traced. */
+  /** The W3C headers of the span: `traceparent`, and `baggage` with the ids. Empty if nothing is traced. */
   readonly headers: { readonly [name: string]: string };
   /** Adds facts to the span as they become known. */
   record(facts: SpanFacts): void;
@@ -85,18 +85,18 @@ export type SpanFacts = {
   readonly usage?: Usage;
   readonly finishReason?: string;
   readonly responseId?: string;
-  /** What came out, without secrets: the message of a model, the result of a tool. */
+  /** The message of a model or the result of a tool, without secrets. */
   readonly output?: Json;
-  /** The status that a tool's try ended with. */
+  /** The status of the call attempt. */
   readonly status?: string;
-  /** It went wrong, and nothing was thrown. */
+  /** The error of work that failed without throwing. */
   readonly problem?: string;
 };
 
-/** A span of nobody. */
+/** A span that records nothing. */
 export const NO_SPAN: OpenSpan = { headers: {}, record: () => undefined };
 
-/** Nothing is traced. */
+/** Telemetry that records nothing. */
 export const NO_RUN_TELEMETRY: RunTelemetry = {
   traceParent: null,
   during: (work) => work(),
