@@ -43,7 +43,9 @@ export function agentPrompt(agent: string, instructions: Instructions): AgentPro
     return templatePrompt(instructions, {}, (...args) => instructions.render(...args));
   if (isBoundPrompt(instructions)) {
     const { template, values } = instructions;
-    return templatePrompt(template, values === null ? {} : { values }, (...args) => instructions.render(...args));
+    return templatePrompt(template, values === null ? {} : { values }, (...args) =>
+      instructions.render(...args),
+    );
   }
   throw new ConfigurationError(
     `The instructions of agent ${agent} are neither a text nor a prompt: give a string, or make one with promptTemplate({ … }).`,

@@ -67,7 +67,7 @@ export type AgentDefinition<O> = {
   readonly settings?: Partial<ModelSettings>;
   /** The most turns that it may take, unless its step sets `maxTurns`; 20 by default. */
   readonly maxTurns?: number;
-  /** Accepts an answer that was cut off at `settings.maxOutputTokens` as output. By default the model is asked for a shorter one. */
+  /** Accepts an answer cut off at `settings.maxOutputTokens`. By default the model is asked for a shorter one. */
   readonly acceptCutAnswers?: boolean;
   /** The most tokens of one tool result that it sees, unless its step sets them; by default a third of `historyMaxTokens`. */
   readonly maxResultTokens?: number;

@@ -25,7 +25,7 @@ export interface CodeStepContext extends ArtifactAccess, EarlierSteps {
    * never stored.
    */
   call<A, O>(tool: Tool<A, O>, input: CallInput<A>): Promise<Jsonified<O>>;
-  /** The tools of a source, such as `mcpTools({ name: "files", … })`, by their full names. The source stays open until the run ends. */
+  /** Opens a source such as `mcpTools({ name: "files", … })` until the run ends. Returns its tools by their full names. */
   tools(source: ToolSource): Promise<{ readonly [name: string]: Tool }>;
   /** The state of the granular step of that name; null if it has none yet. */
   granularState(stepName: string): Promise<GranularState | null>;

@@ -181,9 +181,7 @@ function assertStopConditions(conditions: unknown): void {
 
 function assertTelemetry(telemetry: unknown): void {
   if (isPlain(telemetry) && typeof telemetry.begin === "function") return;
-  throw new ConfigurationError(
-    `telemetry is ${kindOf(telemetry)}: give \`otel()\` of "pawl/otel".`,
-  );
+  throw new ConfigurationError(`telemetry is ${kindOf(telemetry)}: give \`otel()\` of "pawl/otel".`);
 }
 
 const CRASHTEST_NAMES = [

@@ -51,7 +51,8 @@ export function suggestedRecovery({
 }: Pick<KnownTool, "tool" | "classification">): string | null {
   if (classification.recovery !== "opaque") return null;
   if (tool.reconcile !== null) return 'recovery: "reconcile", because it has a reconcile function';
-  if (tool.requiresIdempotencyKey) return 'recovery: "keyed", because it takes the idempotency key of its call';
+  if (tool.requiresIdempotencyKey)
+    return 'recovery: "keyed", because it takes the idempotency key of its call';
   return classification.known
     ? RECOVERY_OPTIONS
     : `effect: "read_only" if it only reads; else ${RECOVERY_OPTIONS}`;

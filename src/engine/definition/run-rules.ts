@@ -15,7 +15,7 @@ export type Policy = ToolPolicy & {
   readonly secretKeys?: readonly string[];
   /**
    * Texts that are hidden everywhere in a run, from its first step on and in every process. A secret that a step passes to
-   * a call, in contrast, is hidden from then on, and only in that process.
+   * a call is hidden only from then on, and not by a process that resumes after that step.
    */
   readonly secrets?: readonly Secret[];
   /**

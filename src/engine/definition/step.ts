@@ -245,7 +245,9 @@ export const Pipeline = {
   stoppingWhen<O>(pipeline: PipelineStep<O>, conditions: StopConditions): PipelineStep<O> {
     for (const [name, condition] of Object.entries(conditions)) {
       if (typeof condition === "function") continue;
-      throw new ConfigurationError(`The stop condition ${name} of pipeline ${pipeline.name} is not a function.`);
+      throw new ConfigurationError(
+        `The stop condition ${name} of pipeline ${pipeline.name} is not a function.`,
+      );
     }
     return { ...pipeline, stopConditions: { ...pipeline.stopConditions, ...conditions } };
   },

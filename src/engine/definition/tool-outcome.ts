@@ -188,7 +188,8 @@ function unusable(
 
 /** The text of anything that was thrown. Never throws: a receipt depends on it. */
 export function errorText(error: unknown): string {
-  const content: unknown = error instanceof Error ? (error.message === "" ? error.name : error.message) : error;
+  const content: unknown =
+    error instanceof Error ? (error.message === "" ? error.name : error.message) : error;
   if (typeof content === "string") return content.toWellFormed();
   if (typeof content !== "object" || content === null) return String(content);
   try {

@@ -104,7 +104,7 @@ export type ModelParts = {
 };
 
 export type CallParts = {
-  /** The run that a fork descends from, or its own id: hashes of secrets in call identities depend on it. */
+  /** The first run of a chain of forks, or the run itself: hashes of secrets in call identities depend on it. */
   readonly firstRunId: string;
   readonly failures: FailureStreaks;
   readonly uncertain: UncertainCalls;
@@ -117,9 +117,9 @@ export type CallParts = {
 export type ResumeChoices = {
   /** The milestone that the resumed granular step starts from, instead of its last turn. */
   readonly milestone: MilestoneRequest;
-  /** Why steps may continue although their fingerprint changed; null where they may not. */
+  /** Why steps may continue although their fingerprint changed; null if they may not. */
   readonly acceptDivergence: string | null;
-  /** Whether the response of the open turn is dropped and asked for again. */
+  /** True if the response of the open turn is dropped and requested again. */
   readonly redoTurn: boolean;
 };
 

@@ -5,7 +5,7 @@ import { ledgerCallsOf, type ToolOutput } from "../../core/message.ts";
 import type { TurnRecord } from "../../store/store.ts";
 import type { RunWith } from "./active-run.ts";
 
-/** Puts large results back in the place of their references. Only what is recorded as a reference is one. */
+/** Replaces references to blobs in tool results by their content. Only a recorded reference counts as one. */
 export class BlobHydrator {
   readonly #run: RunWith<"store" | "runId" | "observe">;
   readonly #mayBeMissing: (toolName: string) => boolean;
@@ -45,7 +45,7 @@ export class BlobHydrator {
   }
 }
 
-/** A large result by its reference; `BlobMissingError` where it is gone. */
+/** Reads a large result by its reference; throws `BlobMissingError` if it is gone. */
 export async function readBlobValue(
   run: RunWith<"store" | "runId">,
   { blobId, size }: BlobReference,

@@ -1,7 +1,7 @@
 import type { SideEffectClass } from "../../core/call/tool-call-decision.ts";
 import type { JsonObject } from "../../core/json.ts";
 import type { NewCheckpoint } from "../../store/store.ts";
-import type { ActiveRun } from "./active-run.ts";
+import type { RunWith } from "./active-run.ts";
 
 /** The step instance that a checkpoint is taken in. */
 export type CheckpointStep = {
@@ -10,27 +10,27 @@ export type CheckpointStep = {
   readonly stepIndex: number;
 };
 
-/** What is said of the place that a checkpoint was taken at: where the run stands, and what it has. */
+/** The cursor of a checkpoint: the position of the run, and its artifacts. */
 export async function cursorOf(
-  run: ActiveRun,
+  { artifacts: stored, contract: { phases } }: RunWith<"artifacts" | "contract">,
   { path, phase, stepIndex }: CheckpointStep,
   turn: number,
   lastToolCall: string | null,
 ): Promise<JsonObject> {
-  const artifacts = (await run.artifacts.list()).map(({ name, hash }) => ({ name, hash }));
-  const remainingPhases = run.contract.phases.slice(run.contract.phases.indexOf(phase) + 1);
+  const artifacts = (await stored.list()).map(({ name, hash }) => ({ name, hash }));
+  const remainingPhases = phases.slice(phases.indexOf(phase) + 1);
   return { step: path, turn, lastToolCall, artifacts, phase, stepIndex, remainingPhases };
 }
 
-/** Before something outside of a job is changed; null where nothing is, or the step belongs to no phase. */
+/** The checkpoint before side effects of a job; null if there are none, or the step has no phase. */
 export async function beforeSideEffect(
-  run: ActiveRun,
-  place: CheckpointStep,
+  run: RunWith<"artifacts" | "contract" | "keeper">,
+  step: CheckpointStep,
   turn: number,
   effects: readonly SideEffectClass[],
 ): Promise<NewCheckpoint | null> {
-  if (place.phase === "" || !effects.some((effect) => effect === "external" || effect === "memory"))
+  if (step.phase === "" || !effects.some((effect) => effect === "external" || effect === "memory"))
     return null;
-  const cursor = await cursorOf(run, place, turn, run.keeper.lastToolCall);
+  const cursor = await cursorOf(run, step, turn, run.keeper.lastToolCall);
   return { type: "pre_side_effect", snapshot: run.keeper.session.snapshot().toJSON(), cursor };
 }

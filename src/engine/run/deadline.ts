@@ -6,8 +6,8 @@ import type { RunTime, RunWith } from "./active-run.ts";
 import { budgetExceeded } from "./run-budget.ts";
 
 /**
- * The moment at which the time for some work is over. It is kept as a time of day, so that it is the same for every process
- * that goes on with the work.
+ * The moment after which no new work of a run begins. It is a wall-clock time, so it is the same for every process that
+ * resumes the run.
  *
  * @example
  * await loop.execute(request, { deadline: Deadline.in(2 * 60 * 60_000) });
@@ -24,11 +24,12 @@ export class Deadline {
       );
   }
 
+  /** A deadline this many milliseconds from now. */
   static in(ms: number, clock: Clock = systemClock): Deadline {
     return new Deadline(Math.round(clock.now() + ms));
   }
 
-  /** Milliseconds left; zero or less once it is over. */
+  /** Milliseconds left; zero or less once it has passed. */
   remaining(clock: Clock = systemClock): number {
     return this.at - clock.now();
   }
@@ -38,7 +39,7 @@ export class Deadline {
 export function deadlineError(
   runId: string,
   { clock, deadline }: Pick<RunTime, "clock" | "deadline">,
-  /** Where a RunSpec set the time, the deadline is this budget. */
+  /** If a RunSpec set the time limit, the error is about this budget. */
   limits: Pick<Budgets, "maxWallclockMinutes"> | null = null,
 ): DeadlineExceededError | BudgetExceededError | null {
   if (deadline === null || clock.now() < deadline) return null;
@@ -54,7 +55,7 @@ export function deadlineError(
   }
   const at = new Date(deadline).toISOString();
   return new DeadlineExceededError(
-    `The deadline of run ${runId} was ${at}: nothing more is begun. What is committed is kept; resume it with a later deadline to go on.`,
+    `The deadline of run ${runId} was ${at}: no new work is started. Committed work is kept; resume it with a later deadline to continue.`,
     { deadline: at },
   );
 }
@@ -72,7 +73,7 @@ export function assertInTime(run: RunWith<"runId" | "time" | "contract">): void 
   if (late !== null) throw late;
 }
 
-/** Called before a step, a model call or a call of a code step: none of them begins in a run that has to stop. */
+/** Called before a step, a model call or a call of a code step: none of them begins in a run that must stop. */
 export function assertMayBegin(run: RunWith<"runId" | "time" | "contract" | "stop">): void {
   run.stop.releasing.throwIfAborted();
   const { reached } = run.contract.budget;

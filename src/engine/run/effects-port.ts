@@ -3,27 +3,28 @@ import type { PreparedTool } from "../definition/prepared-tool.ts";
 import type { ToolCallContext } from "../definition/tool.ts";
 import type { ModelPort, ModelRequest, ModelResponse } from "../ports/model-port.ts";
 
-/** Which request it is, of those that the run makes. */
+/** Identifies one model attempt of a run. */
 export type ModelAttemptId = {
   readonly runId: string;
   readonly stepPath: string;
   readonly turnIndex: number;
-  /** 1 the first time that the turn is tried. */
+  /** 1 for the first attempt of the turn. */
   readonly attempt: number;
 };
 
 /**
- * The doors to the outside, beside the store and the clock: nothing else asks a model, runs a tool or writes a file of a
- * run. Whoever stands in them sees everything that a run does, and when: the crash explorer does.
+ * Everything that a run does outside of the store and the clock: nothing else calls a model, runs a tool or writes a file
+ * of a run. The crash explorer replaces it, to see every effect of a run and when it happens.
  */
 export interface EffectsPort {
-  ask(model: ModelPort, request: ModelRequest, place: ModelAttemptId): Promise<ModelResponse>;
+  ask(model: ModelPort, request: ModelRequest, attempt: ModelAttemptId): Promise<ModelResponse>;
   execute(tool: PreparedTool, input: unknown, call: ToolCallContext): unknown;
   reconcile(tool: PreparedTool, input: unknown, call: ToolCallContext): unknown;
-  /** Whole or not at all. */
+  /** Atomic: the file is replaced whole or not at all. */
   writeFile(path: string, content: FileContent): Promise<void>;
 }
 
+/** The default: calls the model, the tool and the file system directly. */
 export const DIRECT_EFFECTS: EffectsPort = {
   ask: (model, request) => model.respond(request),
   execute: (tool, input, call) => tool.execute(input as never, call),

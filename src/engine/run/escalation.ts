@@ -1,6 +1,6 @@
 import type { RunSpec } from "../../core/job/run-spec.ts";
 
-/** Whether a person is asked where a tool says that it needs one. A run without a contract asks about everything. */
+/** True if a person is asked when a tool throws `NeedsHuman`. A run without a RunSpec asks for every reason. */
 export function asksAbout(spec: RunSpec | null, reason: string): boolean {
   if (spec === null) return true;
   const { askHumanOnAmbiguousRecipient, askHumanOnAuthFailure } = spec.escalation;
@@ -14,7 +14,7 @@ export function asksAbout(spec: RunSpec | null, reason: string): boolean {
   }
 }
 
-/** Whether a person is asked where a tool keeps failing; if not, the budget for that ends the run. */
+/** True if a person is asked when a tool keeps failing; otherwise the budget for failures ends the run. */
 export function asksAboutFailures(spec: RunSpec | null): boolean {
   return spec === null || spec.escalation.askHumanOnRepeatedFailures;
 }

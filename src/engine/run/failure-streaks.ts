@@ -1,12 +1,12 @@
 import type { Json } from "../../core/json.ts";
 import type { ToolCallAttempt, ToolCallRecord } from "../../store/store.ts";
 
-/** How one try of a tool ended; null: well. */
+/** One call attempt that has ended; `error` is null if it succeeded. */
 export type EndedAttempt = { readonly tool: string; readonly error: string | null };
 
-/** Counts how often a tool has failed in the same way, one time after the other: tries and calls alike. */
+/** Counts how often in a row a tool has failed with the same error, over attempts and calls. */
 export class FailureStreaks {
-  /** Null: no streak is long enough. */
+  /** The length of a streak that is reported; null: none is. */
   readonly limit: number | null;
   readonly #streaks = new Map<string, { error: string; times: number }>();
 
@@ -14,7 +14,7 @@ export class FailureStreaks {
     this.limit = limit;
   }
 
-  /** Counts on from what workers before this one have seen. */
+  /** Continues the count of earlier workers. */
   static after(attempts: readonly EndedAttempt[], limit: number | null): FailureStreaks {
     const streaks = new FailureStreaks(limit);
     for (const { tool, error } of attempts)
@@ -23,7 +23,7 @@ export class FailureStreaks {
     return streaks;
   }
 
-  /** Whether this error has come as often as a person should hear of. The streak then begins anew. */
+  /** Returns true if the streak has reached the limit. The count then starts again. */
   recordFailure(tool: string, error: string): boolean {
     if (this.limit === null) return false;
     const streak = this.#streaks.get(tool);
@@ -39,18 +39,18 @@ export class FailureStreaks {
   }
 }
 
-/** As the try that it comes from has told it. */
+/** The same text as that of the failed attempt. */
 function textOf(value: Json): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** How the tries of a run ended, in the order in which they did, as far as their tools said so. */
+/** The attempts of a run that ended with a result or an error of their tool, in the order in which they ended. */
 export function endedAttempts(
   calls: readonly ToolCallRecord[],
-  tries: readonly ToolCallAttempt[],
+  failedAttempts: readonly ToolCallAttempt[],
 ): readonly EndedAttempt[] {
   const toolOf = new Map(calls.map(({ toolCallId, tool }) => [toolCallId, tool]));
-  const ended = tries
+  const failed = failedAttempts
     .filter(({ outcome }) => outcome !== "lost" && outcome !== "aborted")
     .map(({ toolCallId, endedAt, errorCode, errorDetail }) => ({
       at: endedAt,
@@ -63,5 +63,5 @@ export function endedAttempts(
     if (status === "succeeded") return [{ at, tool, error: null }];
     return status === "failed" ? [{ at, tool, error: `${errorCode}: ${textOf(output.value)}` }] : [];
   });
-  return [...ended, ...settled].sort((a, b) => a.at - b.at);
+  return [...failed, ...settled].sort((a, b) => a.at - b.at);
 }

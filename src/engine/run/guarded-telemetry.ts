@@ -9,7 +9,7 @@ import {
   type Telemetry,
 } from "../ports/telemetry-port.ts";
 
-/** Telemetry of a worker's time with a run, which goes on with the trace of the workers before it. */
+/** Begins the telemetry of an attempt, which continues the trace of the earlier attempts. */
 export async function beginTelemetry(
   telemetry: Telemetry | undefined,
   store: Store,
@@ -22,28 +22,28 @@ export async function beginTelemetry(
     const earlier = attempts.flatMap(({ traceParent }) => (traceParent === null ? [] : [traceParent]));
     return telemetry.begin({ runId, pipeline, resumed, earlier });
   } catch {
-    return NO_RUN_TELEMETRY; // A run that cannot be traced runs all the same.
+    return NO_RUN_TELEMETRY; // A run that cannot be traced runs anyway.
   }
 }
 
 /**
- * Whatever it throws, the work is done, once, and what comes of it is handed on. What the run knows to be secret, it is not
- * told; what goes into a tool is stored, and so is without secrets already.
+ * Guards a run against its telemetry: whatever that throws, the work is done exactly once and its result is passed on. The
+ * run's secrets are hidden from it; the inputs of tools have none, since they are stored.
  */
 export function guardTelemetry(telemetry: RunTelemetry, secrets: RunSecrets): RunTelemetry {
   const traceParent = traceParentOf(telemetry);
   if (traceParent === undefined || telemetry === NO_RUN_TELEMETRY) return NO_RUN_TELEMETRY;
   return {
     traceParent,
-    during: (work) => onceWithin(secrets, (once) => telemetry.during(() => once(NO_SPAN)), work),
+    during: (work) => runOnceWithin(secrets, (once) => telemetry.during(() => once(NO_SPAN)), work),
     within: (start, work) =>
-      onceWithin(secrets, (once) => telemetry.within(withoutSecrets(secrets, start), once), work),
+      runOnceWithin(secrets, (once) => telemetry.within(redactedStart(secrets, start), once), work),
     onEvent: (event) => quietly(() => telemetry.onEvent(event)),
-    end: (error) => quietly(() => telemetry.end(tellable(secrets, error))),
+    end: (error) => quietly(() => telemetry.end(redactedError(secrets, error))),
   };
 }
 
-/** What types promise, for telemetry that came without them; undefined where it is none. */
+/** Undefined if reading it throws: telemetry may come from untyped code. */
 function traceParentOf(telemetry: RunTelemetry): string | null | undefined {
   try {
     return telemetry.traceParent;
@@ -52,28 +52,28 @@ function traceParentOf(telemetry: RunTelemetry): string | null | undefined {
   }
 }
 
-async function onceWithin<T>(
+async function runOnceWithin<T>(
   secrets: RunSecrets,
   enter: (once: (span: OpenSpan) => Promise<T>) => Promise<T>,
   work: (span: OpenSpan) => Promise<T>,
 ): Promise<T> {
   let done: Promise<T> | undefined;
   const once = (span: OpenSpan) => {
-    done ??= work(harmlessSpan(secrets, span));
-    const told = done.catch((error: unknown) => {
-      throw tellable(secrets, error);
+    done ??= work(guardedSpan(secrets, span));
+    const redacted = done.catch((error: unknown) => {
+      throw redactedError(secrets, error);
     });
-    // Whoever does not wait for the work has not to answer for it.
-    told.catch(() => undefined);
-    return told;
+    // Telemetry that does not await the work must not cause an unhandled rejection.
+    redacted.catch(() => undefined);
+    return redacted;
   };
-  // What the work itself throws comes out of `done` below.
+  // An error of the work itself is thrown by `done` below.
   await quietlyAsync(() => enter(once));
   return done ?? work(NO_SPAN);
 }
 
-/** Hidden when they are read, since few want them and a long history takes a while. */
-function withoutSecrets(secrets: RunSecrets, start: SpanStart): SpanStart {
+/** Redacted when read, since few readers need these fields and redacting a long history takes time. */
+function redactedStart(secrets: RunSecrets, start: SpanStart): SpanStart {
   if (start.kind !== "chat") return start;
   const { instructions, messages } = start;
   return {
@@ -87,15 +87,15 @@ function withoutSecrets(secrets: RunSecrets, start: SpanStart): SpanStart {
   };
 }
 
-function harmlessSpan(secrets: RunSecrets, span: OpenSpan): OpenSpan {
+function guardedSpan(secrets: RunSecrets, span: OpenSpan): OpenSpan {
   return {
     headers: span.headers,
     record: (facts) => quietly(() => span.record(secrets.hide(facts))),
   };
 }
 
-/** The same error for whoever looks at it, with no secret in what it says; itself where there is none in it. */
-function tellable(secrets: RunSecrets, error: unknown): unknown {
+/** An error without secrets that still is an instance of its class; the error itself if it has no secrets. */
+function redactedError(secrets: RunSecrets, error: unknown): unknown {
   if (!(error instanceof Error)) return typeof error === "string" ? secrets.hideText(error) : error;
   const message = secrets.hideText(error.message);
   if (message === error.message) return error;
@@ -107,11 +107,12 @@ function tellable(secrets: RunSecrets, error: unknown): unknown {
   });
 }
 
-function quietly(tell: () => void): void {
+/** Ignores errors of telemetry. */
+function quietly(record: () => void): void {
   try {
-    tell();
+    record();
   } catch {
-    // It is the listener's own.
+    // Not an error of the run.
   }
 }
 

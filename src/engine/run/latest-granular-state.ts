@@ -4,26 +4,26 @@ import type { StepPath } from "../../core/step-path.ts";
 import { frozenJson } from "../../session/frozen-json.ts";
 import type { GranularState, Store } from "../../store/store.ts";
 
-/** The run's context, and the state of the last agent before now. */
+/** The run's context, and the state of its last agent. */
 export type ContextWithGranularState = JsonObject & { readonly granularState?: GranularState };
 
-/** The kind of the steps that have such a state. */
-const AGENT = "turn-loop";
+/** The kind of the steps that have a granular state. */
+const AGENT_KIND = "turn-loop";
 
-/** What the last granular step of a run came to, or is at. */
+/** The state of the last granular step of a run, finished or not. */
 export async function lastGranularState(store: Store, runId: string): Promise<GranularState | null> {
   for (const { path, kind } of (await store.listSteps(runId)).toReversed()) {
-    const state = kind === AGENT ? await store.readGranularState(runId, path) : null;
+    const state = kind === AGENT_KIND ? await store.readGranularState(runId, path) : null;
     if (state !== null) return state;
   }
   return null;
 }
 
-/** The same for the steps of a run that come after it: read once, however many of them look. */
+/** The state of the last agent, for the steps after it. It is read from the store once, however many steps use it. */
 export class LatestGranularState {
   readonly #store: Store;
   readonly #runId: string;
-  /** Undefined: not looked for so far. */
+  /** Null: the run has none. Undefined: not looked up yet. */
   #path: StepPath | null | undefined;
   #state: GranularState | null = null;
 
@@ -32,7 +32,7 @@ export class LatestGranularState {
     this.#runId = runId;
   }
 
-  /** An agent begins or continues: whatever was known is not the latest any more. */
+  /** Called when an agent begins or continues: its state is the latest from now on. */
   begins(path: StepPath): void {
     this.#path = path;
     this.#state = null;
@@ -45,14 +45,14 @@ export class LatestGranularState {
         ? await lastGranularState(this.#store, this.#runId)
         : await this.#store.readGranularState(this.#runId, this.#path);
     if (state === null) this.#path ??= null;
-    // Nobody can change it, so all may have the same.
+    // Frozen, so all steps can share it.
     this.#state = state === null ? null : (frozenJson(state) as GranularState);
     return this.#state;
   }
 
   /**
-   * A context as code is to see it. The state is in no copy of it and is never stored with it: the history is in the store
-   * already, and a copy with every step that follows would grow without end.
+   * The context for user code, with the state as a property that is neither copied nor stored: the history is already in
+   * the store, and a copy with every later step would grow without end.
    */
   async withGranularState(context: JsonObject): Promise<ContextWithGranularState> {
     const state = await this.read();

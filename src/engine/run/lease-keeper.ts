@@ -9,25 +9,25 @@ export function readClock(clock: Clock): ClockReading {
   return { wall: clock.now(), monotonic: clock.monotonic() };
 }
 
-/** A worker's hold on its run, as those see it who are about to do something. */
+/** A worker's lease, as seen by code that is about to cause an effect. */
 export interface Lease {
-  /** Called right before every effect; throws where the run may be another's by now. */
+  /** Called right before every effect; throws if another worker may have claimed the run. */
   assertHeld(): void;
 }
 
-/** How long a lease is, and when it was taken. */
+/** The length of a lease, and the time of the claim. */
 export type LeaseTime = {
   readonly clock: Clock;
   readonly leaseMs: number;
   readonly claimedAt: ClockReading;
 };
 
-/** A lease is renewed three times before it would end. */
+/** A lease is renewed three times before it would expire. */
 const RENEWALS_PER_LEASE = 3;
 
 /**
- * Keeps the lease of a run while a worker has it. A worker that could not renew in time, by its wall clock or by its
- * monotonic one, stops before its next effect: somebody else may have the run by then.
+ * Renews the lease of a run while a worker holds it. A worker that could not renew in time, by its wall clock or by its
+ * monotonic clock, stops before its next effect: another worker may have claimed the run.
  */
 export class LeaseKeeper implements Lease {
   readonly #store: Store;
@@ -58,7 +58,7 @@ export class LeaseKeeper implements Lease {
     if (this.#lost !== null) throw this.#lost;
     const wall = this.#clock.now() - this.#renewedAt.wall;
     const monotonic = this.#clock.monotonic() - this.#renewedAt.monotonic;
-    // A wall clock set back counts too: then nobody here can say how old the lease is by it, but the other one can.
+    // Both clocks: a wall clock that was set back does not show the age of the lease, but the monotonic one does.
     if (Math.max(wall, monotonic) < this.#leaseMs) return;
     throw this.#lose(
       `Run ${this.#fence.runId}: the lease could not be renewed for ${Math.round(Math.max(wall, monotonic))} ms; another worker may have the run. Stopped before the next effect; resume it.`,
@@ -70,13 +70,13 @@ export class LeaseKeeper implements Lease {
   }
 
   async #renew(): Promise<void> {
-    // Taken before the write: the lease in the store ends no earlier than what is assumed here.
+    // Read before the write, so that the lease in the store expires no earlier than assumed here.
     const renewedAt = readClock(this.#clock);
     try {
       await this.#store.renewLease(this.#fence, this.#leaseMs);
       if (this.#lost === null) this.#renewedAt = renewedAt;
     } catch (error) {
-      // A store that is busy or full may answer next time; the clocks decide when it is too late.
+      // A store that is busy or full may work next time; the clocks decide when it is too late.
       if (error instanceof LeaseLostError) this.#lose(error.message);
     }
   }

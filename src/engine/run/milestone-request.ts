@@ -1,33 +1,34 @@
 import type { JsonObject } from "../../core/json.ts";
 
-/** A checkpoint as it is handed around outside of the store: `cursor` says where it was taken, and its number. */
+/** A checkpoint outside of the store. `cursor` holds its number and the position at which it was taken. */
 export type SavedCheckpoint = { readonly snapshot: JsonObject; readonly cursor: JsonObject };
 
 /**
- * Which checkpoint a granular step goes back to: the last one; one that was kept elsewhere, by its number; or none, to the
- * beginning. It is taken by the first step that it applies to.
+ * A request to continue a granular step from a checkpoint: the last one, a given one, or the beginning of the step. The
+ * first step that it applies to takes it.
  */
 export class MilestoneRequest {
   #from: MilestoneFrom | null;
   #wasRequested: boolean;
 
-  /** Null: steps go on where they were left. */
+  /** Null: steps continue from their last turn. */
   constructor(from: MilestoneFrom | null) {
     this.#from = from;
     this.#wasRequested = from !== null;
   }
 
-  /** Whether somebody has let agents be others than they were, for as long as this worker has the run. */
+  /** True if a milestone was requested, even if it was taken since: then changed agents are accepted in this attempt. */
   get wasRequested(): boolean {
     return this.#wasRequested;
   }
 
-  /** Where nobody has asked for anything else. */
+  /** Requests this milestone unless another one is requested already. */
   setDefault(from: MilestoneFrom): void {
     this.#from ??= from;
     this.#wasRequested = true;
   }
 
+  /** True until a step has taken the request. */
   get isOpen(): boolean {
     return this.#from !== null;
   }

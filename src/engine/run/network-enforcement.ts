@@ -4,26 +4,28 @@ import { checkUrl, type NetworkPolicy } from "../../core/network-policy.ts";
 import { type NetworkRefusedError, refusal } from "../../core/network-refusal.ts";
 import type { RunRules } from "../definition/run-rules.ts";
 
-// What `policy.network: "enforce"` does. Node's `fetch` and the package `undici` send their requests through one dispatcher
-// of the process, which they keep under these names: the request of a tool is known there by its async context.
+// Implements `policy.network: "enforce"`. Node's `fetch` and the package `undici` send their requests through one global
+// dispatcher, stored under the symbols below. There, the request of a tool is recognised by its async context.
 
 /** The part of undici's dispatcher that is used. */
 type Dispatcher = { dispatch(options: DispatchOptions, handler: unknown): boolean };
 type DispatchOptions = { readonly origin?: string | URL; readonly path?: string };
 
-/** As undici names them: by the version of its dispatcher. */
-const PLACES = ["undici.globalDispatcher.1", "undici.globalDispatcher.2"].map((name) => Symbol.for(name));
+/** The symbols of undici's global dispatcher, one for each version of its interface. */
+const DISPATCHER_SYMBOLS = ["undici.globalDispatcher.1", "undici.globalDispatcher.2"].map((name) =>
+  Symbol.for(name),
+);
 
-/** A call of a tool that is bound, and what was refused to it. */
+/** A tool call under enforcement, and the errors of its refused requests. */
 type EnforcedCall = { readonly network: NetworkPolicy; readonly refused: Set<unknown> };
 
 const enforcedCalls = new AsyncLocalStorage<EnforcedCall>();
 const guards = new WeakSet<object>();
 
 /**
- * Runs a tool so that what it requests through the process's dispatcher goes to `allowedDomains` only, where the rules say so
- * and name any. A request that is refused fails in the tool as any `fetch` that cannot connect; where the tool lets that
- * through, its call has failed, and is not tried again.
+ * Runs a tool; with `policy.network: "enforce"`, its requests through the global dispatcher reach `allowedDomains` only. A
+ * refused request fails in the tool like any `fetch` that cannot connect. If the tool does not catch that error, its call
+ * fails and is not retried.
  */
 export function enforceNetwork({ network, enforcesNetwork }: RunRules, work: () => unknown): unknown {
   if (!enforcesNetwork || network.allowedDomains.length === 0) return work();
@@ -40,19 +42,19 @@ export function enforceNetwork({ network, enforcesNetwork }: RunRules, work: () 
 }
 
 /**
- * Before each call: another dispatcher may have been set since. A guard is never taken away again: a call that was given up on
- * may still send, and to those who are no tool it changes nothing.
+ * Called before each tool call: another dispatcher may have been set since. A guard is never removed: a call that timed out
+ * may still send, and requests outside of tool calls pass unchanged.
  */
 function guardDispatchers(): void {
-  // Reading it loads Node's own undici, which sets the dispatcher unless there is one.
+  // Reading it loads Node's own undici, which sets the dispatcher if there is none.
   void globalThis.Headers;
   const known = new Map<object, object>();
-  for (const place of PLACES) {
-    const present: unknown = Reflect.get(globalThis, place);
+  for (const symbol of DISPATCHER_SYMBOLS) {
+    const present: unknown = Reflect.get(globalThis, symbol);
     if (!isDispatcher(present) || guards.has(present)) continue;
     const guard = known.get(present) ?? guarded(present);
     known.set(present, guard);
-    Reflect.set(globalThis, place, guard);
+    Reflect.set(globalThis, symbol, guard);
   }
 }
 
@@ -60,8 +62,8 @@ function isDispatcher(value: unknown): value is Dispatcher {
   return typeof value === "object" && value !== null && "dispatch" in value;
 }
 
-/** They send by `this.dispatch`, and look at nothing else of a dispatcher. */
-const SENDING: readonly (string | symbol)[] = [
+/** Methods that send through `this.dispatch` and use no private fields. */
+const SENDING_METHODS: readonly (string | symbol)[] = [
   "request",
   "stream",
   "pipeline",
@@ -70,7 +72,7 @@ const SENDING: readonly (string | symbol)[] = [
   "compose",
 ];
 
-/** The dispatcher that was there, whosever it is, with a look at each request before it is dispatched: redirects are requests too. */
+/** Wraps a dispatcher and checks each request before it is sent; redirects are requests too. */
 function guarded(dispatcher: Dispatcher): Dispatcher {
   const dispatch: Dispatcher["dispatch"] = (options, handler) => {
     assertAllowed(options);
@@ -80,8 +82,10 @@ function guarded(dispatcher: Dispatcher): Dispatcher {
     get(target, name): unknown {
       if (name === "dispatch") return dispatch;
       const value: unknown = Reflect.get(target, name, target);
-      // Their private fields are those of the dispatcher itself.
-      return typeof value === "function" && !SENDING.includes(name) ? (value.bind(target) as unknown) : value;
+      // Other methods use private fields, which only the dispatcher itself has.
+      return typeof value === "function" && !SENDING_METHODS.includes(name)
+        ? (value.bind(target) as unknown)
+        : value;
     },
   });
   guards.add(guard);
@@ -92,23 +96,23 @@ function assertAllowed({ origin, path = "/" }: DispatchOptions): void {
   const call = enforcedCalls.getStore();
   if (call === undefined) return;
   const url = origin === undefined ? null : URL.parse(path, String(origin));
-  const verdict = checkUrl(call.network, url ?? "");
-  if (verdict.ok) return;
-  const error = refusal(url, verdict.why);
+  const check = checkUrl(call.network, url ?? "");
+  if (check.ok) return;
+  const error = refusal(url, check.why);
   call.refused.add(error);
   throw error;
 }
 
-const MOST_CAUSES = 20;
+const MAX_CAUSES = 20;
 
-/** Among what caused the error: `fetch` says no more than that it failed. */
+/** The refusal among the causes of an error: the error of `fetch` itself only says that it failed. */
 function refusalIn(error: unknown, { refused }: EnforcedCall): NetworkRefusedError | null {
   try {
     let cause = error;
-    for (let i = 0; i < MOST_CAUSES && cause instanceof Error; i++, cause = cause.cause)
+    for (let i = 0; i < MAX_CAUSES && cause instanceof Error; i++, cause = cause.cause)
       if (refused.has(cause)) return cause as NetworkRefusedError;
   } catch {
-    // It cannot be looked at, so it is none of ours.
+    // Reading its fields throws, so it is not one of ours.
   }
   return null;
 }

@@ -6,7 +6,7 @@ import type { ArtifactRecord, Fence, Store } from "../../store/store.ts";
 import type { ArtifactAccess } from "../definition/artifact-access.ts";
 import { type RunFolder, Workspace } from "./workspace.ts";
 
-/** The artifacts of a run, while one worker has it. The store is what counts; the files are copies. */
+/** The artifacts of a run, while one worker holds it. The store is authoritative; the files are copies. */
 export class RunArtifacts {
   readonly workspace: Workspace;
   readonly #store: Store;
@@ -14,7 +14,7 @@ export class RunArtifacts {
   readonly #warn: (message: string) => void;
   #known: readonly ArtifactRecord[] | null = null;
   #keeping: Promise<unknown> = Promise.resolve();
-  #isOwned = false;
+  #isClaimed = false;
 
   constructor(
     store: Store,
@@ -39,14 +39,14 @@ export class RunArtifacts {
     };
   }
 
-  /** One after the other, so that what is kept last is what both the store and the file have. */
+  /** Stores an artifact. Calls are serialised, so that the store and the file end up with the same content. */
   keep(stepKey: number | null, name: string, given: Uint8Array | string): Promise<ArtifactRecord> {
     const kept = this.#keeping.then(() => this.#keep(stepKey, name, given));
     this.#keeping = kept.catch(() => undefined);
     return kept;
   }
 
-  /** The store first: a file that is not there is made from it, and never the other way round. */
+  /** The store first: a missing file is restored from it, never the other way round. */
   async #keep(stepKey: number | null, name: string, given: Uint8Array | string): Promise<ArtifactRecord> {
     assertArtifactName(name);
     const bytes = typeof given === "string" ? Buffer.from(given, "utf8") : Buffer.from(given);
@@ -62,9 +62,9 @@ export class RunArtifacts {
     return record;
   }
 
-  /** Writes a file that is no artifact: what Pawl tells of the run. */
+  /** Writes a telemetry file, which is not an artifact. */
   async writeTelemetry(name: string, text: AsyncIterable<string>): Promise<void> {
-    await this.#own();
+    await this.#claimFolder();
     await this.workspace.write(name, text);
   }
 
@@ -77,20 +77,20 @@ export class RunArtifacts {
     return this.#known;
   }
 
-  /** Makes the files anew that are gone or changed: the workspace may be another machine's. */
+  /** Restores files that are missing or changed: this may be another machine. */
   async restore(): Promise<void> {
     for (const { name, hash } of await this.list()) {
       if ((await this.#hashOfFile(name)) === hash) continue;
       const bytes = await this.read(name);
       if (bytes === null)
-        this.#warn(`The bytes of artifact ${name} were collected: its file is not restored.`);
+        this.#warn(`The bytes of artifact ${name} were garbage-collected: its file is not restored.`);
       else await this.#copy(name, bytes, "restored");
     }
   }
 
   /**
-   * Whether there is such an output, with its file as it was kept. One that a step wrote by itself is kept now. What Pawl
-   * writes from the store is there whenever somebody wants it.
+   * True if the output exists; its file is restored if it changed. A file that a step wrote itself becomes an artifact now.
+   * Telemetry files always count as present: they can be rendered from the store at any time.
    */
   async hasOutput(name: string): Promise<boolean> {
     if (TELEMETRY_FILES.includes(name)) return true;
@@ -111,43 +111,43 @@ export class RunArtifacts {
     return bytes === null ? null : sha256(bytes);
   }
 
-  /** A copy that cannot be written is said, and harms nothing: the store has it. */
+  /** Writes the copy. A failure is only a warning, since the store has the content. */
   async #copy(name: string, bytes: Uint8Array, how: "written" | "restored" = "written"): Promise<void> {
     try {
-      await this.#own();
+      await this.#claimFolder();
       await this.workspace.write(name, bytes);
     } catch (error) {
-      // Whoever keeps something where it cannot go is to know; whoever only goes on need not be stopped by it.
+      // The caller must learn of a name that cannot be written; a resume need not fail for it.
       if (error instanceof WorkspaceError && how === "written") throw error;
       const why = error instanceof Error ? error.message : String(error);
       this.#warn(`The file of artifact ${name} could not be ${how}: ${why} The store has it.`);
     }
   }
 
-  /** Marks the folder as this run's, so that no other run takes its files for its own. */
-  async #own(): Promise<void> {
-    if (!this.#isOwned) await this.workspace.mark(this.#fence.runId);
-    this.#isOwned = true;
+  /** Marks the folder as this run's, so that no other run uses its files. */
+  async #claimFolder(): Promise<void> {
+    if (!this.#isClaimed) await this.workspace.mark(this.#fence.runId);
+    this.#isClaimed = true;
   }
 }
 
-/** SQLite takes no larger value, and others are no better. */
-const MOST_BYTES = 900_000_000;
+/** The largest value that SQLite stores; other databases store no larger ones. */
+const MAX_BYTES = 900_000_000;
 
 function assertSize(name: string, { byteLength }: Uint8Array): void {
-  if (byteLength <= MOST_BYTES) return;
+  if (byteLength <= MAX_BYTES) return;
   throw new WorkspaceError(
-    `Artifact ${name} has ${byteLength} bytes, and ${MOST_BYTES} is the most that is kept: keep it in parts, or elsewhere, and only its address here.`,
+    `Artifact ${name} has ${byteLength} bytes, and the limit is ${MAX_BYTES}: store it in parts, or elsewhere and only its address here.`,
     { name },
   );
 }
 
-/** A name that is the folder of another could not be a file beside it. */
+/** A name cannot be a file and also the folder of another artifact. */
 function assertNoFolder(name: string, all: readonly ArtifactRecord[]): void {
   const other = all.find((each) => each.name.startsWith(`${name}/`) || name.startsWith(`${each.name}/`));
   if (other === undefined) return;
   throw new WorkspaceError(
-    `Artifact ${name} cannot be kept beside ${other.name}: one of them would be a folder and a file. Rename one.`,
+    `Artifact ${name} cannot be stored with ${other.name}: one of them would be a folder and a file. Rename one.`,
     { name },
   );
 }

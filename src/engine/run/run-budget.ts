@@ -2,12 +2,12 @@ import { BudgetExceededError } from "../../core/errors.ts";
 import type { Budgets } from "../../core/job/run-spec.ts";
 import { type BudgetName, NO_BUDGETS } from "../../core/usage/budget.ts";
 
-/** What a run has done so far, over all its resumes. */
+/** The work of a run so far, over all attempts. */
 export type WorkDone = { readonly steps: number; readonly toolCalls: number };
 
 /**
- * What a run may still do, while one worker has it: nobody else adds to what it has done, so it counts on from what the
- * store said when it took the run. Tokens and money are not counted here but reserved in the store, call by call.
+ * Counts a run's work against its budgets, while one worker holds the run. No other process adds to the work, so it counts
+ * in memory from the figures in the store at the claim. Tokens and money are reserved in the store instead, call by call.
  */
 export class RunBudget {
   readonly limits: Budgets;
@@ -23,7 +23,7 @@ export class RunBudget {
     this.#toolCalls = toolCalls;
   }
 
-  /** Before a step instance that was never entered. */
+  /** Called before a step instance is entered for the first time. */
   takeStep(): void {
     const { maxSteps } = this.limits;
     if (maxSteps !== null && this.#steps + 1 > maxSteps)
@@ -31,7 +31,7 @@ export class RunBudget {
     this.#steps += 1;
   }
 
-  /** Before a call that is not in the ledger yet. */
+  /** Called before a call that is not in the ledger yet. */
   takeToolCall(): void {
     const { maxToolCalls } = this.limits;
     if (maxToolCalls !== null && this.#toolCalls + 1 > maxToolCalls)
@@ -39,12 +39,12 @@ export class RunBudget {
     this.#toolCalls += 1;
   }
 
-  /** The calls of a response are in the ledger whether or not they may run: it was paid for, and is not asked for again. */
+  /** The calls of a response enter the ledger whether or not they may run: the response is paid for and never requested again. */
   addToolCalls(count: number): void {
     this.#toolCalls += count;
   }
 
-  /** A response was dropped before any of its calls ran: they are not in the ledger any more. */
+  /** Called when a response is dropped before any of its calls ran, and they leave the ledger. */
   giveBackToolCalls(count: number): void {
     this.#toolCalls -= count;
   }
@@ -54,19 +54,19 @@ export class RunBudget {
     return maxToolCalls === null || this.#toolCalls + more <= maxToolCalls;
   }
 
-  /** Before the first call of a turn runs: all of them, or none. */
+  /** Called before the first call of a turn runs: all of its calls run, or none. */
   assertToolCalls(): void {
     const { maxToolCalls } = this.limits;
     if (maxToolCalls !== null && this.#toolCalls > maxToolCalls)
       throw this.exceeded("maxToolCalls", maxToolCalls, this.#toolCalls);
   }
 
-  /** What is under way comes to its end; nothing else begins. */
+  /** Marks a budget as exceeded: work in progress finishes, and no new work begins. */
   reach(budget: BudgetName, limit: number, used: number): void {
     this.#reached ??= this.exceeded(budget, limit, used);
   }
 
-  /** The error to throw before anything begins, once a budget was reached; null while none was. */
+  /** The error to throw instead of beginning new work; null while no budget is exceeded. */
   get reached(): BudgetExceededError | null {
     return this.#reached;
   }
@@ -81,7 +81,7 @@ const WHAT = {
   maxSteps: "steps",
   maxToolCalls: "tool calls",
   maxRetriesPerToolCall: "retries of one tool call",
-  maxSameErrorRepeats: "failures in the same way, one after the other",
+  maxSameErrorRepeats: "identical failures in a row",
   maxTokens: "tokens",
   maxCostUsd: "dollars",
 } as const satisfies Record<BudgetName, string>;
@@ -93,7 +93,7 @@ export function budgetExceeded(
   used: number,
 ): BudgetExceededError {
   return new BudgetExceededError(
-    `Run ${runId} may use ${limit} ${WHAT[budget]} (${budget}) and is at ${used}: nothing more is begun. What is done is kept; resume it with a higher ${budget} to go on.`,
+    `Run ${runId} may use ${limit} ${WHAT[budget]} (${budget}) and is at ${used}: no new work is started. Finished work is kept; resume it with a higher ${budget} to continue.`,
     { budget, limit, used },
   );
 }

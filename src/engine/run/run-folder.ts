@@ -5,8 +5,8 @@ import type { ForkOrigin } from "../../store/store.ts";
 import type { RunFolder } from "./workspace.ts";
 
 /**
- * Where the files of a run are: what its spec says, or a folder of its own under `pawl-runs`. A fork has its parent's spec, and
- * a folder of its own inside of what that names, unless the spec already tells runs apart.
+ * The folder of a run: the one of its spec, or its own under `pawl-runs`. A fork has its parent's spec, and gets a folder of
+ * its own inside the one named there, unless that already differs from run to run.
  */
 export function folderOf(
   runId: string,
@@ -16,12 +16,12 @@ export function folderOf(
 ): RunFolder {
   const named = spec?.artifacts.workspaceDir ?? "pawl-runs/<run_id>";
   const place = resolve(root, placeOfRun(named, runId));
-  const isApart = placeOfRun(named, runId) !== named;
-  const path = forkedFrom === null || isApart ? place : join(place, `fork-${runId}`);
+  const isPerRun = placeOfRun(named, runId) !== named;
+  const path = forkedFrom === null || isPerRun ? place : join(place, `fork-${runId}`);
   return { path, chosen: chosenOf(resolve(root), path, resolve(root, fixedPart(named, runId))) };
 }
 
-/** The operator's folder; for a run whose files are elsewhere, as much of its path as is the same for all runs. */
+/** The operator's folder; for a run with its files elsewhere, the part of the path that is the same for all runs. */
 function chosenOf(root: string, path: string, fixed: string): string {
   if (isBelow(root, path)) return root;
   return isBelow(fixed, path) ? fixed : path;

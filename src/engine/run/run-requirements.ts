@@ -6,26 +6,32 @@ import { isJsonObject, type Json } from "../../core/json.ts";
 import { ownProperty } from "../../core/own-property.ts";
 import type { NewStep, ToolCallRecord } from "../../store/store.ts";
 import { type StopState, unmetConditions } from "../definition/stop-conditions.ts";
-import type { ActiveRun } from "./active-run.ts";
+import type { RunWith } from "./active-run.ts";
 import { readBlobValue } from "./blob-hydrator.ts";
 
 /**
- * Whether the run has come to all that its spec asks for; a run that asks for nothing goes on to its last step. It had not
- * where the next step was begun: what holds now may be that step's doing, and it is finished like any other.
+ * True if all stop conditions hold and all expected outputs exist, so that the remaining steps are skipped. Always false
+ * without stop conditions, and if the next step has begun: that step may be the reason why they hold, and it is finished.
  */
-export async function canFinishEarly(run: ActiveRun, output: Json, next?: NewStep): Promise<boolean> {
+export async function canFinishEarly(
+  run: RunWith<"store" | "runId" | "contract" | "artifacts" | "keeper">,
+  output: Json,
+  next?: NewStep,
+): Promise<boolean> {
   if (Object.keys(run.contract.conditions).length === 0) return false;
   const begun = next === undefined ? null : await run.store.findStep(run.runId, next.path);
   if (begun !== null && begun.status !== "skipped") return false;
   if ((await unmetConditions(run.contract.conditions, await stateOf(run, output))).length > 0) return false;
-  // What it has to leave behind belongs to what was asked of it.
   return (await missingOutputs(run, run.contract.spec?.artifacts.expectedOutputs ?? [])).length === 0;
 }
 
-/** The steps are through: the run is what its spec asks for, or it has failed. */
-export async function assertRequirementsMet(run: ActiveRun, output: Json): Promise<void> {
+/** Called after the last step: throws if the run does not fulfil its RunSpec. */
+export async function assertRequirementsMet(
+  run: RunWith<"store" | "runId" | "contract" | "policy" | "artifacts" | "keeper">,
+  output: Json,
+): Promise<void> {
   if (run.contract.spec === null) return;
-  // First: a file that a step wrote by itself is an artifact from then on, for the other checks too.
+  // First: it turns files that steps wrote themselves into artifacts, which the other checks see.
   const missing = await missingOutputs(run, run.contract.spec.artifacts.expectedOutputs);
   const state = await stateOf(run, output);
   const unmet = [
@@ -40,19 +46,20 @@ export async function assertRequirementsMet(run: ActiveRun, output: Json): Promi
   ];
   if (unmet.length === 0) return;
   throw new UnmetConditionsError(
-    `The steps of run ${run.runId} are through, and it is not done: ${unmet.join("; ")}. What is done is kept; resume it once that is mended, or fork it at an earlier turn.`,
+    `All steps of run ${run.runId} have finished, and its RunSpec is not fulfilled: ${unmet.join("; ")}. Finished work is kept; fix this and resume, or fork the run at an earlier turn.`,
     { unmet },
   );
 }
 
-async function stateOf(run: ActiveRun, output: Json): Promise<StopState> {
-  const { session } = run.keeper;
-  const { runId } = run;
-  const calls = await run.store.listToolCalls(runId);
-  return { runId, calls, artifacts: await run.artifacts.list(), session, output };
+async function stateOf(
+  { store, runId, artifacts, keeper: { session } }: RunWith<"store" | "runId" | "artifacts" | "keeper">,
+  output: Json,
+): Promise<StopState> {
+  const calls = await store.listToolCalls(runId);
+  return { runId, calls, artifacts: await artifacts.list(), session, output };
 }
 
-/** The ledger itself is looked at, not what was meant to keep it so. */
+/** Checks the ledger itself, independently of the code that is meant to prevent duplicates. */
 function duplicates(runId: string, calls: readonly ToolCallRecord[]): string[] {
   const first = new Map<string, string>();
   return calls
@@ -68,7 +75,7 @@ function duplicates(runId: string, calls: readonly ToolCallRecord[]): string[] {
     });
 }
 
-/** Its key says so. A tool whose every call is wanted (`dedupe: "call"`), or that nobody knows to be external, has others. */
+/** True if the call's key has the scope of the run, unlike `dedupe: "call"` and tools not known to be external. */
 function isOncePerRun(runId: string, call: ToolCallRecord): boolean {
   const { namespace, tool, occurrence, idempotencyKey } = call;
   const identityHash = Buffer.from(call.identityHash, "hex");
@@ -79,22 +86,25 @@ function isOncePerRun(runId: string, call: ToolCallRecord): boolean {
   );
 }
 
-async function missingOutputs(run: ActiveRun, names: readonly string[]): Promise<string[]> {
+async function missingOutputs(
+  { artifacts }: RunWith<"artifacts">,
+  names: readonly string[],
+): Promise<string[]> {
   const missing: string[] = [];
   for (const name of names)
-    if (!(await run.artifacts.hasOutput(name))) missing.push(`expected output ${name} is missing`);
+    if (!(await artifacts.hasOutput(name))) missing.push(`expected output ${name} is missing`);
   return missing;
 }
 
-const TEXT = /\.(md|markdown|html?|txt)$/i;
+const TEXT_FILE = /\.(md|markdown|html?|txt)$/i;
 
-/** What people read of the run: the texts among its expected outputs, of its artifacts, or else its answer. */
+/** The texts that must cite sources: among the expected outputs, else among all artifacts, else the run's output. */
 async function reportsOf(
-  run: ActiveRun,
+  run: RunWith<"artifacts">,
   { artifacts: { expectedOutputs } }: RunSpec,
   { artifacts, output }: StopState,
 ): Promise<ReadonlyMap<string, string>> {
-  const texts = artifacts.map(({ name }) => name).filter((name) => TEXT.test(name));
+  const texts = artifacts.map(({ name }) => name).filter((name) => TEXT_FILE.test(name));
   const expected = texts.filter((name) => expectedOutputs.includes(name));
   const reports = new Map<string, string>();
   for (const name of expected.length > 0 ? expected : texts) {
@@ -105,7 +115,11 @@ async function reportsOf(
   return reports;
 }
 
-async function missingCitations(run: ActiveRun, spec: RunSpec, state: StopState): Promise<string[]> {
+async function missingCitations(
+  run: RunWith<"store" | "runId" | "artifacts">,
+  spec: RunSpec,
+  state: StopState,
+): Promise<string[]> {
   const sources = await sourcesOf(run, state.calls);
   const problems: string[] = [];
   for (const [name, report] of await reportsOf(run, spec, state)) {
@@ -118,15 +132,15 @@ async function missingCitations(run: ActiveRun, spec: RunSpec, state: StopState)
   return problems;
 }
 
-/** What the run has read from outside, and under which address. */
+/** The texts that the run has read from outside, with their URLs. */
 async function sourcesOf(
-  run: ActiveRun,
+  run: RunWith<"store" | "runId">,
   calls: readonly ToolCallRecord[],
 ): Promise<{ readonly url: string; readonly text: string }[]> {
   const sources: { url: string; text: string }[] = [];
   for (const { effect, tool, request, receipt } of calls) {
     if (effect !== "read_only" || receipt?.status !== "succeeded") continue;
-    const urls = addressesIn(request);
+    const urls = urlsIn(request);
     if (urls.length === 0) continue;
     const value = receipt.blob === null ? receipt.output.value : await readBlobValue(run, receipt.blob, tool);
     for (const url of urls) {
@@ -137,7 +151,7 @@ async function sourcesOf(
   return sources;
 }
 
-/** Where several pages were read at once, what belongs to one of them: the objects that name it, or have it as a key. */
+/** The parts of a result for several pages that belong to one page: the objects that hold its URL as a value or a key. */
 function partsOf(value: Json, url: string): readonly Json[] {
   if (Array.isArray(value)) return value.flatMap((each: Json) => partsOf(each, url));
   if (!isJsonObject(value)) return [];
@@ -148,7 +162,7 @@ function partsOf(value: Json, url: string): readonly Json[] {
   return members.flatMap((each) => (each === undefined ? [] : partsOf(each, url)));
 }
 
-function addressesIn(value: Json): string[] {
+function urlsIn(value: Json): string[] {
   return textsIn(value).filter((text) => /^https?:\/\//i.test(text) && URL.canParse(text));
 }
 

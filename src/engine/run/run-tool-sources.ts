@@ -4,7 +4,7 @@ import type { RunSecrets } from "../definition/run-secrets.ts";
 import type { Tool } from "../definition/tool.ts";
 import type { OpenSources, OpenTools, SourceOpening, ToolSource } from "../definition/tool-source.ts";
 
-/** The tool sources that one worker has open for one run. Each is opened once, so what it has is the same for all steps. */
+/** The tool sources that one worker has open for one run. Each is opened once, so all steps see the same tools. */
 export class RunToolSources implements OpenSources {
   readonly #opening: SourceOpening;
   readonly #secrets: RunSecrets;
@@ -16,12 +16,12 @@ export class RunToolSources implements OpenSources {
       ...opening,
       learnSecrets: (texts) => secrets.learn(texts),
       hide: (text, torn) => secrets.hideText(text, torn),
-      // A model is told of it.
+      // The result goes to a model.
       hideTexts: (value) => withoutDigests(secrets.hideTexts(value)),
     };
   }
 
-  /** The tools of all of them together, by their full names. */
+  /** The tools of all these sources, by their full names. */
   async toolsOf(sources: { readonly [key: string]: ToolSource }): Promise<{ readonly [name: string]: Tool }> {
     const opened = await Promise.all(
       Object.entries(sources).map(([key, source]) => this.#openOnce(source.name ?? key, source)),
@@ -41,7 +41,7 @@ export class RunToolSources implements OpenSources {
     this.#open.set(source, known);
     const opened = known.get(name) ?? this.#openNow(name, source);
     known.set(name, opened);
-    // Who comes after a failure tries anew.
+    // After a failure, the next caller tries again.
     opened.catch(() => known.delete(name));
     return opened;
   }
@@ -55,7 +55,7 @@ export class RunToolSources implements OpenSources {
     }
   }
 
-  /** Lets go of all of them, and waits until they are gone. */
+  /** Closes all sources and waits until they are closed. */
   async close(): Promise<void> {
     const all = [...this.#open.values()].flatMap((each) => [...each.values()]);
     this.#open.clear();

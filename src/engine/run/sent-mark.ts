@@ -1,9 +1,9 @@
 import type { EffectAttempt, EffectInProgress } from "../../store/store.ts";
-import { type ActiveRun, reach } from "./active-run.ts";
+import { type RunWith, reach } from "./active-run.ts";
 
-/** Notes that an effect is about to leave. What keeps that from being noted keeps it here, with nothing sent. */
+/** Writes the sent mark of an effect that is about to be sent. Returns an error if it cannot: then nothing may be sent. */
 export async function writeSentMark(
-  run: ActiveRun,
+  run: RunWith<"store" | "fence">,
   effect: EffectAttempt,
 ): Promise<EffectInProgress | Error> {
   try {
@@ -13,9 +13,9 @@ export async function writeSentMark(
   }
 }
 
-/** Where a process may die with its note written and nothing sent. */
+/** The crash point at which the sent mark is written and nothing is sent yet. */
 export function reachAfterSentMark(
-  run: ActiveRun,
+  run: RunWith<"runId" | "observe">,
   point: "model:noted" | "tool:noted",
   { stepPath, turnIndex }: { readonly stepPath: string; readonly turnIndex: number },
   effect: EffectInProgress,
@@ -28,8 +28,8 @@ export function reachAfterSentMark(
   }
 }
 
-/** The last thing before the tool or the model: a process that is stopped before this sends nothing when it wakes. */
-export function assertMaySend(run: ActiveRun, effect: EffectInProgress): void {
+/** The last check before the tool or the model: a process that was paused before this sends nothing when it wakes. */
+export function assertMaySend(run: RunWith<"stop">, effect: EffectInProgress): void {
   try {
     run.stop.lease.assertHeld();
     run.stop.signal.throwIfAborted();

@@ -10,30 +10,30 @@ import { EMPTY_STATE, type SessionState, type StoredSlices, valuesOf } from "../
 import { Snapshot } from "../../session/snapshot.ts";
 import type { CheckpointType, SessionCommit, SliceChange, Store, StoredSlice } from "../../store/store.ts";
 
-/** What is done where what is stored does not fit the slices any more: stop, begin the work anew, or mend it. */
+/** What to do if stored slices no longer fit their definitions: stop, start the work again, or migrate them. */
 export type SliceMismatch = "stop" | "fresh" | ((slices: StoredSlices) => StoredSlices);
 
-/** What one call tells the session. `origin` is the call that it comes from: the first one, where others repeat it. */
+/** The session events of one call. `origin` is the call that first dispatched them, if other calls reuse its receipt. */
 export type CallEvents = { readonly origin: string; readonly events: readonly SessionEvent[] };
 
-/** What the session comes to with what it was told: computed aside, and true only once it is committed. */
+/** The session after the events of a turn or a step. It becomes the session's state once it is committed. */
 export type PendingSession = {
   readonly state: SessionState;
   readonly applied: readonly string[];
   readonly isMilestone: boolean;
 };
 
-/** A state to go back to, and all that has to be written for it. */
+/** An earlier state to return to, and the slice changes to write for it. */
 export type SessionRollback = {
   readonly state: SessionState;
   readonly slices: readonly SliceChange[];
-  /** The snapshot does not fit, and the caller chose to begin anew. */
+  /** True if the snapshot does not fit and the caller chose to start again. */
   readonly isFresh: boolean;
 };
 
 /**
- * The run's session while a worker has the run. It changes only with a commit: what a turn or a step does to it is
- * planned first, written with the commit, and adopted after it.
+ * The run's session while a worker holds the run. It changes only with a commit: the state after a turn or a step is
+ * computed first, written with the commit, and becomes current after it.
  */
 export class SessionKeeper {
   readonly session: Session;
@@ -41,22 +41,22 @@ export class SessionKeeper {
   readonly #trigger: CheckpointTrigger;
   readonly #mismatch: SliceMismatch;
   readonly #warn: (message: string) => void;
-  /** The call whose end this worker has seen last, for the cursor of a checkpoint. */
+  /** The call that ended last in this worker, for the cursor of a checkpoint. */
   lastToolCall: string | null = null;
-  /** The state as the store has it. An observer may have taken the session further: that goes into the next commit. */
+  /** The state in the store. Observers may have changed the session since: the next commit writes that. */
   #stored: SessionState = EMPTY_STATE;
-  /** Slices that the store has otherwise than the session, or that are not of the session at all: written whole. */
+  /** Stored slices that differ from the session's or are not in the session: the next commit writes them whole. */
   #stale: ReadonlyMap<string, StaleSlice> = new Map();
-  /** What is stored does not fit, and the session is about to be rolled back: until then nothing is written. */
+  /** Set if the stored session does not fit and is about to be rolled back: until then nothing is written. */
   #misfit: SnapshotRestoreError | null = null;
-  /** The state that the last checkpoint holds; null where nobody looked. */
+  /** The state of the last checkpoint; null if it was not read yet. */
   #checkpointed: SessionState | null = EMPTY_STATE;
-  /** Earlier calls that tell the session again what they told it once. */
-  readonly #recalled = new Set<string>();
-  /** Those of them whose events the logs still have, since they are not rolled back. */
+  /** Earlier calls whose events are applied again. */
+  readonly #replayed = new Set<string>();
+  /** Those of them whose events are still in the log slices, which are not rolled back. */
   readonly #logged = new Set<string>();
-  /** Calls of which it was said that not all they told could be heard. */
-  readonly #leftOut = new Set<string>();
+  /** Calls with a warning that some of their events were dropped. */
+  readonly #warnedOf = new Set<string>();
 
   constructor(
     store: Store,
@@ -73,8 +73,8 @@ export class SessionKeeper {
   }
 
   /**
-   * Takes the session up as the store has it. False where it does not fit the slices, and the caller chose to begin anew
-   * or (`isLenient`) is about to go back to a checkpoint anyway: then what fits is taken up.
+   * Loads the session from the store. Returns false if it does not fit the slices, and the caller chose to start again or
+   * is rolling back to a checkpoint anyway: then only the slices that fit are loaded.
    */
   async load({ isRollingBack }: { readonly isRollingBack: boolean }): Promise<boolean> {
     const { slices } = this.session;
@@ -83,16 +83,16 @@ export class SessionKeeper {
     if (stored.length === 0) return true;
     this.#markStale(stored.filter(({ name, version }) => slices.get(name)?.version !== version));
     try {
-      const { state, isMended } = this.#mending(asStored(stored), (values) => slices.restore(values));
-      if (isMended) this.#markStale([...stored, ...[...slices].filter(({ name }) => state.has(name))]);
-      this.#takeUp(state);
+      const { state, isMigrated } = this.#restoring(asStored(stored), (values) => slices.restore(values));
+      if (isMigrated) this.#markStale([...stored, ...[...slices].filter(({ name }) => state.has(name))]);
+      this.#setStored(state);
       return true;
     } catch (error) {
       if (!SnapshotRestoreError.isInstance(error) || (this.#mismatch !== "fresh" && !isRollingBack))
         throw error;
       if (this.#mismatch !== "fresh") this.#misfit = error;
       this.#markStale(stored);
-      this.#takeUp(fitting(this.session, stored));
+      this.#setStored(fitting(this.session, stored));
       return false;
     }
   }
@@ -101,25 +101,25 @@ export class SessionKeeper {
     this.#stale = new Map(slices.map((slice) => [slice.name, slice]));
   }
 
-  #takeUp(state: SessionState): void {
+  #setStored(state: SessionState): void {
     this.#stored = state;
     this.session.adopt(state);
   }
 
-  /** What does not fit is handed to the caller's own migration, where there is one. */
-  #mending(
+  /** Restores slices; if they do not fit, the caller's migration is tried, if there is one. */
+  #restoring(
     slices: StoredSlices,
     restore: (slices: StoredSlices) => SessionState,
-  ): { readonly state: SessionState; readonly isMended: boolean } {
+  ): { readonly state: SessionState; readonly isMigrated: boolean } {
     try {
-      return { state: restore(slices), isMended: false };
+      return { state: restore(slices), isMigrated: false };
     } catch (error) {
       if (!SnapshotRestoreError.isInstance(error) || typeof this.#mismatch !== "function") throw error;
-      return { state: restore(this.#mismatch(slices)), isMended: true };
+      return { state: restore(this.#mismatch(slices)), isMigrated: true };
     }
   }
 
-  /** The session changes with a commit: what somebody else tells it while one is made comes after that. */
+  /** Runs a commit. Events that are dispatched meanwhile are applied after it. */
   async whileHeld<T>(commit: () => Promise<T>): Promise<T> {
     const release = this.session.hold();
     try {
@@ -129,22 +129,22 @@ export class SessionKeeper {
     }
   }
 
-  /** A view of the session from some state on, for a tool or for code. */
+  /** A view of the session that starts from a given state, for a tool or a code step. */
   draft(base: () => SessionState): DraftSession {
     return new DraftSession(this.session, base);
   }
 
-  /** Most turns tell the session nothing. */
+  /** The session without changes: most turns have no session events. */
   unchanged(): PendingSession {
     return { state: this.session.state, applied: [], isMilestone: false };
   }
 
-  /** The state after all of it, in this order; each call's events once. Throws what a reducer throws. */
-  pendingAfter(told: readonly CallEvents[]): PendingSession {
+  /** The session after these events, in this order; each call's events once. Throws errors of reducers. */
+  pendingAfter(calls: readonly CallEvents[]): PendingSession {
     let { state } = this.session;
     let isMilestone = false;
     const applied = new Set<string>();
-    for (const { origin, events } of told) {
+    for (const { origin, events } of calls) {
       if (events.length === 0 || applied.has(origin)) continue;
       applied.add(origin);
       for (const event of events) {
@@ -159,41 +159,40 @@ export class SessionKeeper {
     return { state, applied: [...applied], isMilestone };
   }
 
-  /** The state after an event; of which call, null for code that tells it itself. */
+  /** The state after an event. `origin` is its call; null for an event that a code step dispatched itself. */
   apply(state: SessionState, origin: string | null, event: SessionEvent): SessionState {
     const { slices } = this.session;
     if (origin === null) return slices.reduce(state, event);
     try {
       return slices.reduce(state, event, this.#logged.has(origin) ? "state" : null);
     } catch (error) {
-      // It was told to an earlier version, or to another state. The call is not made again, so it cannot be told anew.
-      if (slices.knows(event.type) && !this.#recalled.has(origin)) throw error;
-      this.#leaveOut(origin, error);
+      // The event was made for an earlier version or another state. The call is not made again, so there is no new event.
+      if (slices.knows(event.type) && !this.#replayed.has(origin)) throw error;
+      this.#warnDropped(origin, error);
       return state;
     }
   }
 
-  /** Once: a state is computed more often than it is committed. */
-  #leaveOut(origin: string, error: unknown): void {
-    if (this.#leftOut.has(origin)) return;
-    this.#leftOut.add(origin);
+  /** Warns once for each call: a state is computed more often than it is committed. */
+  #warnDropped(origin: string, error: unknown): void {
+    if (this.#warnedOf.has(origin)) return;
+    this.#warnedOf.add(origin);
     const why = error instanceof Error ? error.message : String(error);
-    this.#warn(`What ${origin} told the session does not fit it any more and was left out: ${why}`);
+    this.#warn(`The session events of ${origin} no longer fit the session and were dropped: ${why}`);
   }
 
-  /** An earlier call is about to tell the session again what it told once: looks what the session still has of it. */
+  /** Called before the events of an earlier call are applied again: checks whether the log slices still have them. */
   async prepareReplay(origin: string): Promise<void> {
-    this.#recalled.add(origin);
+    this.#replayed.add(origin);
     if (await this.#store.isForgotten(this.session.id, origin)) this.#logged.add(origin);
   }
 
-  /** What a commit writes of it: undefined where it changes nothing. */
+  /** The session part of a commit; undefined if there is nothing to write. */
   sessionCommit(
-    planned: PendingSession,
+    { state, applied }: PendingSession,
     checkpoint: { readonly type: CheckpointType; readonly cursor: JsonObject } | null,
   ): SessionCommit | undefined {
     if (this.#misfit !== null) throw this.#misfit;
-    const { state, applied } = planned;
     const slices = this.#changesTo(state);
     if (slices.length === 0 && applied.length === 0 && checkpoint === null) return undefined;
     const snapshot = () => this.session.snapshot(state).toJSON();
@@ -212,7 +211,7 @@ export class SessionKeeper {
     return [...changes, ...gone.map(emptied)];
   }
 
-  /** Follows a commit. */
+  /** Called after a commit: its state becomes the session's. */
   markCommitted({ state }: PendingSession, { hasCheckpoint }: { readonly hasCheckpoint: boolean }): void {
     if (this.#stale.size > 0) this.#stale = new Map();
     if (hasCheckpoint) this.#checkpointed = state;
@@ -220,7 +219,7 @@ export class SessionKeeper {
     if (state !== this.session.state) this.session.adopt(state);
   }
 
-  /** Whether a checkpoint of this state would hold something that the last one does not. */
+  /** True if a checkpoint of this state would differ from the last one. */
   async isAheadOfCheckpoint(state: SessionState): Promise<boolean> {
     const { slices } = this.session;
     if (this.#checkpointed !== null)
@@ -232,7 +231,7 @@ export class SessionKeeper {
     return isAhead;
   }
 
-  /** What going back to a snapshot takes; null: to the beginning. Every slice is written whole, whatever the store has. */
+  /** The rollback to a snapshot; null: to the empty session. Every slice is written whole, whatever the store has. */
   planRollback(snapshot: JsonObject | null): SessionRollback {
     const restored = snapshot === null ? null : this.#restored(snapshot);
     const state = restored ?? this.session.restored(this.session.snapshot(EMPTY_STATE));
@@ -244,7 +243,7 @@ export class SessionKeeper {
   #restored(json: JsonObject): SessionState | null {
     try {
       const snapshot = Snapshot.fromJSON(json);
-      return this.#mending(snapshot.slices, (slices) =>
+      return this.#restoring(snapshot.slices, (slices) =>
         this.session.restored(new Snapshot(snapshot.session, slices)),
       ).state;
     } catch (error) {
@@ -262,12 +261,12 @@ export class SessionKeeper {
     return [{ name, kind, version, length: items.length, items }];
   }
 
-  /** Follows the beginning of a new line of history. */
+  /** Called after a new lineage was begun: its state becomes the session's. */
   markRolledBack({ state }: SessionRollback): void {
     this.#stale = new Map();
     this.#checkpointed = state;
     this.#misfit = null;
-    this.#takeUp(state);
+    this.#setStored(state);
   }
 }
 
@@ -281,7 +280,7 @@ function asStored(slices: readonly StoredSlice[]): StoredSlices {
   return Object.fromEntries(slices.map(({ name, version, values }) => [name, { version, values }]));
 }
 
-/** Of what is stored, the slices that fit. */
+/** The stored slices that fit their definitions. */
 function fitting(session: Session, stored: readonly StoredSlice[]): SessionState {
   const state = new Map<string, readonly Json[]>();
   for (const slice of stored) {
@@ -289,7 +288,7 @@ function fitting(session: Session, stored: readonly StoredSlice[]): SessionState
       const values = session.slices.restore(asStored([slice])).get(slice.name);
       if (values !== undefined) state.set(slice.name, values);
     } catch {
-      // It does not fit, and is left out.
+      // It does not fit, and is dropped.
     }
   }
   return state;

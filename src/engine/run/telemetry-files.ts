@@ -2,14 +2,14 @@ import { TELEMETRY_FILES } from "../../core/artifact-name.ts";
 import { telemetryOf } from "../../export/run-telemetry.ts";
 import type { RunWith } from "./active-run.ts";
 
-/** Whether the spec counts on files that Pawl writes itself. */
+/** True if the spec expects files that Pawl itself writes. */
 export function isTelemetryExpected({ contract: { spec } }: RunWith<"contract">): boolean {
   return spec?.artifacts.expectedOutputs.some((name) => TELEMETRY_FILES.includes(name)) === true;
 }
 
 /**
- * Writes `trace.json`, `transcript.md` and `run.log` into the workspace of a job, as the store has it now. They tell of the
- * run and are no part of it: one that cannot be written is said, and `pawl export` makes it anew at any time.
+ * Writes `trace.json`, `transcript.md` and `run.log` of the stored run into the workspace of a job. They describe the run and
+ * are not part of it: a failure is only a warning, and `pawl export` can write them again at any time.
  */
 export async function writeTelemetry({
   store,

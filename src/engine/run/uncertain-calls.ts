@@ -2,7 +2,7 @@ import type { Store, ToolCallRecord } from "../../store/store.ts";
 
 /**
  * Calls of a run that failed and may have happened anyway. Few runs have any: the store is asked once whether there
- * are some, and only then for each call.
+ * are any, and only then for each call.
  */
 export class UncertainCalls {
   readonly #store: Store;
@@ -19,7 +19,7 @@ export class UncertainCalls {
     this.#exist = true;
   }
 
-  /** The newest call of this identity, unless one of that identity has succeeded since. */
+  /** The newest uncertain call of this identity; null if a call of the same identity has succeeded since. */
   async find(identityHash: Buffer): Promise<ToolCallRecord | null> {
     this.#exist ??= await this.#store.hasUncertainCalls(this.#runId);
     return this.#exist ? this.#store.findUncertainCall(this.#runId, identityHash) : null;

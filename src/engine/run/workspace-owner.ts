@@ -3,15 +3,15 @@ import { RUN_MARK } from "../../core/artifact-name.ts";
 import { ConfigurationError } from "../../core/errors.ts";
 import { codeOf, openFile } from "../../store/guarded-folder.ts";
 
-/** Longer than any run's id. */
-const MOST_BYTES = 1_000;
+/** Longer than any run id. */
+const MAX_BYTES = 1_000;
 
-/** Before there is a run: files that another one has left there would pass as its own. */
+/** Called before a run is created: files of another run in its folder would count as its own. */
 export async function assertWorkspaceIsFree(folder: string, runId: string): Promise<void> {
   await isOwnedBy(join(folder, RUN_MARK), folder, runId);
 }
 
-/** Whether the mark says that the folder is this run's already; throws where it is another one's. */
+/** True if the mark names this run, false if there is no mark; throws if the folder belongs to another run. */
 export async function isOwnedBy(mark: string, folder: string, runId: string): Promise<boolean> {
   const owner = await ownerIn(mark, folder);
   if (owner === null || owner === runId) return owner !== null;
@@ -20,13 +20,13 @@ export async function isOwnedBy(mark: string, folder: string, runId: string): Pr
   );
 }
 
-/** Null where nothing says whose it is. What lies there may have been put there by anybody. */
+/** The run id in the mark; null if there is no mark. The file is untrusted: anyone may have put it there. */
 async function ownerIn(mark: string, folder: string): Promise<string | null> {
   try {
     const file = await openFile(mark);
     try {
       const stats = await file.stat();
-      if (!stats.isFile() || stats.size > MOST_BYTES) throw noMark(folder);
+      if (!stats.isFile() || stats.size > MAX_BYTES) throw invalidMark(folder);
       return (await file.readFile("utf8")).trim();
     } finally {
       await file.close();
@@ -34,12 +34,12 @@ async function ownerIn(mark: string, folder: string): Promise<string | null> {
   } catch (error) {
     const code = codeOf(error);
     if (code === "ENOENT" || code === "ENOTDIR") return null;
-    throw code === "ELOOP" || code === "ENXIO" ? noMark(folder) : error;
+    throw code === "ELOOP" || code === "ENXIO" ? invalidMark(folder) : error;
   }
 }
 
-function noMark(folder: string): ConfigurationError {
+function invalidMark(folder: string): ConfigurationError {
   return new ConfigurationError(
-    `${join(folder, RUN_MARK)} is no note that Pawl has made, and the run would not know whose folder this is: remove it, or give the run another folder.`,
+    `${join(folder, RUN_MARK)} was not written by Pawl, so it is unknown which run owns this folder: remove it, or give the run another folder.`,
   );
 }

@@ -14,86 +14,86 @@ import {
 } from "../../store/guarded-folder.ts";
 import { isOwnedBy } from "./workspace-owner.ts";
 
-/** How files are written, and which ones are not to be touched. */
-export type WorkspaceDoors = {
+/** The file access of a workspace. Files of the store must not be touched. */
+export type WorkspaceAccess = {
   readonly replace: typeof replaceFile;
   readonly isStoreFile: (path: string) => Promise<boolean>;
 };
 
-/** Where the files of a run are. */
+/** The location of a run's files. */
 export type RunFolder = {
   readonly path: string;
-  /** What of it whoever runs Pawl has chosen, and may be a link. The rest is the run's, and is none. */
+  /** The part of `path` that the operator chose; it may be a link. The folders below belong to the run, and may not. */
   readonly chosen: string;
 };
 
 /**
- * The directory of a run. Nothing in it is the only copy: what counts is in the store. A name never leads out of it, not by
- * `..` and not by a symbolic link that somebody put there. Once the folder was used, it stays that one: another in its place is
+ * The folder of a run. Nothing in it is the only copy: the store is authoritative. A name never leads out of it, neither by
+ * `..` nor by a symbolic link that was put there. If the folder is replaced by another one after its first use, that one is
  * neither read nor written.
  */
 export class Workspace {
-  readonly place: RunFolder;
-  /** The folders below what was chosen. */
+  readonly location: RunFolder;
+  /** The names of the folders below the chosen one. */
   readonly #own: readonly string[];
-  readonly #doors: WorkspaceDoors;
-  #taken: FolderIdentity | null = null;
+  readonly #access: WorkspaceAccess;
+  #usedFolder: FolderIdentity | null = null;
 
-  /** Absolute paths. It is made when the first file is written. */
-  constructor(place: RunFolder, doors: Partial<WorkspaceDoors> = {}) {
-    this.place = place;
-    this.#own = relative(place.chosen, place.path)
+  /** The paths are absolute. The folder is created when the first file is written. */
+  constructor(location: RunFolder, access: Partial<WorkspaceAccess> = {}) {
+    this.location = location;
+    this.#own = relative(location.chosen, location.path)
       .split(sep)
       .filter((part) => part !== "");
-    this.#doors = { replace: replaceFile, isStoreFile: () => Promise.resolve(false), ...doors };
+    this.#access = { replace: replaceFile, isStoreFile: () => Promise.resolve(false), ...access };
   }
 
-  /** Throws where a file of that name would be one of the store's own. */
+  /** Throws if a file of that name would be a file of the store. */
   async assertFree(name: string): Promise<void> {
-    if (await this.#doors.isStoreFile(join(this.folder, name))) throw ofStore(name);
+    if (await this.#access.isStoreFile(join(this.folder, name))) throw storeFileError(name);
   }
 
   get folder(): string {
-    return this.place.path;
+    return this.location.path;
   }
 
-  /** Where it really is: a link that was put in the place of a run's own folder is not followed. */
+  /** The real path. A link in the place of the run's own folder is not followed. */
   async realPath(): Promise<string> {
-    const path = resolve(await realpath(this.place.chosen), ...this.#own);
+    const path = resolve(await realpath(this.location.chosen), ...this.#own);
     const found = await lstat(path, { bigint: true }).catch(() => null);
     if (found?.isDirectory() === true) this.#assertSame(found);
-    else if (found !== null && this.#taken !== null) throw this.#exchanged();
+    else if (found !== null && this.#usedFolder !== null) throw this.#replaced();
     return path;
   }
 
-  /** Says whose folder it is, where nothing says so yet; throws where it is another run's. */
+  /** Writes the run's mark if the folder has none; throws if the folder belongs to another run. */
   async mark(runId: string): Promise<void> {
     await this.#within(RUN_MARK, async (path) => {
-      if (!(await isOwnedBy(path, this.folder, runId))) await this.#doors.replace(path, `${runId}\n`);
+      if (!(await isOwnedBy(path, this.folder, runId))) await this.#access.replace(path, `${runId}\n`);
     });
   }
 
-  /** Whole or not at all: whoever reads it meanwhile sees the old file or the new one. */
+  /** Atomic: a concurrent reader sees the old file or the new one. */
   write(name: string, content: FileContent): Promise<void> {
-    return this.#with(name, (path) => this.#doors.replace(path, content));
+    return this.#with(name, (path) => this.#access.replace(path, content));
   }
 
-  /** Null where there is no such file. */
+  /** Null if there is no such file. */
   read(name: string): Promise<Uint8Array | null> {
     return this.#with(name, async (path) => {
       try {
         const file = await openFile(path);
         try {
           const stats = await file.stat();
-          // A second name of the same file may be anywhere, and with it what the file is for.
-          if (!stats.isFile() || stats.nlink > 1) throw leadsOut(name);
+          // A hard link: the file may belong to something else.
+          if (!stats.isFile() || stats.nlink > 1) throw leadsOutError(name);
           return await file.readFile();
         } finally {
           await file.close();
         }
       } catch (error) {
         if (codeOf(error) === "ENOENT") return null;
-        if (codeOf(error) === "ELOOP") throw leadsOut(name);
+        if (codeOf(error) === "ELOOP") throw leadsOutError(name);
         throw error;
       }
     });
@@ -106,34 +106,34 @@ export class Workspace {
         name: String(name),
       });
     return this.#within(name, async (path) => {
-      if (await this.#doors.isStoreFile(path)) throw ofStore(name);
+      if (await this.#access.isStoreFile(path)) throw storeFileError(name);
       return work(path);
     });
   }
 
   async #within<T>(name: string, work: (path: string) => Promise<T>): Promise<T> {
-    const { chosen } = this.place;
+    const { chosen } = this.location;
     const isMade = await makeFolder(chosen);
     const outcome = await holdingFolder(chosen, this.#own, async (at, isNew) => {
       const found = await stat(at("."), { bigint: true });
-      // One that was removed is made again: nobody else can have put anything into it.
-      if (isNew || (isMade && this.#own.length === 0)) this.#taken = found;
+      // A folder that was removed is created again, and is empty: accept it as the new one.
+      if (isNew || (isMade && this.#own.length === 0)) this.#usedFolder = found;
       this.#assertSame(found);
       return insideFolder(at("."), name, work);
     });
-    if (!outcome.ok || !outcome.value.ok) throw leadsOut(name);
+    if (!outcome.ok || !outcome.value.ok) throw leadsOutError(name);
     return outcome.value.value;
   }
 
-  /** The folder is the one that this run has used before; from now on it is, where it has used none. */
+  /** Throws if this is not the folder that the run used before. The first folder used is remembered. */
   #assertSame(found: FolderIdentity): void {
-    this.#taken ??= found;
-    if (this.#taken.dev !== found.dev || this.#taken.ino !== found.ino) throw this.#exchanged();
+    this.#usedFolder ??= found;
+    if (this.#usedFolder.dev !== found.dev || this.#usedFolder.ino !== found.ino) throw this.#replaced();
   }
 
-  #exchanged(): WorkspaceError {
+  #replaced(): WorkspaceError {
     return new WorkspaceError(
-      `The workspace ${this.folder} is another folder than the one that this run has used: put that back, and resume.`,
+      `The workspace ${this.folder} is not the folder that this run used before: restore that folder, and resume.`,
       { name: this.folder },
     );
   }
@@ -141,16 +141,16 @@ export class Workspace {
 
 type FolderIdentity = Pick<BigIntStats, "dev" | "ino">;
 
-function ofStore(name: string): WorkspaceError {
+function storeFileError(name: string): WorkspaceError {
   return new WorkspaceError(
     `${JSON.stringify(name)} is a file of Pawl's own store, which nothing else may open or replace: use another name.`,
     { name },
   );
 }
 
-function leadsOut(name: string): WorkspaceError {
+function leadsOutError(name: string): WorkspaceError {
   return new WorkspaceError(
-    `${JSON.stringify(name)} leads out of the workspace, or is no file: a link or a folder is in its place. Remove that, and resume.`,
+    `${JSON.stringify(name)} leads out of the workspace, or is not a file: a link or a folder is in its place. Remove it, and resume.`,
     { name },
   );
 }

@@ -184,7 +184,7 @@ describe("toModelOutput", () => {
     expect(shown).toEqual({
       type: "error-text",
       value:
-        "act ran, but its result cannot be shown (no such shape). It has had its effect: do not call it again for that.",
+        "act ran, but its result cannot be shown (no such shape). Its effect has happened: do not call it again for that.",
     });
   });
 });

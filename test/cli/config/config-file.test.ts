@@ -136,7 +136,7 @@ const MISTAKES: readonly (readonly [string, Files, string])[] = [
   [
     "a name similar to no other",
     config('{ colour: "red" }'),
-    'pawl.config.ts:4: A configuration has no "colour": it knows store, pipelines, policy, constraints, budgets, pricing, models, tools, stopConditions, telemetry, crashtests, workspaceRoot, jobs.',
+    'pawl.config.ts:4: A configuration has no "colour": use one of store, pipelines, policy, constraints, budgets, pricing, models, tools, stopConditions, telemetry, crashtests, workspaceRoot, jobs.',
   ],
   [
     "a store that is not a string",
@@ -176,17 +176,17 @@ const MISTAKES: readonly (readonly [string, Files, string])[] = [
   [
     "two pipelines of one name",
     config("{ pipelines: { first: Pipeline.of('p', a), second: Pipeline.of('p', a) } }"),
-    'pawl.config.ts:4: pipelines.first and pipelines.second both go by the name "p", and a run is found again by it: rename one of them.',
+    'pawl.config.ts:4: pipelines.first and pipelines.second both have the name "p", and a run is resumed by its name: rename one of them.',
   ],
   [
     "a key that is the name of another",
     config("{ pipelines: { first: Pipeline.of('second', a), second: Pipeline.of('p', a) } }"),
-    'pawl.config.ts:4: pipelines.first and pipelines.second both go by the name "second", and a run is found again by it: rename one of them.',
+    'pawl.config.ts:4: pipelines.first and pipelines.second both have the name "second", and a run is resumed by its name: rename one of them.',
   ],
   [
     "a policy that does not exist",
     config("{ policy: { readonlyAllowlist: [] } }"),
-    'pawl.config.ts:4: The runner\'s policy has no "readonlyAllowlist": it knows sideEffectDenylist, readOnlyAllowlist, trustedServers, approve, secretKeys, secrets, redactionKey, allowPrivateAddresses, network.',
+    'pawl.config.ts:4: The runner\'s policy has no "readonlyAllowlist": use one of sideEffectDenylist, readOnlyAllowlist, trustedServers, approve, secretKeys, secrets, redactionKey, allowPrivateAddresses, network.',
   ],
   [
     "a class that does not exist",
@@ -226,7 +226,7 @@ const MISTAKES: readonly (readonly [string, Files, string])[] = [
   [
     "a model by its name alone",
     config('{ models: { fast: "gpt-5.2" } }'),
-    'pawl.config.ts:4: models.fast is a string, and no model: give one of the AI SDK, `openai("gpt-5.2")`.',
+    'pawl.config.ts:4: models.fast is a string, not a model: give an AI SDK model, `openai("gpt-5.2")`.',
   ],
   [
     "models in a list",
@@ -236,7 +236,7 @@ const MISTAKES: readonly (readonly [string, Files, string])[] = [
   [
     "a tool that is a function",
     config("{ tools: { search: () => 1 } }"),
-    "pawl.config.ts:4: tools.search is a function, and no tool: make it with tool({ … }).",
+    "pawl.config.ts:4: tools.search is a function, not a tool: make it with tool({ … }).",
   ],
   [
     "a tool that no blueprint can name",
@@ -246,12 +246,12 @@ const MISTAKES: readonly (readonly [string, Files, string])[] = [
   [
     "an empty workspace root",
     config("{ jobs: { comands: [] } }"),
-    'pawl.config.ts:4: jobs has no "comands": it knows commands, environment, domains, workspaceRoot, models, servers.',
+    'pawl.config.ts:4: jobs has no "comands": use one of commands, environment, domains, workspaceRoot, models, servers.',
   ],
   [
     "a list instead of the limits of job files",
     config("{ jobs: [] }"),
-    "pawl.config.ts:4: jobs is no object: give one with commands, environment, domains, workspaceRoot, models, servers.",
+    "pawl.config.ts:4: jobs is not an object: give one with commands, environment, domains, workspaceRoot, models, servers.",
   ],
   [
     "a program that is not a string",

@@ -158,7 +158,7 @@ describe("a job that is one file", () => {
     expect(changed).toMatchObject({
       exitCode: 2,
       stderr:
-        'error: Run a-1 was started with another RunSpec, which does not change: pipeline.steps[1].ask was "Second?" and is "Third?". Put it back, or use another run id.\n',
+        'error: Run a-1 was started with another RunSpec, which does not change: pipeline.steps[1].ask was "Second?" and is "Third?". Restore it, or use another run id.\n',
     });
     folder.remove("job.yaml");
     for (const answer of ["one", "two"]) {

@@ -51,7 +51,7 @@ describe("a job", () => {
       const { exitCode, stderr } = await pawl(["run", "job.yaml", ...args], { cwd: folder.path });
       expect(exitCode).toBe(2);
       expect(stderr).toBe(
-        "error: Run p-1 was started with another RunSpec, which does not change: budgets.maxSteps was 5 and is 7. Put it back, or use another run id.\n",
+        "error: Run p-1 was started with another RunSpec, which does not change: budgets.maxSteps was 5 and is 7. Restore it, or use another run id.\n",
       );
     }
   });

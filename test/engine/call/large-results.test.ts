@@ -34,7 +34,7 @@ describe("a tool result", () => {
       expect(output).toEqual({
         type: "error-text",
         value:
-          "give ran, but its result has more than 40000 names and values, which is the most. It has had its effect: do not call it again for that.",
+          "give ran, but its result has more than 40000 names and values, which is the limit. Its effect has happened: do not call it again for that.",
       });
       expect(receipt).toMatchObject({ status: "failed", errorCode: "result_too_large", uncertain: true });
     }
@@ -58,7 +58,7 @@ describe("a tool result", () => {
     expect(output).toMatchObject({
       value: [
         { type: "text", text: "with [secret]" },
-        { type: "text", text: "[A file that is a part of this result held a secret, and is left out.]" },
+        { type: "text", text: "[A file in this result contained a secret and was removed.]" },
         harmless,
       ],
     });

@@ -67,7 +67,7 @@ describe("a call in doubt", () => {
     expect((await runner.resume("r-1")).status).toBe("waiting");
     expect(calls).toHaveLength(1);
     expect(toolResults(prompts[0])).toEqual([
-      { type: "error-text", value: expect.stringMatching(/nobody knows whether it happened/) as string },
+      { type: "error-text", value: expect.stringMatching(/it is unknown whether it happened/) as string },
     ]);
     expect((await store.listToolCalls("r-1"))[0]?.receipt).toMatchObject({
       status: "failed",

@@ -141,7 +141,7 @@ describe("a call that threw", () => {
     const { runner, store, prompts } = await mailer({ answers: [answered("unknown")], inDoubt: "tell" });
     expect((await runner.run("Go", { runId: "r-1" })).output).toBe("End.");
     expect(toolResults(prompts[1])).toEqual([
-      { type: "error-text", value: expect.stringMatching(/^Nobody knows whether act happened/) as string },
+      { type: "error-text", value: expect.stringMatching(/^It is unknown whether act happened/) as string },
     ]);
     expect(await store.listToolCalls("r-1")).toMatchObject([
       { status: "failed", receipt: { errorCode: "unknown_outcome", uncertain: true } },

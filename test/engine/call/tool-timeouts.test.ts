@@ -99,7 +99,7 @@ describe("a tool that never returns", () => {
       {
         type: "error-text",
         value: expect.stringMatching(
-          /^Nobody knows whether act happened: .+was given up on\. Look for its effect before you ask for it again\.$/,
+          /^It is unknown whether act happened: .+was given up on\. Look for its effect before you ask for it again\.$/,
         ) as string,
       },
     ]);

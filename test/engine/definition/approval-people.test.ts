@@ -41,7 +41,7 @@ describe("a rule of policy.approve", () => {
     [{ match: "a", people: 0 }, /policy\.approve\[0\]\.people is 0: give a whole number from 1 to 100/],
     [{ match: "a", people: "two" }, /people is "two"/],
     [{ match: "a", notStarter: "yes" }, /notStarter is "yes": give true or false/],
-    [{ match: "a", persons: 2 }, /has no "persons": it knows match, people, notStarter/],
+    [{ match: "a", persons: 2 }, /has no "persons": use one of match, people, notStarter/],
   ])("%j is refused", async (rule, why) => {
     const store = await memoryStore();
     expect(() => runnerOf(store, { approve: [rule as never] })).toThrow(why);

@@ -143,7 +143,7 @@ describe("a prompt template", () => {
     const { say } = sayTool();
     const clashing = () =>
       scriptedAgent([END], { instructions: template(closed), tools: { open_sections: say } });
-    expect(clashing).toThrow(/has a tool open_sections, and its prompt brings one of that name/);
+    expect(clashing).toThrow(/has a tool open_sections, and its prompt adds one of the same name/);
   });
 });
 

@@ -130,7 +130,7 @@ describe("the digest of a hidden value", () => {
         { store, policy: { redactionKey } as never },
       );
     const error = await failureAs(ConfigurationError, (async () => make())());
-    expect(error.message).toMatch(/^policy\.redactionKey is no text of at least 16 characters/);
+    expect(error.message).toMatch(/^policy\.redactionKey is not a text of at least 16 characters/);
   });
 });
 
@@ -183,6 +183,6 @@ describe("policy.secrets", () => {
         Step.run("code", () => null),
         { policy: { secrets: ["plain"] as never } },
       );
-    expect((await failureAs(ConfigurationError, make())).message).toMatch(/^policy\.secrets is no list/);
+    expect((await failureAs(ConfigurationError, make())).message).toMatch(/^policy\.secrets is not a list/);
   });
 });

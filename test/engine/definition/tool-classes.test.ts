@@ -134,7 +134,7 @@ describe("an invalid tool", () => {
       ConfigurationError,
       new Runner(step, { store }).run("Go", { runId: "r-1" }),
     );
-    expect(error.message).toMatch(/no place for one/);
+    expect(error.message).toMatch(/no property for it/);
     expect(await store.listToolCalls("r-1")).toEqual([]);
   });
 
@@ -152,7 +152,7 @@ describe("an invalid tool", () => {
     });
     const { runner } = runnerOf(store, { pay }, [asking(["pay", { amount: 5 }])]);
     const error = await failureAs(ConfigurationError, runner.run("Go", { runId: "r-1" }));
-    expect(error.message).toMatch(/has to carry the call's idempotency key, and its payload has none/);
+    expect(error.message).toMatch(/must carry the call's idempotency key, and its payload has none/);
     expect(paid).toEqual([]);
     expect((await store.listToolCalls("r-1")).map(({ status }) => status)).toEqual(["prepared"]);
   });

@@ -55,7 +55,7 @@ describe("a run past its deadline", () => {
     const error = await failureAs(DeadlineExceededError, runner.run("Go", { runId: "r-1", deadline }));
     expect(error.details).toEqual({ deadline: new Date(deadline.at).toISOString() });
     expect(error.message).toMatch(
-      /The deadline of run r-1 was .+: nothing more is begun.+resume it with a later/,
+      /The deadline of run r-1 was .+: no new work is started.+resume it with a later/,
     );
     expect([prompts.length, whats]).toEqual([1, []]);
     expect((await store.listTurns("r-1")).map(({ committed }) => committed)).toEqual([false]);

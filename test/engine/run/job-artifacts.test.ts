@@ -337,7 +337,7 @@ describe("an artifact in place of another one's folder", () => {
     );
     const runner = jobRunner(pipeline, store, { workspaceRoot: root });
     const error = await failureAs(WorkspaceError, runner.run("Go", { runId: "r-1" }));
-    expect(error.message).toContain(`Artifact ${second} cannot be kept beside ${first}`);
+    expect(error.message).toContain(`Artifact ${second} cannot be stored with ${first}`);
     expect((await store.listArtifacts("r-1")).map((each) => each.name)).toEqual([first]);
 
     name = "other.txt";

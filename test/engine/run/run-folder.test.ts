@@ -44,6 +44,6 @@ describe("the mark of a run's folder", () => {
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     put(join(folder, ".pawl-run"));
     const error = await failureAs(ConfigurationError, assertWorkspaceIsFree(folder, "r-1"));
-    expect(error.message).toContain("is no note that Pawl has made");
+    expect(error.message).toContain("was not written by Pawl");
   });
 });

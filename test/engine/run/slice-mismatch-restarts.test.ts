@@ -172,7 +172,9 @@ describe("session events in a receipt of an earlier version", () => {
     const old = { event: muttered, slices: [gone] };
     const { store, events, spoken } = await deployed(old, [words]);
     expect(warningsOf(events)).toEqual([
-      expect.stringMatching(/^What r-1\/worker#1\.1 told the session .+ was left out: .+"Muttered"/),
+      expect.stringMatching(
+        /^The session events of r-1\/worker#1\.1 no longer fit .+ were dropped: .+"Muttered"/,
+      ),
     ]);
     expect(events.at(-1)).toMatchObject({ type: "run.finished", result: { status: "succeeded" } });
     expect([spoken, await storedSlice(store)]).toEqual([["one", "two"], ["two"]]);
@@ -190,7 +192,7 @@ describe("session events in a receipt of an earlier version", () => {
     const old = { event: { type: "Said", text: { text: "one" } }, slices: [shaped] };
     const { store, events, spoken } = await deployed(old, [words]);
     expect(warningsOf(events)).toEqual([
-      expect.stringMatching(/^What r-1\/worker#1\.1 told the session .+ was left out: .+words/),
+      expect.stringMatching(/^The session events of r-1\/worker#1\.1 no longer fit .+ were dropped: .+words/),
     ]);
     expect(events.at(-1)).toMatchObject({ type: "run.finished", result: { status: "succeeded" } });
     expect([spoken, await storedSlice(store)]).toEqual([["one", "two"], ["two"]]);

@@ -164,7 +164,8 @@ export const FILE_ATTACKS: readonly Attack[] = [
       },
       {
         file: "engine/run/workspace.ts",
-        right: "if (this.#taken.dev !== found.dev || this.#taken.ino !== found.ino) throw this.#exchanged();",
+        right:
+          "if (this.#usedFolder.dev !== found.dev || this.#usedFolder.ino !== found.ino) throw this.#replaced();",
         wrong: "",
       },
     ],
@@ -199,7 +200,8 @@ export const FILE_ATTACKS: readonly Attack[] = [
     weakened: [
       {
         file: "engine/run/workspace.ts",
-        right: "if (this.#taken.dev !== found.dev || this.#taken.ino !== found.ino) throw this.#exchanged();",
+        right:
+          "if (this.#usedFolder.dev !== found.dev || this.#usedFolder.ino !== found.ino) throw this.#replaced();",
         wrong: "",
       },
     ],

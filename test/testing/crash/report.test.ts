@@ -151,7 +151,7 @@ describe("not a violation", () => {
     expect(report.violations).toEqual([]);
     expect(() => report.assertKept()).not.toThrow();
     expect(lines.at(-1)).toBe(
-      '  send_email (asked in 1 schedule): recovery: "keyed" (hand on call.idempotencyKey), "reconcile" (look it up) or "repeat" (twice is harmless)',
+      '  send_email (asked in 1 schedule): recovery: "keyed" (pass on call.idempotencyKey), "reconcile" (look it up) or "repeat" (twice is harmless)',
     );
     expect(report.toJSON().askedAbout).toMatchObject([{ tool: "send_email", schedules: 1 }]);
   });

@@ -157,7 +157,7 @@ class Trial {
       store,
       contract: { ...run.contract, limit, budget: new RunBudget(runId, budgets, work) },
       time: { ...run.time, deadline },
-      artifacts: new ForecastArtifacts(store, run.fence, run.artifacts.workspace.place),
+      artifacts: new ForecastArtifacts(store, run.fence, run.artifacts.workspace.location),
       observe: {
         ...run.observe,
         probe: NO_PROBE,
