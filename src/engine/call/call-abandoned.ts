@@ -3,38 +3,38 @@ import type { Store, ToolCallRecord } from "../../store/store.ts";
 import type { CallIdentity } from "./call-identity.ts";
 
 /**
- * What the turns that a new line of history left behind have had of each effect. A call that asks for the same again meets
- * one of them, each once; what goes beyond them is a wanted repeat, and runs. They are looked for in both scopes: the new
- * version of a tool may say otherwise how often its effect is wanted.
+ * Successful calls of the turns that a new lineage abandoned. A call of the new lineage that asks for the same effect
+ * reuses one of them, each at most once; any further call is a wanted repeat, and runs. They are looked up in both dedupe
+ * scopes: the new version of a tool may declare another one.
  */
 export class AbandonedCalls {
   readonly #store: Store;
   readonly #lineages: readonly Lineage[];
-  readonly #unmet = new Map<string, ToolCallRecord[]>();
+  readonly #unclaimed = new Map<string, ToolCallRecord[]>();
 
   constructor(store: Store, lineages: readonly Lineage[]) {
     this.#store = store;
     this.#lineages = lineages;
   }
 
-  /** Whether no turn was left behind. */
+  /** True if no turn was abandoned. */
   get isNone(): boolean {
     return this.#lineages.length === 0;
   }
 
-  /** The oldest call of this identity that had its effect in a turn left behind, and was not asked for again since. */
-  async meet(identity: CallIdentity): Promise<ToolCallRecord | null> {
+  /** The oldest successful call of this identity in an abandoned turn that no other call has reused; claims it. */
+  async reuse(identity: CallIdentity): Promise<ToolCallRecord | null> {
     const id = identity.hash.toString("hex");
-    let unmet = this.#unmet.get(id);
-    if (unmet === undefined) {
-      unmet = unmetOf(this.#lineages, await this.#read(identity));
-      this.#unmet.set(id, unmet);
+    let unclaimed = this.#unclaimed.get(id);
+    if (unclaimed === undefined) {
+      unclaimed = unclaimedOf(this.#lineages, await this.#read(identity));
+      this.#unclaimed.set(id, unclaimed);
     }
-    return unmet.shift() ?? null;
+    return unclaimed.shift() ?? null;
   }
 
-  /** For an effect that is wanted once: any call of this step that had it, left behind or not. */
-  async had(identity: CallIdentity): Promise<ToolCallRecord | null> {
+  /** For an effect that is wanted once in a run: any successful call of this step, abandoned or not. */
+  async findSucceeded(identity: CallIdentity): Promise<ToolCallRecord | null> {
     return (await this.#read(identity)).find(({ status }) => status === "succeeded") ?? null;
   }
 
@@ -50,11 +50,11 @@ export class AbandonedCalls {
   }
 }
 
-function unmetOf(lineages: readonly Lineage[], calls: readonly ToolCallRecord[]): ToolCallRecord[] {
-  const [kept, leftBehind] = [
+function unclaimedOf(lineages: readonly Lineage[], calls: readonly ToolCallRecord[]): ToolCallRecord[] {
+  const [kept, abandoned] = [
     calls.filter(({ turnIndex }) => isKept(lineages, turnIndex)),
     calls.filter(({ turnIndex }) => !isKept(lineages, turnIndex)),
   ];
-  const met = new Set(kept.map(({ receipt }) => receipt?.duplicateOf));
-  return leftBehind.filter(({ status, toolCallId }) => status === "succeeded" && !met.has(toolCallId));
+  const reused = new Set(kept.map(({ receipt }) => receipt?.duplicateOf));
+  return abandoned.filter(({ status, toolCallId }) => status === "succeeded" && !reused.has(toolCallId));
 }

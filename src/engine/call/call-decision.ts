@@ -1,3 +1,16 @@
+// The story of one tool call, shape by shape and file by file:
+//
+//   CallRequest ──► CallIdentity ──► UndecidedCall ──► CallPlan ──► PreparedCall ──► CallAttempt ──► ToolOutcome ──► receipt
+//   call-request    call-identity    call-earlier-     (here)       call-prepared    tool-gateway                    call-receipt
+//                   call-payload     result                         call-settlement
+//
+// What to do about it is always decided by `decideToolCall` of core/call/tool-call-decision.ts. It is asked three times:
+//
+//   1. when the response is journaled or replayed   turn/turn-call-plan.ts, steps/code-step-calls.ts ─► decideCall
+//   2. when the call's place in the queue comes,    turn/turn-call-run.ts ─► decideCall
+//      and an equal call before it has ended
+//   3. after an attempt that left it in doubt       call-settlement.ts, with its own facts about that attempt
+
 import {
   decideToolCall,
   NOT_SENT,
@@ -12,11 +25,12 @@ import type { PreparedTool } from "../definition/prepared-tool.ts";
 import { cancelled, failed, type ToolOutcome, unknownOutcome } from "../definition/tool-outcome.ts";
 import type { ActiveRun, RunWith } from "../run/active-run.ts";
 import type { EarlierCall } from "./call-earlier-result.ts";
-import type { CallPayload, CallRequest } from "./call-identity.ts";
+import type { CallPayload } from "./call-payload.ts";
+import { argumentsHash, type PreparedCall } from "./call-prepared.ts";
 import type { AttemptTimes, CallProgress } from "./call-progress.ts";
 import { askAbout, askAboutRow, askAgain } from "./call-questions.ts";
+import type { CallRequest } from "./call-request.ts";
 import { type CallEnd, isKeyValid } from "./call-settlement.ts";
-import { argumentsHash, type PreparedCall } from "./tool-gateway.ts";
 
 /** A call that somebody has to decide about, with all that is known of it. */
 export type UndecidedCall = {
@@ -55,16 +69,16 @@ export type CallPlan =
     };
 
 /** Puts the facts of a call together, has `core` decide, and says what that means. Nothing is written or sent here. */
-export function decideCall(run: ActiveRun, subject: UndecidedCall): CallPlan {
-  const { known, payload } = subject;
+export function decideCall(run: ActiveRun, undecided: UndecidedCall): CallPlan {
+  const { known, payload } = undecided;
   if (known !== null && known.receipt !== null) return { kind: "replay", receipt: known.receipt };
   if (payload.kind === "misconfigured") {
     if (known === null || known.status === "prepared") throw payload.error;
-    return judgeRefused(run, subject, { errorCode: "misconfigured", error: payload.error.message });
+    return judgeRefused(run, undecided, { errorCode: "misconfigured", error: payload.error.message });
   }
-  if (payload.kind === "refused") return judgeRefused(run, subject, payload);
-  const { place, request, idempotencyKey, earlier, sessionBase, blobThresholdBytes } = subject;
-  const waits = waitsOf(subject.past, known);
+  if (payload.kind === "refused") return judgeRefused(run, undecided, payload);
+  const { place, request, idempotencyKey, earlier, sessionBase, blobThresholdBytes } = undecided;
+  const waits = waitsOf(undecided.past, known);
   const open = waits.find(({ kind, status }) => kind === "question" && status === "open");
   if (open !== undefined) return { kind: "person", wait: askAgain(place, open) };
   const { tool, input } = payload;
@@ -88,7 +102,7 @@ export function decideCall(run: ActiveRun, subject: UndecidedCall): CallPlan {
     blobThresholdBytes,
   };
   const { isSecretLost } = request;
-  const facts = factsOf(run, call, subject, waits, isSecretLost);
+  const facts = factsOf(run, call, undecided, waits);
   if (isSecretLost && facts.isToRetry)
     return settled(failed("secret_lost", secretLost(tool.name, "It cannot run again."), { uncertain: true }));
   const decision = decideToolCall(facts);
@@ -96,10 +110,10 @@ export function decideCall(run: ActiveRun, subject: UndecidedCall): CallPlan {
     case "execute":
       if (isSecretLost)
         return settled(cancelled("secret_lost", secretLost(tool.name, "It did not run: ask for it again.")));
-      return { kind: "work", call, facts, decision, progress: progressOf(run, tool, subject) };
+      return { kind: "work", call, facts, decision, progress: progressOf(run, tool, undecided) };
     case "retry":
     case "reconcile":
-      return { kind: "work", call, facts, decision, progress: progressOf(run, tool, subject) };
+      return { kind: "work", call, facts, decision, progress: progressOf(run, tool, undecided) };
     case "replay":
       throw new Error(`Call ${idempotencyKey} is settled and has no receipt.`);
     case "deduplicate":
@@ -107,10 +121,10 @@ export function decideCall(run: ActiveRun, subject: UndecidedCall): CallPlan {
     case "ask":
       return {
         kind: "person",
-        wait: askAbout(run, call, decision.why, { earlier, correlationId: correlationOf(subject) }),
+        wait: askAbout(run, call, decision.why, { earlier, correlationId: correlationOf(undecided) }),
       };
     case "refuse":
-      return refuse(subject, decision.why, waits, call);
+      return refuse(undecided, decision.why, waits, call);
   }
 }
 
@@ -147,9 +161,8 @@ function judgeRefused(
 function factsOf(
   run: ActiveRun,
   { tool, approvedArguments }: PreparedCall,
-  { known, earlier, past }: UndecidedCall,
+  { known, earlier, past, request: { isSecretLost } }: UndecidedCall,
   waits: readonly WaitRecord[],
-  isSecretLost: boolean,
 ): ToolCallFacts {
   const sentAt = firstSentAt(past, known);
   const tries = past.tries.filter(({ toolCallId }) => toolCallId === known?.toolCallId);

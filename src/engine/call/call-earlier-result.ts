@@ -3,7 +3,7 @@ import type { ToolOutput } from "../../core/message.ts";
 import type { SessionEvent } from "../../core/session-event.ts";
 import type { ToolCallRecord } from "../../store/store.ts";
 import type { ToolOutcome } from "../definition/tool-outcome.ts";
-import type { ActiveRun } from "../run/active-run.ts";
+import type { ActiveRun, RunWith } from "../run/active-run.ts";
 import { readBlobValue } from "../run/blob-hydrator.ts";
 import type { CallIdentity } from "./call-identity.ts";
 
@@ -66,7 +66,7 @@ export async function succeededCall(run: ActiveRun, call: ToolCallRecord): Promi
 
 /** What the call that had the effect told the session, where a rollback has made it forget that. */
 async function lackingEvents(
-  run: ActiveRun,
+  run: RunWith<"keeper" | "runId" | "store">,
   { toolCallId, receipt }: ToolCallRecord,
 ): Promise<readonly SessionEvent[]> {
   const first = receipt?.duplicateOf ?? null;

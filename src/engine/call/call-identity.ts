@@ -1,52 +1,15 @@
-import { matchesAction } from "../../core/call/action-pattern.ts";
 import { secretIdentityHash, toolCallIdentityHash, toolCallKey } from "../../core/call/tool-call-key.ts";
 import { builtInIdentity, dedupeOf, withoutVolatile } from "../../core/call/tool-identity.ts";
 import { assertJson } from "../../core/canonical-json.ts";
-import { ConfigurationError } from "../../core/errors.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
-import { checkUrl } from "../../core/network-policy.ts";
-import { type ApprovalNeed, ONE_PERSON } from "../../core/person.ts";
 import { holdsMark, isHiddenIn } from "../../core/secret/secret-mark.ts";
 import type { ToolCallRecord } from "../../store/store.ts";
-import { approvalNeed } from "../definition/approval-rule.ts";
-import { KEY_STAND_IN, keyProblem, type PreparedTool, withKey } from "../definition/prepared-tool.ts";
+import { KEY_STAND_IN, type PreparedTool, withKey } from "../definition/prepared-tool.ts";
 import type { RunRules } from "../definition/run-rules.ts";
-import type { ApprovalVerdict } from "../definition/tool.ts";
 import { errorText } from "../definition/tool-outcome.ts";
-import type { ActiveRun } from "../run/active-run.ts";
+import type { RunWith } from "../run/active-run.ts";
 
-/** What a call is for, before anything about it is written. */
-export type CallRequest = {
-  readonly stepPath: string;
-  readonly name: string;
-  /** The arguments as they were asked for, without secrets: what is stored and shown. */
-  readonly input: Json;
-  /** The same with them: what goes out, and what a call is known by. */
-  readonly secretInput: Json;
-  /** Whether secrets of `secretInput` were hidden, and are not known any more: what an earlier worker has journaled. */
-  readonly isSecretLost: boolean;
-  /** What the run's own code gave under a secret name: it is looked for in what comes of this call, and nowhere else. */
-  readonly ownSecrets: readonly string[];
-  /** Null where no such tool exists. */
-  readonly tool: PreparedTool | null;
-  /** What is already known to be wrong with the arguments. */
-  readonly problem: string | null;
-  readonly enforceKeys: boolean;
-};
-
-/** The arguments that would go out: or why they cannot. */
-export type CallPayload =
-  | {
-      readonly kind: "ready";
-      readonly tool: PreparedTool;
-      readonly input: unknown;
-      /** Who has to let it run; null where nobody has to. */
-      readonly approval: ApprovalNeed | null;
-    }
-  /** The model (or the code) is told, and nothing is dispatched. */
-  | { readonly kind: "refused"; readonly errorCode: string; readonly error: string }
-  /** The tool and the rules do not fit together: the turn fails, and nothing is dispatched. */
-  | { readonly kind: "misconfigured"; readonly error: ConfigurationError };
+import { type CallRequest, parseArguments } from "./call-request.ts";
 
 /** What makes a call the same as another, before it is known how many there were. */
 export type CallIdentity = {
@@ -59,7 +22,10 @@ export type CallIdentity = {
 };
 
 /** Only a tool's own identity function needs parsed arguments, and with them something to wait for. */
-export function identify(run: ActiveRun, request: CallRequest): CallIdentity | Promise<CallIdentity> {
+export function identify(
+  run: RunWith<"runId" | "policy" | "calls">,
+  request: CallRequest,
+): CallIdentity | Promise<CallIdentity> {
   const identity = identityOf(run.policy.rules, request);
   return identity instanceof Promise
     ? identity.then((known) => callIdentity(run, request, known))
@@ -67,7 +33,7 @@ export function identify(run: ActiveRun, request: CallRequest): CallIdentity | P
 }
 
 function callIdentity(
-  run: ActiveRun,
+  run: RunWith<"runId" | "policy" | "calls">,
   { tool, name, stepPath }: CallRequest,
   { value, dedupe, problem }: Identity,
 ): CallIdentity {
@@ -77,18 +43,19 @@ function callIdentity(
   const hash = isSecret
     ? secretIdentityHash(run.calls.firstRunId, namespace, name, value)
     : toolCallIdentityHash(namespace, name, value);
-  return identityBy(run, namespace, name, stepPath, hash, dedupe, problem);
+  return identityBy(run, { namespace, tool: name, stepPath, hash, dedupe, problem });
 }
 
 /** Of a call that is in the ledger: what it is known by does not change, and its secrets may be gone. */
 export async function reidentify(
-  run: ActiveRun,
+  run: RunWith<"runId" | "policy" | "calls">,
   request: CallRequest,
   row: ToolCallRecord,
 ): Promise<CallIdentity> {
   const { dedupe, problem } = await identityOf(run.policy.rules, request);
   const hash = Buffer.from(row.identityHash, "hex");
-  return identityBy(run, row.namespace, row.tool, request.stepPath, hash, dedupe, problem);
+  const { namespace, tool } = row;
+  return identityBy(run, { namespace, tool, stepPath: request.stepPath, hash, dedupe, problem });
 }
 
 /**
@@ -97,7 +64,7 @@ export async function reidentify(
  * those; only earlier versions hid values so, and then the call is not known by what was stored of it.
  */
 export async function lacksSecret(
-  run: ActiveRun,
+  run: RunWith<"runId" | "policy" | "calls">,
   request: CallRequest,
   row: ToolCallRecord,
 ): Promise<boolean> {
@@ -108,24 +75,17 @@ export async function lacksSecret(
 }
 
 function identityBy(
-  run: ActiveRun,
-  namespace: string,
-  name: string,
-  stepPath: string,
-  hash: Buffer,
-  dedupe: CallIdentity["dedupe"],
-  problem: string | null,
+  { runId }: RunWith<"runId">,
+  facts: Pick<CallIdentity, "hash" | "dedupe" | "problem"> & {
+    readonly namespace: string;
+    readonly tool: string;
+    readonly stepPath: string;
+  },
 ): CallIdentity {
+  const { namespace, tool, stepPath, hash, dedupe, problem } = facts;
   const scopes = { effect: { kind: "effect" }, call: { kind: "call", stepPath } } as const;
   const keyIn = (scope: CallIdentity["dedupe"], occurrence: number) =>
-    toolCallKey({
-      runId: run.runId,
-      namespace,
-      tool: name,
-      identityHash: hash,
-      scope: scopes[scope],
-      occurrence,
-    });
+    toolCallKey({ runId, namespace, tool, identityHash: hash, scope: scopes[scope], occurrence });
   return { hash, dedupe, keyOf: (occurrence) => keyIn(dedupe, occurrence), keyIn, problem };
 }
 
@@ -161,7 +121,7 @@ async function declaredIdentity(
   input: Json,
   whole: Identity,
 ): Promise<Identity> {
-  const parsed = await parse(tool, withKey(tool, input, KEY_STAND_IN));
+  const parsed = await parseArguments(tool, withKey(tool, input, KEY_STAND_IN));
   if (!parsed.ok) return whole;
   try {
     const value: unknown = identity(parsed.value as never);
@@ -177,75 +137,4 @@ function withoutKey(tool: PreparedTool, input: Json): Json {
   if (tool.keyProperty === null || !isJsonObject(input)) return input;
   const { [tool.keyProperty]: _, ...rest } = input;
   return rest;
-}
-
-/** A schema's own code may throw. The answer that asks for the call is paid for by then, so that is a result too. */
-async function parse(tool: PreparedTool, input: unknown): ReturnType<PreparedTool["input"]["parse"]> {
-  try {
-    return await tool.input.parse(input);
-  } catch (error) {
-    return { ok: false, error: `its schema failed: ${errorText(error)}` };
-  }
-}
-
-/** The arguments as the tool will get them, with the key in its place, held against every rule. */
-export async function makePayload(rules: RunRules, request: CallRequest, key: string): Promise<CallPayload> {
-  const { tool, name, secretInput, problem, enforceKeys } = request;
-  if (tool === null)
-    return refused("invalid_input", problem ?? `There is no tool named ${JSON.stringify(name)}.`);
-  const forbidden = matchesAction(rules.forbiddenActions, tool);
-  if (forbidden !== null)
-    return refused("forbidden", `${name} is forbidden in this run (${forbidden}): do without it.`);
-  if (problem !== null) return refused("invalid_input", problem);
-  const parsed = await parse(tool, withKey(tool, secretInput, key));
-  if (!parsed.ok) return refused("invalid_input", `The arguments of ${name} are not valid: ${parsed.error}`);
-  const badKey = keyProblem(tool, parsed.value, { key, enforceKeys });
-  if (badKey !== null) return { kind: "misconfigured", error: new ConfigurationError(badKey) };
-  const badUrl = urlProblem(rules, tool, parsed.value);
-  if (badUrl !== null) return refused("network_refused", badUrl);
-  const verdict = await approvalVerdict(tool, parsed.value);
-  if (typeof verdict !== "boolean") return refused("denied", `${name} may not run: ${verdict.denied}`);
-  return {
-    kind: "ready",
-    tool,
-    input: parsed.value,
-    approval: approvalNeed(rules.approve, tool) ?? (verdict ? ONE_PERSON : null),
-  };
-}
-
-function refused(errorCode: string, error: string): CallPayload {
-  return { kind: "refused", errorCode, error };
-}
-
-function urlProblem({ network }: RunRules, tool: PreparedTool, input: unknown): string | null {
-  if (tool.urls === null) return null;
-  try {
-    for (const url of tool.urls(input as never)) {
-      const verdict = checkUrl(network, url);
-      if (!verdict.ok) return `${tool.name} may not connect there: ${verdict.why}`;
-    }
-    return null;
-  } catch (error) {
-    return `The urls function of ${tool.name} failed, so nobody knows where it would connect to: ${errorText(error)}`;
-  }
-}
-
-/** Who cannot say whether a person is needed needs one. */
-async function approvalVerdict({ approval }: PreparedTool, input: unknown): Promise<ApprovalVerdict> {
-  if (typeof approval === "boolean") return approval;
-  try {
-    const verdict: unknown = await approval(input as never);
-    return isDenial(verdict) ? verdict : verdict !== false;
-  } catch {
-    return true;
-  }
-}
-
-function isDenial(verdict: unknown): verdict is { readonly denied: string } {
-  return (
-    typeof verdict === "object" &&
-    verdict !== null &&
-    "denied" in verdict &&
-    typeof verdict.denied === "string"
-  );
 }

@@ -3,14 +3,8 @@ import { errorText, type ToolOutcome } from "../definition/tool-outcome.ts";
 import { type ActiveRun, reach } from "../run/active-run.ts";
 import { BoundedAttempt } from "./call-attempt.ts";
 import type { Correlation } from "./call-correlation.ts";
-import {
-  callContext,
-  freshInput,
-  outcomeOf,
-  type PreparedCall,
-  steersTheRun,
-  tookTooLong,
-} from "./tool-gateway.ts";
+import { freshInput, type PreparedCall } from "./call-prepared.ts";
+import { callContext, outcomeOf, steersTheRun, tookTooLong } from "./tool-gateway.ts";
 
 /** Asks the outside world about a call whose outcome is unknown. Whatever is no clear answer is `unknown`. */
 export async function lookUp(

@@ -1,17 +1,17 @@
 /**
- * Counts the calls of each identity: the n-th one has a key of its own. A worker that has seen the step from its
- * beginning knows by itself how often the step has asked for something; one that took it over asks the ledger, once for
- * each identity it meets. What is had once in a run may have been had in another step, so there the ledger knows.
+ * Counts the calls of each identity: the n-th call has a key of its own. A worker that executed the step from its beginning
+ * counts in memory; one that took it over asks the ledger, once for each identity. An effect that is wanted once in a run
+ * may have happened in another step, so for those the ledger is always asked.
  */
 export class CallOccurrences {
   readonly #seen = new Map<string, number>();
   readonly #isTaken: (key: Buffer) => Promise<boolean>;
-  readonly #sawBeginning: boolean;
+  readonly #knowsAll: boolean;
 
-  /** `isTaken` says whether the ledger has a key. */
-  constructor(isTaken: (key: Buffer) => Promise<boolean>, sawBeginning: boolean) {
+  /** `isTaken` asks the ledger for a key; `knowsAll` is true for a worker that has seen the step from its beginning. */
+  constructor(isTaken: (key: Buffer) => Promise<boolean>, { knowsAll }: { readonly knowsAll: boolean }) {
     this.#isTaken = isTaken;
-    this.#sawBeginning = sawBeginning;
+    this.#knowsAll = knowsAll;
   }
 
   /** The number of the next call of this identity, from 1. It is taken by asking. */
@@ -21,7 +21,7 @@ export class CallOccurrences {
     keyOf: (occurrence: number) => Buffer,
   ): number | Promise<number> {
     const identity = `${scope} ${identityHash.toString("hex")}`;
-    if (this.#seen.has(identity) || (this.#sawBeginning && scope === "call")) return this.#take(identity);
+    if (this.#seen.has(identity) || (this.#knowsAll && scope === "call")) return this.#take(identity);
     return this.#ask(identity, keyOf);
   }
 

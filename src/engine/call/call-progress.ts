@@ -4,7 +4,8 @@ import { type ActiveRun, type RunWith, reach } from "../run/active-run.ts";
 import { beforeSideEffect } from "../run/checkpoint-cursor.ts";
 import { assertInTime } from "../run/deadline.ts";
 import type { ClockReading } from "../run/lease-keeper.ts";
-import type { FailedAttempt, PreparedCall } from "./tool-gateway.ts";
+import type { PreparedCall } from "./call-prepared.ts";
+import type { FailedAttempt } from "./tool-gateway.ts";
 
 /**
  * How far a call is. Its times, for an attempt that this worker makes:

@@ -8,7 +8,8 @@ import type { ToolCallRecord, WaitRecord } from "../../store/store.ts";
 import { QUESTION } from "../definition/ask-human.ts";
 import type { ActiveRun, RunWith } from "../run/active-run.ts";
 import { type EarlierCall, NO_EARLIER_CALL } from "./call-earlier-result.ts";
-import { callId, type FailedAttempt, type PreparedCall, shownArguments } from "./tool-gateway.ts";
+import { callId, type PreparedCall, shownArguments } from "./call-prepared.ts";
+import { type FailedAttempt } from "./tool-gateway.ts";
 
 /** Leaves the run waiting, with these questions. */
 export function personNeeded({ runId }: RunWith<"runId">, waits: readonly NewWait[]): PersonNeededError {

@@ -3,15 +3,15 @@ import { LeaseLostError } from "../../core/errors.ts";
 import { estimateResultTokens, type TextEstimator } from "../../core/usage/token-estimate.ts";
 import type { NewReceipt } from "../../store/store.ts";
 import type { ToolOutcome } from "../definition/tool-outcome.ts";
-import { type ActiveRun, reach } from "../run/active-run.ts";
-import { callId, type PreparedCall } from "./tool-gateway.ts";
+import { type ActiveRun, type RunWith, reach } from "../run/active-run.ts";
+import { callId, type PreparedCall } from "./call-prepared.ts";
 
 /**
  * The receipt of an outcome: its result inline, or as a reference where it is strictly over the threshold. `estimate` is
  * that of the agent which asked for the call, where it is at hand.
  */
 export function makeReceipt(
-  run: ActiveRun,
+  run: RunWith<"calls" | "model">,
   { callIndex, blobThresholdBytes }: Pick<PreparedCall, "callIndex" | "blobThresholdBytes">,
   outcome: ToolOutcome,
   estimate: TextEstimator = (text) => run.model.estimateTokens(text),

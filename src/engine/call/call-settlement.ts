@@ -11,15 +11,16 @@ import { reportsNotApplied } from "../../core/errors.ts";
 import type { NewCallWait } from "../../core/wait.ts";
 import type { PreparedTool } from "../definition/prepared-tool.ts";
 import { errorText, failed, type ToolOutcome, unknownOutcome } from "../definition/tool-outcome.ts";
-import { type ActiveRun, rest } from "../run/active-run.ts";
+import { type ActiveRun, type RunWith, rest } from "../run/active-run.ts";
 import { asksAbout, asksAboutFailures } from "../run/escalation.ts";
 import { readClock } from "../run/lease-keeper.ts";
 import { Correlation } from "./call-correlation.ts";
 import { lookUp } from "./call-look-up.ts";
+import { callId, type PreparedCall } from "./call-prepared.ts";
 import { CallAttempts, type CallProgress, remainingLandingMs } from "./call-progress.ts";
 import { askAbout, escalate } from "./call-questions.ts";
 import { makeReceipt } from "./call-receipt.ts";
-import { callId, dispatchTool, type FailedAttempt, type PreparedCall } from "./tool-gateway.ts";
+import { dispatchTool, type FailedAttempt } from "./tool-gateway.ts";
 
 export type CallEnd =
   | { readonly kind: "settled"; readonly outcome: ToolOutcome; readonly attempt: number }
@@ -140,7 +141,7 @@ class CallWork {
       decideFailedAttempt({ outcome, recovery, retriesLeft, isSameAgain, mayHaveHappened });
     // A tool that asked for a person where its run asks none did so in place of its work.
     if (outcome === "needs_human" && !asksAbout(run.contract.spec, failure.errorCode))
-      return this.#fail(failure, mayHaveHappened);
+      return this.#fail(failure, { uncertain: mayHaveHappened });
     const isAsking = asksAboutFailures(run.contract.spec);
     const retriesLeft = failure.isFinal || (same && !isAsking) ? 0 : this.#retriesLeft;
     const decision = decide(retriesLeft, same && isAsking);
@@ -158,7 +159,7 @@ class CallWork {
     if (outcome !== "not_applied") this.#attempts.setMayHaveHappened(true);
     switch (decision.kind) {
       case "fail":
-        return this.#fail(failure, decision.uncertain);
+        return this.#fail(failure, decision);
       case "retry":
         if (this.#isKeyExpired) return this.#doubt(failure);
         await this.#attempts.end(failure, "no_doubt");
@@ -205,7 +206,10 @@ class CallWork {
     return this.#run.calls.maxRetries - (attempt - 1 - unsent);
   }
 
-  #fail({ errorCode, message, correlationId }: FailedAttempt, uncertain: boolean): CallEnd {
+  #fail(
+    { errorCode, message, correlationId }: FailedAttempt,
+    { uncertain }: { readonly uncertain: boolean },
+  ): CallEnd {
     const outcome = failed(errorCode, message, { uncertain, source: "tool", correlationId });
     return { kind: "settled", outcome, attempt: this.#attempts.progress.attempt };
   }
@@ -282,8 +286,9 @@ class CallWork {
     this.#attempts.setMayHaveHappened(false);
     const failure = this.#lastFailure;
     if (failure === null) return { next: { kind: "retry" } };
-    if (failure.isFinal) return this.#fail(failure, false);
-    if (this.#retriesLeft <= 0) return this.#retriesExhausted(failure) ?? this.#fail(failure, false);
+    if (failure.isFinal) return this.#fail(failure, { uncertain: false });
+    if (this.#retriesLeft <= 0)
+      return this.#retriesExhausted(failure) ?? this.#fail(failure, { uncertain: false });
     await this.#pause(failure);
     return { next: { kind: "retry" } };
   }
@@ -346,7 +351,7 @@ class CallWork {
 }
 
 /** Whether the other side still knows the key, so that it drops a second call. */
-export function isKeyValid(run: ActiveRun, tool: PreparedTool, sentAt: number | null): boolean {
+export function isKeyValid(run: RunWith<"time">, tool: PreparedTool, sentAt: number | null): boolean {
   return sentAt === null || run.time.clock.now() < sentAt + tool.keyValidForMs;
 }
 

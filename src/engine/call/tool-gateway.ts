@@ -1,6 +1,5 @@
 import { matchesAction } from "../../core/call/action-pattern.ts";
 import type { FailedAttemptOutcome, ReceiptStatus } from "../../core/call/tool-call-decision.ts";
-import { canonicalHash, canonicalJson, isJson } from "../../core/canonical-json.ts";
 import {
   ConfigurationError,
   FinalFailure,
@@ -10,49 +9,20 @@ import {
   NotApplied,
   PersonNeededError,
 } from "../../core/errors.ts";
-import { type Json, type JsonObject, throughJson } from "../../core/json.ts";
-import { type ApprovalNeed, approvalNeedJson } from "../../core/person.ts";
-import { withoutDigests } from "../../core/secret/secret-mark.ts";
-import { stepId, toolCallId } from "../../core/step-path.ts";
+import { stepId } from "../../core/step-path.ts";
 import { turnKey } from "../../core/turn/turn-key.ts";
 import type { DraftSession } from "../../session/draft-session.ts";
-import type { SessionState } from "../../session/slice-set.ts";
 import type { EffectInProgress } from "../../store/store.ts";
-import { keyProblem, type PreparedTool, withKey } from "../definition/prepared-tool.ts";
+import { keyProblem, type PreparedTool } from "../definition/prepared-tool.ts";
 import type { ToolCallContext } from "../definition/tool.ts";
 import { errorText, type Presentation, succeeded, type ToolOutcome } from "../definition/tool-outcome.ts";
 import type { OpenSpan, SpanFacts, SpanStart } from "../ports/telemetry-port.ts";
-import { type ActiveRun, reach } from "../run/active-run.ts";
+import { type ActiveRun, type RunWith, reach } from "../run/active-run.ts";
 import { runDeadlineError } from "../run/deadline.ts";
 import { assertMaySend, reachAfterSentMark, writeSentMark } from "../run/sent-mark.ts";
 import { BoundedAttempt } from "./call-attempt.ts";
 import type { Correlation } from "./call-correlation.ts";
-
-/** A call as the gateway needs it. */
-export type PreparedCall = {
-  readonly stepKey: number;
-  readonly stepPath: string;
-  readonly stepName: string;
-  readonly turnIndex: number;
-  readonly callIndex: number;
-  readonly tool: PreparedTool;
-  /** What the model or the code asked for, without secrets: for people to see. */
-  readonly request: Json;
-  /** What the tool gets: parsed, with the key in its place. */
-  readonly input: unknown;
-  /** Hidden in what comes of it, beside what the run knows. */
-  readonly ownSecrets: readonly string[];
-  readonly idempotencyKey: string;
-  readonly enforceKeys: boolean;
-  /** Who has to let it run; null where nobody has to. */
-  readonly approval: ApprovalNeed | null;
-  /** The hash of what the tool gets, for a call that only an approval of just that lets run; else null. */
-  readonly approvedArguments: string | null;
-  /** The session as the call finds it. */
-  readonly sessionBase: () => SessionState;
-  /** A larger result is kept as a blob. */
-  readonly blobThresholdBytes: number;
-};
+import { argumentsHash, callId, freshInput, type PreparedCall } from "./call-prepared.ts";
 
 export type FailedAttempt = {
   readonly outcome: Exclude<FailedAttemptOutcome, "lost">;
@@ -177,49 +147,6 @@ function whyItMayNotGoOut(run: ActiveRun, call: PreparedCall): string | null {
   return `The arguments of ${callId(run, call)} changed after they were approved: nothing was sent.`;
 }
 
-/**
- * What an approval is bound to: what the tool gets, as a person is shown it but for digests, which another key would change,
- * and who has to let it run. Another secret is another call.
- */
-export function argumentsHash(
-  run: ActiveRun,
-  { namespace, name }: PreparedTool,
-  input: unknown,
-  request: Json,
-  need: ApprovalNeed,
-): string {
-  const facts = approvalNeedJson(need);
-  const more = Object.keys(facts).length === 0 ? [] : [facts];
-  return canonicalHash([namespace, name, withoutDigests(outgoing(run, input, request)), ...more]).toString(
-    "hex",
-  );
-}
-
-/** The arguments as the tool gets them, without secrets: as JSON has them where a schema made dates or the like of them. */
-function outgoing(run: ActiveRun, input: unknown, request: Json): Json {
-  if (isJson(input)) return run.policy.secrets.hide(input);
-  try {
-    return run.policy.secrets.hide(throughJson(input));
-  } catch {
-    return request; // JSON has nothing for it: what it was made of can be shown.
-  }
-}
-
-/** What a person is shown of a call: what goes out, and what was asked for where a schema made something else of it. */
-export function shownArguments(
-  run: ActiveRun,
-  {
-    tool,
-    input,
-    request,
-    idempotencyKey,
-  }: Pick<PreparedCall, "tool" | "input" | "request" | "idempotencyKey">,
-): JsonObject {
-  const shown = outgoing(run, input, request);
-  const isSame = canonicalJson(shown) === canonicalJson(withKey(tool, request, idempotencyKey));
-  return { arguments: shown, ...(isSame ? {} : { requested: request }) };
-}
-
 async function execute(
   run: ActiveRun,
   call: PreparedCall,
@@ -231,7 +158,11 @@ async function execute(
   const limit = dispatch.deadline - run.time.clock.monotonic();
   if (limit <= 0) effect.withdraw();
   if (limit <= 0)
-    return failedTry("not_applied", "timeout", "It was not dispatched in time.", correlation, true);
+    return failedAttempt(correlation, {
+      outcome: "not_applied",
+      errorCode: "timeout",
+      message: "It was not dispatched in time.",
+    });
   const attempt = new BoundedAttempt(run, limit);
   const session = run.keeper.draft(call.sessionBase);
   const { signal } = attempt;
@@ -253,7 +184,12 @@ async function execute(
         .then(async (value) => dispatch.onLate(await outcomeOf(run, call, value, correlation, session)))
         .catch(() => undefined)
         .finally(() => effect.end());
-      return failedTry("timed_out", "timeout", tookTooLong(tool), correlation, false);
+      return failedAttempt(correlation, {
+        outcome: "timed_out",
+        errorCode: "timeout",
+        message: tookTooLong(tool),
+        hasEnded: false,
+      });
   }
 }
 
@@ -287,23 +223,30 @@ function thrown(
   correlation: Correlation,
 ): { readonly kind: "failed"; readonly failure: FailedAttempt } {
   if (isHostile(error))
-    return failedTry("failed", "tool_error", "It threw something that cannot be read.", correlation, true);
+    return failedAttempt(correlation, {
+      outcome: "failed",
+      errorCode: "tool_error",
+      message: "It threw something that cannot be read.",
+    });
   if (steersTheRun(run, error)) throw error;
   const secrets = run.policy.secrets.withTexts(ownSecrets);
   const message = secrets.hideText(errorText(error));
   if (NotApplied.isInstance(error))
-    return failedTry("not_applied", "not_applied", message, correlation, true);
+    return failedAttempt(correlation, { outcome: "not_applied", errorCode: "not_applied", message });
   if (FinalFailure.isInstance(error)) {
     const outcome = error.details.applied === false ? "not_applied" : "failed";
-    const { failure } = failedTry(outcome, "tool_error", message, correlation, true);
-    return { kind: "failed", failure: { ...failure, isFinal: true } };
+    return failedAttempt(correlation, { outcome, errorCode: "tool_error", message, isFinal: true });
   }
-  if (NeedsHuman.isInstance(error))
-    return failedTry("needs_human", secrets.hideText(reasonOf(error)), message, correlation, true);
+  if (NeedsHuman.isInstance(error)) {
+    const errorCode = secrets.hideText(reasonOf(error));
+    return failedAttempt(correlation, { outcome: "needs_human", errorCode, message });
+  }
   // An aborted tool may or may not have done its work.
-  if (run.stop.signal.aborted) return failedTry("aborted", "aborted", message, correlation, true);
-  if (signal.aborted) return failedTry("timed_out", "timeout", message, correlation, true);
-  return failedTry("failed", "tool_error", message, correlation, true);
+  if (run.stop.signal.aborted)
+    return failedAttempt(correlation, { outcome: "aborted", errorCode: "aborted", message });
+  if (signal.aborted)
+    return failedAttempt(correlation, { outcome: "timed_out", errorCode: "timeout", message });
+  return failedAttempt(correlation, { outcome: "failed", errorCode: "tool_error", message });
 }
 
 /** A proxy that was revoked, for one, throws whatever is asked of it. */
@@ -323,42 +266,22 @@ function reasonOf(error: { readonly details?: { readonly reason?: unknown } }): 
 }
 
 /** What a tool throws to pause or end the run. A lost lease has to be this run's: a tool may run others. */
-export function steersTheRun(run: ActiveRun, error: unknown): boolean {
+export function steersTheRun(run: RunWith<"fence" | "runId">, error: unknown): boolean {
   if (LeaseLostError.isInstance(error))
     return error.details.runId === run.runId && error.details.epoch === run.fence.epoch;
   return isControlFlow(error) && !PersonNeededError.isInstance(error);
 }
 
-/** A tool that changes its arguments does not change those of the next try. */
-export function freshInput(input: unknown): unknown {
-  if (isJson(input)) return throughJson(input);
-  try {
-    return structuredClone(input);
-  } catch {
-    return input; // It holds what cannot be copied, by the tool's own schema.
-  }
-}
-
-function failedTry(
-  outcome: FailedAttempt["outcome"],
-  errorCode: string,
-  message: string,
+/** A failed attempt of a tool that has ended, unless `hasEnded` says otherwise. */
+function failedAttempt(
   { id }: Correlation,
-  hasEnded: boolean,
+  failure: Pick<FailedAttempt, "outcome" | "errorCode" | "message"> & Partial<FailedAttempt>,
 ): { readonly kind: "failed"; readonly failure: FailedAttempt } {
-  const failure = { outcome, errorCode, message, correlationId: id, hasEnded, isFinal: false };
-  return { kind: "failed", failure };
+  return { kind: "failed", failure: { correlationId: id, hasEnded: true, isFinal: false, ...failure } };
 }
 
 export function tookTooLong({ name, timeoutMs }: PreparedTool): string {
   return `${name} did not end within ${timeoutMs} ms and was given up on.`;
-}
-
-export function callId(
-  run: ActiveRun,
-  call: Pick<PreparedCall, "stepPath" | "turnIndex" | "callIndex">,
-): string {
-  return toolCallId(run.runId, call.stepPath, call.turnIndex, call.callIndex);
 }
 
 type AboutTry = Pick<ToolCallContext, "attempt" | "signal" | "traceHeaders"> & {

@@ -47,7 +47,7 @@ export async function forkRun(
     slices: options.slices,
     tags: options.tags,
   });
-  const state = await stateAt(store, parent, session, steps, turns, forked, atTurn);
+  const state = await stateAt(store, session, { parent, steps, turns, forked, atTurn });
   const fork: NewFork = {
     parent,
     runId,
@@ -90,18 +90,23 @@ function forkedStep(
   );
 }
 
+/** Where a run is forked. */
+type ForkPoint = {
+  readonly parent: string;
+  readonly steps: readonly StepRecord[];
+  readonly turns: readonly TurnRecord[];
+  readonly forked: StepRecord;
+  readonly atTurn: number;
+};
+
 /**
  * The session as it was after that turn: from the last checkpoint before it, on with what the calls of the turns since then
  * told. A finished step that changed the session left a checkpoint, so no other step has to be looked at.
  */
 async function stateAt(
   store: Store,
-  parent: string,
   session: Session,
-  steps: readonly StepRecord[],
-  turns: readonly TurnRecord[],
-  forked: StepRecord,
-  atTurn: number,
+  { parent, steps, turns, forked, atTurn }: ForkPoint,
 ): Promise<SessionState> {
   const indexOf = new Map(steps.map(({ path, stepIndex }) => [path, stepIndex]));
   const before = (await store.listCheckpoints(parent)).filter(

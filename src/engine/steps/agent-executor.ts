@@ -12,7 +12,7 @@ import { beginFromMilestone } from "../turn/abandon-turn.ts";
 import { Conversation } from "../turn/conversation.ts";
 import { assertSameAsEarlierIteration } from "../turn/divergence.ts";
 import { renderPrompt } from "../turn/turn-prompt.ts";
-import type { TurnScope } from "../turn/turn-scope.ts";
+import type { ScopeMode, TurnScope } from "../turn/turn-scope.ts";
 import type { Frame, StepExecutor } from "./step-executor.ts";
 
 /** Brings turn `expected` to its commit: `executeTurn`, or what the forecast does in its place. */
@@ -72,13 +72,13 @@ async function openStep(step: GranularStep, maxTurns: number, frame: Frame): Pro
     resume: { milestone },
   } = frame.run;
   if (!milestone.isOpen) {
-    const scope = await asWanted(await open(), open);
+    const scope = await applyResumeOptions(await open(), open);
     const isPinned = scope.conversation.storedFingerprint !== null;
     if (!isPinned && !milestone.wasRequested && frame.run.resume.acceptDivergence === null)
       await assertSameAsEarlierIteration(frame.run, frame.path, scope.document);
     return scope;
   }
-  const left = await openScope(step, maxTurns, frame, true);
+  const left = await openScope(step, maxTurns, frame, "abandon");
   const { storedFingerprint, isComplete } = left.conversation;
   // All of its turns are there: nothing is left to go back for, and whoever it is by now only finishes it.
   if (isComplete && storedFingerprint !== null) return { ...left, fingerprint: storedFingerprint.hash };
@@ -88,7 +88,7 @@ async function openStep(step: GranularStep, maxTurns: number, frame: Frame): Pro
 }
 
 /** What a person has said about going on: with another agent than before, or without the response that is there. */
-async function asWanted(scope: TurnScope, reopen: () => Promise<TurnScope>): Promise<TurnScope> {
+async function applyResumeOptions(scope: TurnScope, reopen: () => Promise<TurnScope>): Promise<TurnScope> {
   const { run, stepKey, conversation, fingerprint: hash, document } = scope;
   const { storedFingerprint, journaled, isComplete } = conversation;
   const why = run.resume.acceptDivergence;
@@ -108,7 +108,7 @@ export async function openScope(
   step: GranularStep,
   maxTurns: number,
   frame: Frame,
-  isLeft = false,
+  mode: ScopeMode = "continue",
 ): Promise<TurnScope> {
   const { run, path, instance } = frame;
   if (instance === null) throw new Error("The turns of an agent need their stored instance.");
@@ -137,8 +137,16 @@ export async function openScope(
   const { stepKey } = instance;
   const fingerprint = fingerprintOf(document);
   const scope = { run, path, name, stepKey, instance, prepared, options, document, fingerprint };
-  const prompt = isLeft ? null : renderPrompt(scope, run.keeper.session.state);
-  const conversation = await Conversation.load(run, stepKey, prepared, input, prompt, options);
+  // An abandoned conversation is not shown to the model any more.
+  const prompt = mode === "abandon" ? "" : renderPrompt(scope, run.keeper.session.state);
+  const conversation = await Conversation.load(run, {
+    stepKey,
+    agent: prepared,
+    input,
+    prompt,
+    options,
+    mode,
+  });
   return { ...scope, conversation, lastTurn: conversation.firstTurn - 1 + maxTurns };
 }
 

@@ -20,10 +20,12 @@ import {
   type UndecidedCall,
 } from "../call/call-decision.ts";
 import { type EarlierCall, earlierCall, NO_EARLIER_CALL } from "../call/call-earlier-result.ts";
-import { type CallIdentity, type CallRequest, identify, makePayload } from "../call/call-identity.ts";
+import { type CallIdentity, identify } from "../call/call-identity.ts";
+import { makePayload } from "../call/call-payload.ts";
 import { begunProgress } from "../call/call-progress.ts";
 import { askAboutRow, personNeeded } from "../call/call-questions.ts";
 import { makeReceipt, type PendingReceipt, storeReceipt, tellDuplicate } from "../call/call-receipt.ts";
+import { type CallRequest } from "../call/call-request.ts";
 import { type CallEnd, settleCall } from "../call/call-settlement.ts";
 import { prepareTool } from "../definition/prepared-tool.ts";
 import type { Tool } from "../definition/tool.ts";
@@ -187,7 +189,7 @@ export class CodeStepCalls {
     const payload = await makePayload(this.#run.policy.rules, request, idempotencyKey);
     if (payload.kind === "refused" && payload.errorCode === "invalid_input" && known === null)
       throw new ConfigurationError(payload.error);
-    const subject: UndecidedCall = {
+    const undecided: UndecidedCall = {
       place: {
         stepKey: this.#step.stepKey,
         stepPath: this.#step.path,
@@ -206,12 +208,11 @@ export class CodeStepCalls {
       past,
     };
     const begunAt = this.#run.time.clock.monotonic();
-    const judgement = decideCall(this.#run, subject);
-    if (judgement.kind === "replay")
-      return this.#result(request.name, subject.place.callIndex, judgement.receipt);
-    const callIndex = known?.callIndex ?? (await this.#open(subject, identity, occurrence, judgement.kind));
+    const plan = decideCall(this.#run, undecided);
+    if (plan.kind === "replay") return this.#result(request.name, undecided.place.callIndex, plan.receipt);
+    const callIndex = known?.callIndex ?? (await this.#open(undecided, identity, occurrence, plan.kind));
     try {
-      return await this.#settle(request.name, callIndex, judgement, known === null ? begunAt : null);
+      return await this.#settle(request.name, callIndex, plan, known === null ? begunAt : null);
     } catch (error) {
       const receipt = error instanceof ResumeError ? await this.#settledMeanwhile(idempotencyKey) : null;
       if (receipt === null) throw error;
@@ -320,16 +321,16 @@ export class CodeStepCalls {
   async #settle(
     name: string,
     callIndex: number,
-    judgement: Exclude<CallPlan, { kind: "replay" }>,
+    plan: Exclude<CallPlan, { kind: "replay" }>,
     begunAt: number | null,
   ): Promise<Json> {
     let end: CallEnd;
-    if (judgement.kind === "work") {
-      const { facts, decision } = judgement;
-      const call = { ...judgement.call, callIndex };
-      const progress = begunAt === null ? judgement.progress : begunProgress(this.#run, call.tool, begunAt);
+    if (plan.kind === "work") {
+      const { facts, decision } = plan;
+      const call = { ...plan.call, callIndex };
+      const progress = begunAt === null ? plan.progress : begunProgress(this.#run, call.tool, begunAt);
       end = await settleCall(this.#run, call, facts, decision, progress);
-    } else end = judgement;
+    } else end = plan;
     if (end.kind === "person") {
       const wait = { ...end.wait, callIndex };
       this.#waits.push(wait);

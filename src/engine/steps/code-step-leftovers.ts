@@ -61,7 +61,7 @@ export class CodeStepLeftovers {
   }
 }
 
-/** Outside, where it cannot be taken back. */
+/** EffectsPort, where it cannot be taken back. */
 function mayHaveHappened({ effect, status, receipt }: ToolCallRecord): boolean {
   if (effect !== "external" && effect !== "memory") return false;
   return status === "succeeded" || status === "in_doubt" || receipt?.uncertain === true;

@@ -4,11 +4,11 @@ import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import { childPath, type StepPath } from "../../core/step-path.ts";
 import type { StepRecord } from "../../store/store.ts";
 import type { StepNode } from "../definition/step.ts";
-import { type ActiveRun, reach } from "../run/active-run.ts";
+import { type ActiveRun, type RunWith, reach } from "../run/active-run.ts";
 import { cursorOf } from "../run/checkpoint-cursor.ts";
 import { assertMayBegin } from "../run/deadline.ts";
 import type { PendingSession } from "../run/session-keeper.ts";
-import { tellCheckpoint } from "../turn/turn-session.ts";
+import { announceCheckpoint } from "../turn/turn-session.ts";
 import type { ContextHolder, Place } from "./step-executor.ts";
 import type { StepRegistry } from "./step-registry.ts";
 import { StepSession } from "./step-session.ts";
@@ -45,12 +45,12 @@ export async function executeStep(registry: StepRegistry, step: StepNode, place:
     return run.policy.secrets.hideLarge(value);
   });
   const type = phase !== "" && place.endsPhase !== false ? "phase_boundary" : "step_boundary";
-  await finish(run, instance, output, context, isolated, session, type);
+  await finish(run, instance, { output, context, isolated, session, type });
   return output;
 }
 
 /** Names the step in whatever its code throws of its own; errors of ours say already what they are about. */
-async function attempt(run: ActiveRun, path: StepPath, work: () => Promise<Json>): Promise<Json> {
+async function attempt(run: RunWith<"stop">, path: StepPath, work: () => Promise<Json>): Promise<Json> {
   try {
     return await work();
   } catch (error) {
@@ -84,11 +84,7 @@ async function begin(
 async function finish(
   run: ActiveRun,
   instance: StepRecord,
-  output: Json,
-  context: ContextHolder,
-  isolated: ContextHolder,
-  session: StepSession,
-  type: BoundaryType,
+  { output, context, isolated, session, type }: StepEnd,
 ): Promise<void> {
   const changed = changedContext(context, isolated, instance.path);
   const { stepKey, path } = instance;
@@ -106,11 +102,24 @@ async function finish(
     reach(run, "step:finished", path, 0);
     run.keeper.markCommitted(planned, { hasCheckpoint: boundary !== null });
     if (boundary !== null && checkpoint !== null)
-      await tellCheckpoint(run, path, 0, planned, { number: checkpoint, cursor: boundary.cursor });
+      await announceCheckpoint(run, { step: path, turn: 0 }, planned, {
+        number: checkpoint,
+        cursor: boundary.cursor,
+      });
   });
   if (changed !== null) context.value = changed;
   run.observe.emit({ type: "step.finished", runId: run.runId, step: path });
 }
+
+/** How a step ended. */
+type StepEnd = {
+  readonly output: Json;
+  /** The parent's context, which gets the step's own on success. */
+  readonly context: ContextHolder;
+  readonly isolated: ContextHolder;
+  readonly session: StepSession;
+  readonly type: BoundaryType;
+};
 
 type BoundaryType = "step_boundary" | "phase_boundary";
 

@@ -7,7 +7,7 @@ import { cancelled } from "../definition/tool-outcome.ts";
 import { type RunWith, reach } from "../run/active-run.ts";
 import type { MilestoneFrom } from "../run/milestone-request.ts";
 import { planTurnCalls } from "./turn-call-plan.ts";
-import { runTurnCalls } from "./turn-calls.ts";
+import { runTurnCalls } from "./turn-call-run.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
 /**
@@ -42,7 +42,7 @@ export async function beginFromMilestone(scope: TurnScope, from: MilestoneFrom):
 /** Calls of the open turn that were dispatched are brought to their end, as their tools allow; or a person is asked. */
 async function settleDispatched(scope: TurnScope, { turnIndex, response, calls }: TurnRecord): Promise<void> {
   if (!calls.some(({ receipt, status }) => receipt === null && status !== "prepared")) return;
-  const planned = await planTurnCalls(scope, turnIndex, response, { known: calls, isLeft: true });
+  const planned = await planTurnCalls(scope, turnIndex, response, { known: calls, mode: "abandon" });
   const { unstored } = await runTurnCalls(scope, turnIndex, planned);
   for (const pending of unstored) await storeReceipt(scope.run, pending);
 }

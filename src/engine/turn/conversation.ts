@@ -18,6 +18,7 @@ import type { PreparedAgent } from "../definition/agent.ts";
 import type { GranularOptions } from "../definition/step.ts";
 import type { ActiveRun } from "../run/active-run.ts";
 import { BlobHydrator } from "../run/blob-hydrator.ts";
+import type { ScopeMode } from "./turn-scope.ts";
 import { recordedContent, TurnView } from "./turn-view.ts";
 
 /** A model call that is reserved for in the store and not yet settled. */
@@ -25,6 +26,26 @@ export type OpenModelCall = {
   readonly turnIndex: number;
   readonly attempt: number;
   readonly reserved: { readonly tokens: number; readonly microDollars: number };
+};
+
+/** What a conversation is loaded from. */
+export type ConversationSource = {
+  readonly stepKey: number;
+  readonly agent: PreparedAgent;
+  readonly input: Json;
+  /** The rendered instructions. */
+  readonly prompt: string;
+  readonly options: GranularOptions;
+  readonly mode: ScopeMode;
+};
+
+type LoadedTurns = {
+  readonly turns: TurnView;
+  readonly heads: Heads;
+  readonly stored: StoredConversation;
+  /** The turns that the model will see; those before them are only counted. */
+  readonly tail: MessageGroup[];
+  readonly earlier: EarlierMessages;
 };
 
 /**
@@ -55,13 +76,8 @@ export class Conversation {
   readonly firstTurn: number;
 
   private constructor(
-    stepKey: number,
-    turns: TurnView,
-    heads: Heads,
-    prompt: string,
-    maxTokens: number,
-    stored: StoredConversation,
-    seen: { readonly tail: MessageGroup[]; readonly earlier: EarlierMessages },
+    { stepKey, prompt, options }: ConversationSource,
+    { turns, heads, stored, tail, earlier }: LoadedTurns,
     store: Store,
   ) {
     this.stepKey = stepKey;
@@ -69,41 +85,32 @@ export class Conversation {
     this.#heads = heads;
     this.#prompt = prompt;
     this.#head = heads.of(prompt);
-    this.#maxTokens = maxTokens;
+    this.#maxTokens = options.historyMaxTokens;
     this.#storedFingerprint = stored.fingerprint;
     this.#committed = stored.turnIndex;
     this.#isComplete = stored.isComplete;
-    this.#tail = seen.tail;
-    this.#earlier = seen.earlier;
+    this.#tail = tail;
+    this.#earlier = earlier;
     this.#lastTurn = stored.tail.at(-1)?.response ?? null;
     this.journaled = stored.journaled;
     const isNew = stored.turnIndex === 0 && stored.journaled === null;
-    this.occurrences = new CallOccurrences((key) => store.hasToolCall(key), isNew);
+    this.occurrences = new CallOccurrences((key) => store.hasToolCall(key), { knowsAll: isNew });
     this.abandoned = new AbandonedCalls(store, stored.lineages);
     this.firstTurn = stored.lineages.at(-1)?.firstTurn ?? 1;
   }
 
-  /**
-   * Reads what the next turn needs, with the large results that the model will see. Without a prompt the conversation is one
-   * that is to be left: nothing of it is shown any more.
-   */
-  static async load(
-    run: ActiveRun,
-    stepKey: number,
-    agent: PreparedAgent,
-    input: Json,
-    text: string | null,
-    options: GranularOptions,
-  ): Promise<Conversation> {
+  /** Reads what the next turn needs, with the large results that the model will see. */
+  static async load(run: ActiveRun, source: ConversationSource): Promise<Conversation> {
+    const { stepKey, agent, input, prompt: text, options, mode } = source;
     const { historyMaxTokens } = options;
     const { prompt, tools, estimate } = agent;
     const limits = resultLimits(historyMaxTokens, options.maxResultTokens);
     const stored = await run.store.readConversation(stepKey, historyMaxTokens, limits);
-    const isLeft = text === null;
+    const isAbandoned = mode === "abandon";
     const turns = new TurnView(agent, limits);
-    const heads = new Heads(input, estimate, prompt.isFixed ? (text ?? "") : "");
+    const heads = new Heads(input, estimate, prompt.isFixed ? text : "");
     const read = stored.tail.map((turn) => ({ turn, tokens: turns.tokens(recordedContent(turn)) }));
-    const first = isLeft ? read.length : firstKept(heads.smallest, read, historyMaxTokens);
+    const first = isAbandoned ? read.length : firstKept(heads.smallest, read, historyMaxTokens);
     const hydrator = new BlobHydrator(run, (name) => {
       if (!options.degradedReplay) return false;
       const recovery = tools.get(name)?.recovery;
@@ -119,15 +126,10 @@ export class Conversation {
       tokens: read.slice(0, first).reduce((sum, { tokens }) => sum + tokens, 0),
     };
     const journaled =
-      stored.journaled === null || isLeft ? stored.journaled : await hydrator.turn(stored.journaled);
+      stored.journaled === null || isAbandoned ? stored.journaled : await hydrator.turn(stored.journaled);
     return new Conversation(
-      stepKey,
-      turns,
-      heads,
-      text ?? "",
-      historyMaxTokens,
-      { ...stored, journaled },
-      { tail, earlier },
+      source,
+      { turns, heads, stored: { ...stored, journaled }, tail, earlier },
       run.store,
     );
   }
@@ -183,12 +185,7 @@ export class Conversation {
   }
 
   /** Follows a commit: the turn joins the tail, and what the model cannot see any more is only counted. */
-  advance(
-    turnIndex: number,
-    group: MessageGroup,
-    response: TurnRecord["response"],
-    isComplete: boolean,
-  ): void {
+  advance({ turnIndex, group, response, isComplete }: CommittedTurn): void {
     if (turnIndex !== this.#committed + 1)
       throw new Error(`Turn ${turnIndex} does not follow ${this.#committed}.`);
     this.#committed = turnIndex;
@@ -206,6 +203,14 @@ export class Conversation {
     }
   }
 }
+
+/** A turn that was committed just now. */
+type CommittedTurn = {
+  readonly turnIndex: number;
+  readonly group: MessageGroup;
+  readonly response: TurnRecord["response"];
+  readonly isComplete: boolean;
+};
 
 /** The instructions and the first message, counted. */
 class Heads {

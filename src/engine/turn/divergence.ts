@@ -6,7 +6,7 @@ import {
   type FingerprintDocument,
   fingerprintChanges,
 } from "../../core/turn/turn-fingerprint.ts";
-import type { ActiveRun } from "../run/active-run.ts";
+import type { RunWith } from "../run/active-run.ts";
 
 /** Says what is not as it was when the step began, old and new. */
 export function diverged(runId: string, path: StepPath, was: Json, is: Json): ResumeError {
@@ -22,7 +22,7 @@ export function diverged(runId: string, path: StepPath, was: Json, is: Json): Re
  * iteration before: a loop does not go on with another agent half way.
  */
 export async function assertSameAsEarlierIteration(
-  run: ActiveRun,
+  run: RunWith<"runId" | "store">,
   path: StepPath,
   document: FingerprintDocument,
 ): Promise<void> {

@@ -12,7 +12,7 @@ import type { Charge, EffectInProgress, ModelCallSettlement } from "../../store/
 import type { ModelRequest, ModelResponse } from "../ports/model-port.ts";
 import { readResponse } from "../ports/model-response.ts";
 import { NO_RUN_TELEMETRY, type SpanFacts } from "../ports/telemetry-port.ts";
-import { ABORT_GRACE_MS, type ActiveRun, type RunWith, reach } from "../run/active-run.ts";
+import { ABORT_GRACE_MS, type RunWith, reach } from "../run/active-run.ts";
 import { assertMayBegin } from "../run/deadline.ts";
 import type { ModelAttemptId } from "../run/effects-port.ts";
 import { assertMaySend, reachAfterSentMark } from "../run/sent-mark.ts";
@@ -86,7 +86,10 @@ async function pause(
 }
 
 /** Ends a call without a journal. What the store does not take now is owed, and due before the run is released. */
-export async function settle(run: ActiveRun, settlement: ModelCallSettlement): Promise<void> {
+export async function settle(
+  run: RunWith<"fence" | "model" | "store">,
+  settlement: ModelCallSettlement,
+): Promise<void> {
   try {
     await run.store.settleModelCall(run.fence, settlement);
   } catch (error) {
@@ -254,7 +257,7 @@ function watchEstimate({ run, path: step, conversation, prepared }: TurnScope, c
  * How long to wait before the next try: at least as long as the provider asked for. Null where there is no next try: a provider that wants to be left alone for longer than anybody
  * would wait here is left alone, and the run can be resumed.
  */
-function backoff(run: ActiveRun, tries: number, { details }: ModelCallError): number | null {
+function backoff(run: RunWith<"model" | "time">, tries: number, { details }: ModelCallError): number | null {
   const asked = details.retryAfterMs ?? 0;
   if (!details.retryable || tries >= run.model.maxAttempts || asked > LONGEST_BACKOFF_MS) return null;
   return Math.max(asked, backoffMs(tries, run.time.random()));

@@ -10,7 +10,7 @@ import { NO_EARLIER_CALL } from "../call/call-earlier-result.ts";
 import { makeReceipt } from "../call/call-receipt.ts";
 import { PROVIDER_NAMESPACE } from "../definition/provider-tool.ts";
 import { failed, providerOutcome, type ToolOutcome } from "../definition/tool-outcome.ts";
-import type { TurnCall } from "./turn-call-item.ts";
+import type { TurnCall } from "./turn-call.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
 /** A call that the provider ran: with its response it is over, so its row and its receipt are written with that. */
@@ -90,8 +90,8 @@ async function newCall(
   const outcome = forbidden === null ? made : { ...made, errorCode: "forbidden" };
   const receipt = receiptOf(scope, callIndex, outcome);
   const asStored: Receipt = { ...receipt, blob: null, sessionEvents: [], at: run.time.clock.now() };
-  const subject = caseOf(scope, call, turnIndex, row, null);
-  return { item: itemOf(call, subject, { kind: "replay", receipt: asStored }), row, receipt };
+  const undecided = caseOf(scope, call, turnIndex, row, null);
+  return { item: itemOf(call, undecided, { kind: "replay", receipt: asStored }), row, receipt };
 }
 
 /** No tool of a provider is offered that is forbidden. One ran all the same: that it did is all that can be recorded. */
@@ -111,22 +111,22 @@ function knownCall(
     identityHash: Buffer.from(identityHash, "hex"),
     idempotencyKey: Buffer.from(idempotencyKey, "hex"),
   };
-  const subject = caseOf(scope, call, turnIndex, { callIndex, ...hashes }, known);
-  const judgement =
+  const undecided = caseOf(scope, call, turnIndex, { callIndex, ...hashes }, known);
+  const plan =
     receipt === null
       ? ({ kind: "settled", outcome: outcomeOf(scope, call), attempt: known.attempt } as const)
       : ({ kind: "replay", receipt } as const);
-  return { item: itemOf(call, subject, judgement), row: null, receipt: null };
+  return { item: itemOf(call, undecided, plan), row: null, receipt: null };
 }
 
-function itemOf({ part }: ProviderCall, subject: UndecidedCall, judgement: TurnCall["judgement"]): TurnCall {
+function itemOf({ part }: ProviderCall, undecided: UndecidedCall, plan: TurnCall["plan"]): TurnCall {
   return {
-    callIndex: subject.place.callIndex,
+    callIndex: undecided.place.callIndex,
     exclusive: false,
     follows: null,
     part,
-    subject,
-    judgement,
+    undecided,
+    plan,
   };
 }
 

@@ -9,21 +9,16 @@ import {
   NO_EARLIER_CALL,
   succeededCall,
 } from "../call/call-earlier-result.ts";
-import {
-  type CallIdentity,
-  type CallRequest,
-  identify,
-  lacksSecret,
-  makePayload,
-  reidentify,
-} from "../call/call-identity.ts";
+import { type CallIdentity, identify, lacksSecret, reidentify } from "../call/call-identity.ts";
+import { makePayload } from "../call/call-payload.ts";
+import { callId } from "../call/call-prepared.ts";
 import { begunProgress } from "../call/call-progress.ts";
-import { callId } from "../call/tool-gateway.ts";
+import { type CallRequest } from "../call/call-request.ts";
 import { type ProvidedCall, planProvidedCalls } from "./provider-calls.ts";
-import type { TurnCall } from "./turn-call-item.ts";
+import type { TurnCall } from "./turn-call.ts";
 import { CallQueue } from "./turn-call-queue.ts";
-import { ToldSession } from "./turn-events.ts";
-import type { TurnScope } from "./turn-scope.ts";
+import { TurnEvents } from "./turn-events.ts";
+import type { ScopeMode, TurnScope } from "./turn-scope.ts";
 
 /** The tool calls of one response, ready to be written to the ledger and run. */
 export type TurnCalls = {
@@ -35,27 +30,29 @@ export type TurnCalls = {
   readonly queue: CallQueue<TurnCall>;
   /** What begins as soon as the journal is written. */
   readonly first: readonly TurnCall[];
-  readonly told: ToldSession;
+  readonly events: TurnEvents;
 };
 
 export type { TurnCall };
 
 type PlannedCall = { readonly item: TurnCall; readonly row: NewToolCall };
 
-/**
- * Gives every call of a response its key and what is to be done about it. `asked` is the response with the secrets that
- * its calls may hold; what is stored of it has none. `known` are the rows of a turn that an earlier worker journaled; of one
- * that is to be left, those that were never dispatched are passed over.
- */
+/** How the calls of a response are planned. */
+export type TurnCallPlanOptions = {
+  /** The response with the secrets that its calls may hold; the stored one has none. */
+  readonly asked?: StoredResponse;
+  /** The rows of a turn that an earlier worker journaled. */
+  readonly known?: readonly ToolCallRecord[];
+  /** Of a turn that is abandoned for a milestone, calls that were never dispatched are left out. */
+  readonly mode?: ScopeMode;
+};
+
+/** Gives every call of a response its key, and plans what to do about it. */
 export async function planTurnCalls(
   scope: TurnScope,
   turnIndex: number,
   stored: StoredResponse,
-  options: {
-    readonly asked?: StoredResponse;
-    readonly known?: readonly ToolCallRecord[];
-    readonly isLeft?: boolean;
-  } = {},
+  options: TurnCallPlanOptions = {},
 ): Promise<TurnCalls> {
   const { run } = scope;
   const { asked = stored, known } = options;
@@ -63,36 +60,38 @@ export async function planTurnCalls(
   const isOpen = known?.some(({ receipt }) => receipt === null) === true;
   const past = isOpen ? await readPast(run.store, run.runId) : NO_PAST;
   const planned: PlannedCall[] = [];
-  const told = new ToldSession(run.keeper);
+  const events = new TurnEvents(run.keeper);
   const effects = new Map<string, TurnCall>();
   const askedParts = toolCallsOf(asked.content);
   for (const [i, part] of toolCallsOf(stored.content).entries()) {
     const row = known?.[i] ?? null;
-    if (options.isLeft === true && row?.status === "prepared") continue;
+    if (options.mode === "abandon" && row?.status === "prepared") continue;
     const given = requestOf(scope, stored, part, askedParts[i] ?? part);
     const request = { ...given, isSecretLost: row !== null && (await lacksSecret(run, given, row)) };
     const identity = row === null ? await identify(run, request) : await reidentify(run, request, row);
     const occurrence =
       row?.occurrence ??
       (await scope.conversation.occurrences.next(identity.hash, identity.dedupe, identity.keyOf));
-    const subject = await caseOf(scope, turnIndex, i + 1, request, identity, occurrence, row, told);
+    const place = { turnIndex, callIndex: i + 1 };
+    const asking = { request, identity, occurrence, known: row, events };
+    const undecided = await undecidedCall(scope, place, asking);
     const effect = identity.dedupe === "effect" ? identity.hash.toString("hex") : null;
     const before = effect === null ? null : (effects.get(effect) ?? null);
-    const item = itemOf(scope, part, { ...subject, past }, before);
+    const item = turnCall(scope, part, { ...undecided, past }, before);
     if (effect !== null) effects.set(effect, item);
-    planned.push({ item, row: rowOf(subject, identity, occurrence) });
+    planned.push({ item, row: rowOf(undecided, identity, occurrence) });
   }
   const before = toolCallsOf(stored.content).length;
   const provided = await planProvidedCalls(scope, stored, { turnIndex, before, known });
   const items = [...planned, ...provided].map(({ item }) => item);
   const queue = new CallQueue(
-    items.filter(({ judgement: { kind } }) => kind === "work" || kind === "pending"),
+    items.filter(({ plan: { kind } }) => kind === "work" || kind === "pending"),
     run.calls.maxParallel,
   );
-  const isMisconfigured = items.some(({ judgement }) => judgement.kind === "misconfigured");
+  const isMisconfigured = items.some(({ plan }) => plan.kind === "misconfigured");
   const isAllowed = run.contract.budget.allowsToolCalls(known === undefined ? items.length : 0);
   const first = isMisconfigured || !isAllowed || run.stop.signal.aborted ? [] : queue.take();
-  if (known !== undefined) return { items, rows: [], receipts: [], queue, first, told };
+  if (known !== undefined) return { items, rows: [], receipts: [], queue, first, events };
   // Those dispatched at once are `running` from the start; the rest wait as `prepared`. In a run that is cancelled, or may
   // call no more tools, all do.
   const begins = new Set(first.map(({ callIndex }) => callIndex));
@@ -105,7 +104,7 @@ export async function planTurnCalls(
     receipts: writtenOf(provided, ({ receipt }) => receipt),
     queue,
     first: first.map((item) => begun(scope, item, begunAt)),
-    told,
+    events,
   };
 }
 
@@ -135,15 +134,19 @@ function requestOf(
   };
 }
 
-async function caseOf(
+/** A call as the response asks for it, with its row where an earlier worker wrote one. */
+type AskedCall = {
+  readonly request: CallRequest;
+  readonly identity: CallIdentity;
+  readonly occurrence: number;
+  readonly known: ToolCallRecord | null;
+  readonly events: TurnEvents;
+};
+
+async function undecidedCall(
   scope: TurnScope,
-  turnIndex: number,
-  callIndex: number,
-  request: CallRequest,
-  identity: CallIdentity,
-  occurrence: number,
-  known: ToolCallRecord | null,
-  told: ToldSession,
+  { turnIndex, callIndex }: { readonly turnIndex: number; readonly callIndex: number },
+  { request, identity, occurrence, known, events }: AskedCall,
 ): Promise<Omit<UndecidedCall, "past">> {
   const { run, stepKey, path, name, options } = scope;
   const idempotencyKey = known?.idempotencyKey ?? identity.keyOf(occurrence).toString("hex");
@@ -157,8 +160,8 @@ async function caseOf(
       ? ({ kind: "refused", errorCode: "invalid_input", error: identity.problem } as const)
       : await makePayload(run.policy.rules, request, idempotencyKey);
   const { tool } = request;
-  const isMeeting = isNew && !scope.conversation.abandoned.isNone && tool?.isSessionTool !== true;
-  let earlier = isMeeting ? await earlierInLeftTurns(scope, identity) : NO_EARLIER_CALL;
+  const mayReuse = isNew && !scope.conversation.abandoned.isNone && tool?.isSessionTool !== true;
+  let earlier = mayReuse ? await earlierInAbandonedTurns(scope, identity) : NO_EARLIER_CALL;
   const isHarmless = tool?.recovery === "repeat" && identity.dedupe === "call";
   if (!isSettled && !isHarmless && earlier.kind === "none")
     earlier = await earlierCall(run, identity, occurrence);
@@ -169,52 +172,54 @@ async function caseOf(
     idempotencyKey,
     identityHash: identity.hash.toString("hex"),
     earlier,
-    sessionBase: () => told.stateBefore(callIndex),
+    sessionBase: () => events.stateBefore(callIndex),
     blobThresholdBytes: options.blobThresholdBytes,
     known,
   };
 }
 
-/** Where a new line of history asks again for what the one before it has had, that is met before anything else. */
-async function earlierInLeftTurns(
+/** A new lineage that asks again for an effect of the one before it reuses that receipt first. */
+async function earlierInAbandonedTurns(
   { run, conversation: { abandoned } }: TurnScope,
   identity: CallIdentity,
 ): Promise<EarlierCall> {
-  const met = await (identity.dedupe === "call" ? abandoned.meet(identity) : abandoned.had(identity));
-  return met === null ? NO_EARLIER_CALL : succeededCall(run, met);
+  const reused = await (identity.dedupe === "call"
+    ? abandoned.reuse(identity)
+    : abandoned.findSucceeded(identity));
+  return reused === null ? NO_EARLIER_CALL : succeededCall(run, reused);
 }
 
-function itemOf(
+function turnCall(
   { run }: TurnScope,
   part: ToolCallPart,
-  subject: UndecidedCall,
+  undecided: UndecidedCall,
   before: TurnCall | null,
 ): TurnCall {
-  const { payload, known, place } = subject;
+  const { payload, known, place } = undecided;
   const exclusive = payload.kind === "ready" && payload.tool.exclusive;
   const isSettled = known !== null && known.receipt !== null;
-  const item = { callIndex: place.callIndex, exclusive, follows: null, part, subject };
-  if (isSettled) return { ...item, judgement: decideCall(run, subject) };
+  const item = { callIndex: place.callIndex, exclusive, follows: null, part, undecided };
+  if (isSettled) return { ...item, plan: decideCall(run, undecided) };
   if (payload.kind === "misconfigured" && (known === null || known.status === "prepared"))
-    return { ...item, judgement: { kind: "misconfigured", error: payload.error } };
-  const state = before?.judgement.kind;
+    return { ...item, plan: { kind: "misconfigured", error: payload.error } };
+  const state = before?.plan.kind;
   if (before !== null && (state === "work" || state === "pending"))
-    return { ...item, follows: before.callIndex, judgement: { kind: "pending" } };
-  if (state === "person" || state === "held") return { ...item, judgement: { kind: "held" } };
-  if (before?.judgement.kind !== "settled") return { ...item, judgement: decideCall(run, subject) };
+    return { ...item, follows: before.callIndex, plan: { kind: "pending" } };
+  if (state === "person" || state === "held") return { ...item, plan: { kind: "held" } };
+  if (before?.plan.kind !== "settled") return { ...item, plan: decideCall(run, undecided) };
   // What the call before it came to is not in the store yet.
-  const earlier = earlierOf(callId(run, before.subject.place), before.judgement.outcome);
+  const earlier = earlierOf(callId(run, before.undecided.place), before.plan.outcome);
   return {
     ...item,
-    judgement: decideCall(run, earlier.kind === "none" ? subject : { ...subject, earlier }),
+    plan: decideCall(run, earlier.kind === "none" ? undecided : { ...undecided, earlier }),
   };
 }
 
 function begun({ run }: TurnScope, item: TurnCall, begunAt: number): TurnCall {
-  const { judgement } = item;
-  if (judgement.kind !== "work") return item;
-  const progress = begunProgress(run, judgement.call.tool, begunAt);
-  return { ...item, judgement: { ...judgement, progress } };
+  const { plan } = item;
+  if (plan.kind !== "work") return item;
+  const progress = begunProgress(run, plan.call.tool, begunAt);
+  return { ...item, plan: { ...plan, progress } };
 }
 
 function rowOf(

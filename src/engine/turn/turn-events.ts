@@ -2,35 +2,35 @@ import type { SessionEvent } from "../../core/session-event.ts";
 import type { SessionState } from "../../session/slice-set.ts";
 import type { CallEvents, PendingSession, SessionKeeper } from "../run/session-keeper.ts";
 
-/** What the calls of a turn have told the session so far. It takes effect in call order, whatever order they end in. */
-export class ToldSession {
+/** The session events of a turn's calls. They take effect in call order at the commit, whatever order the calls end in. */
+export class TurnEvents {
   readonly #keeper: SessionKeeper;
-  readonly #told = new Map<number, CallEvents>();
+  readonly #events = new Map<number, CallEvents>();
 
   constructor(keeper: SessionKeeper) {
     this.#keeper = keeper;
   }
 
-  tell(order: number, origin: string, events: readonly SessionEvent[]): void {
-    if (events.length > 0) this.#told.set(order, { origin, events });
+  record(order: number, origin: string, events: readonly SessionEvent[]): void {
+    if (events.length > 0) this.#events.set(order, { origin, events });
   }
 
-  /** What a call finds: the session, and what those before it have told so far. */
+  /** The session as the call of this order finds it: with the events recorded so far by the calls before it. */
   stateBefore(order: number): SessionState {
     const before = this.#inOrder(order);
     return before.length === 0 ? this.#keeper.session.state : this.#keeper.pendingAfter(before).state;
   }
 
   plan(): PendingSession {
-    return this.#told.size === 0
+    return this.#events.size === 0
       ? this.#keeper.unchanged()
       : this.#keeper.pendingAfter(this.#inOrder(Number.POSITIVE_INFINITY));
   }
 
   #inOrder(end: number): CallEvents[] {
-    return [...this.#told]
+    return [...this.#events]
       .filter(([order]) => order < end)
       .sort(([a], [b]) => a - b)
-      .map(([, told]) => told);
+      .map(([, events]) => events);
   }
 }

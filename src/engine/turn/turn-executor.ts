@@ -20,7 +20,7 @@ import { judgeAnswer } from "./final-answer.ts";
 import { askModel, quotaExceeded, settle } from "./model-call.ts";
 import { effectsOf } from "./provider-calls.ts";
 import { planTurnCalls, type TurnCalls } from "./turn-call-plan.ts";
-import { keepReceipts, runTurnCalls, type TurnCallResult } from "./turn-calls.ts";
+import { keepReceipts, runTurnCalls, type TurnCallResult } from "./turn-call-run.ts";
 import { renderPrompt, usePrompt } from "./turn-prompt.ts";
 import type { TurnScope } from "./turn-scope.ts";
 import { adoptTurn, milestoneOf } from "./turn-session.ts";
@@ -52,7 +52,7 @@ export async function executeTurn(scope: TurnScope, expected: number): Promise<T
       const replayed = decision.kind === "replay";
       run.observe.emit({ type: "turn.started", runId: run.runId, step: path, turn: expected, replayed });
       const turn = replayed ? await replayTurn(scope, expected) : await askTurn(scope, expected);
-      const isComplete = await orCharge(scope, turn.journal, () => settleTurn(scope, turn));
+      const isComplete = await chargeOnFailure(scope, turn.journal, () => settleTurn(scope, turn));
       return { executed: true, isComplete };
     }
   }
@@ -84,7 +84,7 @@ async function askTurn(scope: TurnScope, turnIndex: number): Promise<AnsweredTur
     () => openCall(scope, opening),
   );
   const answered = { stepKey: scope.stepKey, turnIndex, attempt: call.attempt, charge };
-  return orCharge(scope, answered, () => journalTurn(scope, answered, response));
+  return chargeOnFailure(scope, answered, () => journalTurn(scope, answered, response));
 }
 
 /** Commit 1. A response without calls is left to commit 2, which then writes both. */
@@ -131,7 +131,7 @@ async function journalTurn(
 }
 
 /** A provider that has answered is to be paid, whatever goes wrong before its answer is journaled. Null: it is. */
-async function orCharge<T>(
+async function chargeOnFailure<T>(
   { run }: TurnScope,
   answered: ModelCallSettlement | null,
   work: () => Promise<T>,
@@ -193,7 +193,7 @@ async function commitTurn(
     throw error;
   });
   reach(run, "turn:committed", path, turnIndex);
-  conversation.advance(turnIndex, group, response, isComplete);
+  conversation.advance({ turnIndex, group, response, isComplete });
   conversation.openCall =
     committed.next?.kind === "opened" ? { turnIndex: turnIndex + 1, ...committed.next } : null;
   const checkpoint =
@@ -208,11 +208,11 @@ async function commitTurn(
     text: textOf(response.content),
     isComplete,
   });
-  await adoptTurn(scope, turnIndex, isComplete, planned, results, checkpoint);
+  await adoptTurn(scope, { turnIndex, isComplete, planned, results, checkpoint });
   return isComplete;
 }
 
-type Verdict = {
+type TurnVerdict = {
   readonly isComplete: boolean;
   readonly followUp: string | null;
   readonly planned: PendingSession;
@@ -225,11 +225,11 @@ async function judge(
   scope: TurnScope,
   { turnIndex, response, calls, journal }: AnsweredTurn,
   unstored: readonly PendingReceipt[],
-): Promise<Verdict> {
+): Promise<TurnVerdict> {
   const { run } = scope;
   try {
     const { isComplete, followUp } = await judgeAnswer(scope, turnIndex, response);
-    const planned = calls.told.plan();
+    const planned = calls.events.plan();
     const nextPrompt = !isComplete && turnIndex < scope.lastTurn ? renderPrompt(scope, planned.state) : null;
     return { isComplete, followUp, planned, nextPrompt };
   } catch (error) {

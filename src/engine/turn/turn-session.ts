@@ -1,10 +1,10 @@
 import type { JsonObject } from "../../core/json.ts";
 import { type StepPath, toolCallId } from "../../core/step-path.ts";
-import type { ActiveRun } from "../run/active-run.ts";
+import type { RunWith } from "../run/active-run.ts";
 import { cursorOf } from "../run/checkpoint-cursor.ts";
 import type { PendingSession } from "../run/session-keeper.ts";
 import type { TurnCalls } from "./turn-call-plan.ts";
-import type { TurnCallResult } from "./turn-calls.ts";
+import type { TurnCallResult } from "./turn-call-run.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
 /** A milestone, where the turn has reached one. */
@@ -20,15 +20,21 @@ export async function milestoneOf(
   return { type: "milestone", cursor: await cursorOf(run, instance, turnIndex, id) };
 }
 
-/** Follows the commit of a turn: the session is what was planned, and whoever listens hears of it. */
+/** A checkpoint that the store has just numbered. */
+export type NumberedCheckpoint = { readonly number: number; readonly cursor: JsonObject };
+
+/** Takes over the session of a committed turn, and publishes what happened in it. */
 export async function adoptTurn(
   scope: TurnScope,
-  turn: number,
-  isComplete: boolean,
-  planned: PendingSession,
-  results: readonly TurnCallResult[],
-  checkpoint: { readonly number: number; readonly cursor: JsonObject } | null,
+  turn: {
+    readonly turnIndex: number;
+    readonly isComplete: boolean;
+    readonly planned: PendingSession;
+    readonly results: readonly TurnCallResult[];
+    readonly checkpoint: NumberedCheckpoint | null;
+  },
 ): Promise<void> {
+  const { turnIndex, isComplete, planned, results, checkpoint } = turn;
   const { run, path: step } = scope;
   const { runId, keeper } = run;
   const { session } = keeper;
@@ -42,17 +48,16 @@ export async function adoptTurn(
       result: output.value,
       events,
     });
-  session.bus.publish("TurnCommitted", { runId, step, turn, isComplete });
-  if (checkpoint !== null) await tellCheckpoint(run, step, turn, planned, checkpoint);
+  session.bus.publish("TurnCommitted", { runId, step, turn: turnIndex, isComplete });
+  if (checkpoint !== null) await announceCheckpoint(run, { step, turn: turnIndex }, planned, checkpoint);
 }
 
-/** Whoever listens hears of a checkpoint once it is durable; whoever keeps it elsewhere is waited for. */
-export async function tellCheckpoint(
-  run: ActiveRun,
-  step: StepPath,
-  turn: number,
+/** Announces a checkpoint once it is durable, and waits for `onCheckpoint`, which may keep a copy elsewhere. */
+export async function announceCheckpoint(
+  run: RunWith<"runId" | "keeper" | "observe">,
+  { step, turn }: { readonly step: StepPath; readonly turn: number },
   { state }: PendingSession,
-  { number, cursor }: { readonly number: number; readonly cursor: JsonObject },
+  { number, cursor }: NumberedCheckpoint,
 ): Promise<void> {
   const { runId } = run;
   const { session } = run.keeper;

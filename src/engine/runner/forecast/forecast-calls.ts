@@ -4,12 +4,13 @@ import { ONE_PERSON } from "../../../core/person.ts";
 import type { StepRecord, ToolCallRecord, TurnRecord } from "../../../store/store.ts";
 import { type CallPast, decideCall, readPast } from "../../call/call-decision.ts";
 import { earlierCall, NO_EARLIER_CALL } from "../../call/call-earlier-result.ts";
-import { makePayload, reidentify } from "../../call/call-identity.ts";
+import { reidentify } from "../../call/call-identity.ts";
+import { makePayload } from "../../call/call-payload.ts";
 import { type PreparedTool, prepareTool } from "../../definition/prepared-tool.ts";
 import { makeTool } from "../../definition/tool.ts";
-import type { ActiveRun } from "../../run/active-run.ts";
+import type { ActiveRun, RunWith } from "../../run/active-run.ts";
 import { planTurnCalls, type TurnCall } from "../../turn/turn-call-plan.ts";
-import type { TurnScope } from "../../turn/turn-scope.ts";
+import type { ScopeMode, TurnScope } from "../../turn/turn-scope.ts";
 
 export type ForecastCall = {
   readonly toolCallId: string;
@@ -39,31 +40,31 @@ export type CallAction =
 export async function turnActions(
   scope: TurnScope,
   { turnIndex, response, calls }: TurnRecord,
-  isLeft = false,
+  mode: ScopeMode = "continue",
 ): Promise<readonly ForecastCall[]> {
-  const { items } = await planTurnCalls(scope, turnIndex, response, { known: calls, isLeft });
-  if (!isLeft && items.length > 0) scope.run.contract.budget.assertToolCalls();
+  const { items } = await planTurnCalls(scope, turnIndex, response, { known: calls, mode });
+  if (mode === "continue" && items.length > 0) scope.run.contract.budget.assertToolCalls();
   return calls.map(({ toolCallId, tool, callIndex }) => {
     const item = items.find((each) => each.callIndex === callIndex);
-    return { toolCallId, tool, action: item === undefined ? "dropped" : actionOf(item.judgement) };
+    return { toolCallId, tool, action: item === undefined ? "dropped" : actionOf(item.plan) };
   });
 }
 
-function actionOf(judgement: TurnCall["judgement"]): CallAction {
-  switch (judgement.kind) {
+function actionOf(plan: TurnCall["plan"]): CallAction {
+  switch (plan.kind) {
     case "replay":
       return "answered";
     case "settled":
-      return judgement.outcome.status === "deduplicated" ? "deduplicated" : "refused";
+      return plan.outcome.status === "deduplicated" ? "deduplicated" : "refused";
     case "person":
       return "ask";
     case "pending":
     case "held":
       return "later";
     case "misconfigured":
-      throw judgement.error;
+      throw plan.error;
     case "work":
-      return WORK[judgement.decision.kind];
+      return WORK[plan.decision.kind];
   }
 }
 
@@ -118,7 +119,7 @@ async function codeStepAction(
   };
   const identity = await reidentify(run, request, call);
   const isHarmless = tool.recovery === "repeat" && identity.dedupe === "call";
-  const judgement = decideCall(run, {
+  const plan = decideCall(run, {
     place: { stepKey, stepPath, stepName, turnIndex: 0, callIndex },
     request,
     payload: await payloadOf(run, request, call, past),
@@ -130,11 +131,11 @@ async function codeStepAction(
     known,
     past,
   });
-  return isSuperseded && judgement.kind === "work" ? "anew" : actionOf(judgement);
+  return isSuperseded && plan.kind === "work" ? "anew" : actionOf(plan);
 }
 
 /** A tool as the row of its call tells of it. */
-function standIn(run: ActiveRun, call: ToolCallRecord): Promise<PreparedTool> {
+function standIn(run: RunWith<"policy" | "runId">, call: ToolCallRecord): Promise<PreparedTool> {
   const { tool: name, namespace, effect, recovery, idempotencyKey, occurrence } = call;
   const identityHash = Buffer.from(call.identityHash, "hex");
   const scope = { kind: "effect" } as const;
@@ -157,7 +158,7 @@ function standIn(run: ActiveRun, call: ToolCallRecord): Promise<PreparedTool> {
 
 /** As it was shown to a person, where one was asked. A call of code that was not let run at once needs one, or is refused. */
 async function payloadOf(
-  run: ActiveRun,
+  run: RunWith<"policy">,
   request: Parameters<typeof makePayload>[1],
   { toolCallId, idempotencyKey, status, request: input }: ToolCallRecord,
   { waits }: CallPast,

@@ -236,10 +236,10 @@ class Trial {
 
   /** Calls of a turn that is to be left for a milestone are brought to their end first. */
   async #abandonTurn(loop: TurnLoopStep, frame: Frame): Promise<void> {
-    const scope = await openScope(loop.children[0], loop.maxTurns, frame, true);
+    const scope = await openScope(loop.children[0], loop.maxTurns, frame, "abandon");
     const { journaled, isComplete } = scope.conversation;
     if (journaled === null || isComplete) return;
-    this.calls = await turnActions(scope, journaled, true);
+    this.calls = await turnActions(scope, journaled, "abandon");
     if (this.calls.some(({ action }) => action === "ask")) throw new ForecastEnd();
     await this.#store.settleOpenTurn(scope.stepKey);
   }

@@ -102,8 +102,8 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "engine/call/call-occurrences.ts",
-        right: 'if (this.#seen.has(identity) || (this.#sawBeginning && scope === "call"))',
-        wrong: "if (this.#sawBeginning || this.#isTaken !== null)",
+        right: 'if (this.#seen.has(identity) || (this.#knowsAll && scope === "call"))',
+        wrong: "if (this.#knowsAll || this.#isTaken !== null)",
       },
     ],
     breaks: "same-end",

@@ -7,12 +7,12 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     what: "the session events of a replayed receipt are applied twice",
     patches: [
       {
-        file: "engine/turn/turn-calls.ts",
-        right: "        return this.#take(item, judgement.receipt, judgement.receipt.tokens);",
+        file: "engine/turn/turn-call-run.ts",
+        right: "        return this.#take(item, plan.receipt, plan.receipt.tokens);",
         wrong: `        return this.#take(
           item,
-          { ...judgement.receipt, sessionEvents: judgement.receipt.sessionEvents.flatMap((each) => [each, each]) },
-          judgement.receipt.tokens,
+          { ...plan.receipt, sessionEvents: plan.receipt.sessionEvents.flatMap((each) => [each, each]) },
+          plan.receipt.tokens,
         );`,
       },
     ],
@@ -24,10 +24,10 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     what: "the session events of a replayed receipt are not applied",
     patches: [
       {
-        file: "engine/turn/turn-calls.ts",
-        right: "        return this.#take(item, judgement.receipt, judgement.receipt.tokens);",
+        file: "engine/turn/turn-call-run.ts",
+        right: "        return this.#take(item, plan.receipt, plan.receipt.tokens);",
         wrong:
-          "        return this.#take(item, { ...judgement.receipt, sessionEvents: [] }, judgement.receipt.tokens);",
+          "        return this.#take(item, { ...plan.receipt, sessionEvents: [] }, plan.receipt.tokens);",
       },
     ],
     breaks: "same-end",

@@ -68,7 +68,7 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     what: "a turn is committed while one of its calls waits for a person",
     patches: [
       {
-        file: "engine/turn/turn-calls.ts",
+        file: "engine/turn/turn-call-run.ts",
         right:
           "    if (this.#waits.length === 0) return { results: items.map((item) => this.#resultOf(item)), unstored };",
         wrong:
@@ -130,7 +130,7 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "engine/turn/turn-call-plan.ts",
-        right: "  return met === null ? NO_EARLIER_CALL : succeededCall(run, met);",
+        right: "  return reused === null ? NO_EARLIER_CALL : succeededCall(run, reused);",
         wrong: '  return met === null || run.runId !== "" ? NO_EARLIER_CALL : succeededCall(run, met);',
       },
     ],

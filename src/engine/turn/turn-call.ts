@@ -5,8 +5,8 @@ import type { Queued } from "./turn-call-queue.ts";
 /** A call of a turn, and what is to be done about it. */
 export type TurnCall = Queued & {
   readonly part: ToolCallPart;
-  readonly subject: UndecidedCall;
-  readonly judgement:
+  readonly undecided: UndecidedCall;
+  readonly plan:
     | CallPlan
     | { readonly kind: "misconfigured"; readonly error: Error }
     /** It follows a call that has something to do: what that comes to decides. */

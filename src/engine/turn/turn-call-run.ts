@@ -5,10 +5,10 @@ import type { NewWait } from "../../core/wait.ts";
 import type { Receipt } from "../../store/store.ts";
 import { decideCall } from "../call/call-decision.ts";
 import { earlierOf } from "../call/call-earlier-result.ts";
+import { callId } from "../call/call-prepared.ts";
 import { personNeeded } from "../call/call-questions.ts";
 import { makeReceipt, type PendingReceipt, storeReceipt, tellDuplicate } from "../call/call-receipt.ts";
 import { type CallEnd, settleCall } from "../call/call-settlement.ts";
-import { callId } from "../call/tool-gateway.ts";
 import type { ToolOutcome } from "../definition/tool-outcome.ts";
 import type { TurnCall, TurnCalls } from "./turn-call-plan.ts";
 import type { TurnScope } from "./turn-scope.ts";
@@ -76,15 +76,15 @@ class TurnCallRun {
   }
 
   #takeWhatIsKnown(item: TurnCall): void {
-    const { judgement } = item;
-    switch (judgement.kind) {
+    const { plan } = item;
+    switch (plan.kind) {
       case "misconfigured":
-        throw judgement.error;
+        throw plan.error;
       case "replay":
-        return this.#take(item, judgement.receipt, judgement.receipt.tokens);
+        return this.#take(item, plan.receipt, plan.receipt.tokens);
       case "settled":
       case "person":
-        return this.#end(item, judgement);
+        return this.#end(item, plan);
       case "work":
       case "pending":
       case "held":
@@ -125,13 +125,13 @@ class TurnCallRun {
   /** Null: it is left for when a person has decided about the call before it. */
   async #settle(item: TurnCall): Promise<CallEnd | null> {
     const { run } = this.#scope;
-    const judgement = this.#judgementOf(item);
-    switch (judgement.kind) {
+    const plan = this.#planOf(item);
+    switch (plan.kind) {
       case "work":
-        return settleCall(run, judgement.call, judgement.facts, judgement.decision, judgement.progress);
+        return settleCall(run, plan.call, plan.facts, plan.decision, plan.progress);
       case "settled":
       case "person":
-        return judgement;
+        return plan;
       case "held":
         return null;
       case "replay":
@@ -142,39 +142,38 @@ class TurnCallRun {
   }
 
   /** A call that follows another is judged by what that came to; one that waited, by what came up meanwhile. */
-  #judgementOf(item: TurnCall): TurnCall["judgement"] {
-    if (item.follows === null) return this.#failedMeanwhile(item) ?? item.judgement;
+  #planOf(item: TurnCall): TurnCall["plan"] {
+    if (item.follows === null) return this.#failedMeanwhile(item) ?? item.plan;
     const before = this.#ends.get(item.follows);
     if (before?.kind !== "settled") return { kind: "held" };
     const earlier = earlierOf(this.#idOf(item.follows), before.outcome);
-    const subject = earlier.kind === "none" ? item.subject : { ...item.subject, earlier };
-    return decideCall(this.#scope.run, subject);
+    const undecided = earlier.kind === "none" ? item.undecided : { ...item.undecided, earlier };
+    return decideCall(this.#scope.run, undecided);
   }
 
   /** An equal call of this turn may have failed, and happened all the same, before this one began. */
-  #failedMeanwhile({ judgement, subject }: TurnCall): TurnCall["judgement"] | null {
-    if (judgement.kind !== "work" || judgement.progress.isBegun || judgement.decision.kind !== "execute")
-      return null;
-    for (const { subject: other, callIndex } of this.#calls.items) {
+  #failedMeanwhile({ plan, undecided }: TurnCall): TurnCall["plan"] | null {
+    if (plan.kind !== "work" || plan.progress.isBegun || plan.decision.kind !== "execute") return null;
+    for (const { undecided: other, callIndex } of this.#calls.items) {
       const end = this.#ends.get(callIndex);
-      if (other.identityHash !== subject.identityHash || end?.kind !== "settled" || !end.outcome.uncertain)
+      if (other.identityHash !== undecided.identityHash || end?.kind !== "settled" || !end.outcome.uncertain)
         continue;
       const earlier = earlierOf(this.#idOf(callIndex), end.outcome);
-      return decideCall(this.#scope.run, { ...subject, earlier });
+      return decideCall(this.#scope.run, { ...undecided, earlier });
     }
     return null;
   }
 
   #end(item: TurnCall, end: CallEnd): void {
     const { run, stepKey, path: stepPath, prepared } = this.#scope;
-    const { callIndex, part, subject } = item;
+    const { callIndex, part, undecided } = item;
     this.#ends.set(callIndex, end);
     if (end.kind === "person") {
       this.#waits.push(end.wait);
       return;
     }
     const { outcome, attempt } = end;
-    const { blobThresholdBytes } = subject;
+    const { blobThresholdBytes } = undecided;
     const receipt = makeReceipt(run, { callIndex, blobThresholdBytes }, outcome, prepared.estimate);
     this.#take(item, outcome, receipt.tokens);
     this.#unstored.set(callIndex, { stepKey, stepPath, turnIndex: this.#turnIndex, attempt, receipt });
@@ -188,7 +187,7 @@ class TurnCallRun {
   ): void {
     const toolCallId = this.#idOf(callIndex);
     this.#results.set(callIndex, { toolCallId, part, status, events, output, tokens });
-    this.#calls.told.tell(callIndex, duplicateOf ?? toolCallId, events);
+    this.#calls.events.record(callIndex, duplicateOf ?? toolCallId, events);
     this.#scope.run.keeper.lastToolCall = toolCallId;
   }
 
