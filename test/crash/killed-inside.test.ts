@@ -94,7 +94,7 @@ describe("a process killed in a tool that declares no recovery", () => {
         status: "open",
         subject: { tool: "pay", recovery: "opaque", arguments: { order: "town/2" } },
       });
-      expect(wait?.question).toContain("Nobody here knows whether errands-1/errands#2.1 of pay happened");
+      expect(wait?.question).toContain("It is not known whether errands-1/errands#2.1 of pay happened");
       expect(await folder.withStore((store) => store.getRun("errands-1"))).toMatchObject({
         status: "waiting",
         owner: null,

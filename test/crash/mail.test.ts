@@ -53,7 +53,7 @@ describe("a mail that is accepted before the connection is reset", () => {
         },
       },
     ]);
-    expect(asking.waits[0]?.question).toContain("may have happened all the same");
+    expect(asking.waits[0]?.question).toContain("may have happened anyway");
     const [first, second] = await callsOf(folder);
     expect(first).toMatchObject({
       status: "failed",

@@ -4,10 +4,13 @@ import { enforceNetwork } from "../run/network-enforcement.ts";
 export type BoundedEnd =
   | { readonly kind: "returned"; readonly value: unknown }
   | { readonly kind: "threw"; readonly error: unknown }
-  /** It does not listen to its signal; `late` is what it comes to, if ever. */
+  /** The tool ignored its signal; `late` settles if it ever ends. */
   | { readonly kind: "given_up"; readonly late: Promise<unknown> };
 
-/** Work of a tool, within the hosts that it may reach, and with an end: told to stop when its time is up or the run stops, and given up on a moment later. */
+/**
+ * Runs a tool within the hosts that it may reach and within its time. When the time is up or the run stops, its signal
+ * aborts; a tool that ignores that is given up on a moment later.
+ */
 export class BoundedAttempt {
   readonly #run: ActiveRun;
   readonly #stop = new AbortController();
@@ -18,7 +21,7 @@ export class BoundedAttempt {
     this.#run = run;
     this.#timers = [
       run.time.clock.after(limitMs, () => this.#timeUp(limitMs)),
-      // Cancelled or taken over: an effect under way is awaited all the same, up to its time.
+      // A cancelled or lost run still waits for the effect, up to its time.
       run.stop.onAbort((reason) => this.#stop.abort(reason)),
     ];
   }
@@ -33,7 +36,7 @@ export class BoundedAttempt {
         for (const cancel of this.#timers) cancel();
         resolve(how);
       };
-      // In a function of its own, so that a tool that throws at once is a rejection like any other.
+      // An async function, so that a tool that throws synchronously rejects like any other.
       const running = (async () => await enforceNetwork(this.#run.policy.rules, work))();
       this.#giveUp = () => end({ kind: "given_up", late: running });
       running.then(

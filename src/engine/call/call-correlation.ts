@@ -3,7 +3,7 @@ import type { ActiveRun } from "../run/active-run.ts";
 
 type CorrelatedCall = ToolCallKey & { readonly ownSecrets: readonly string[] };
 
-/** What the outside system calls one try of a call: known here at once, and durable when `keep` resolves. */
+/** The outside system's id of one call attempt: known here at once, durable when `keep` resolves. */
 export class Correlation {
   readonly #run: ActiveRun;
   readonly #call: CorrelatedCall;
@@ -32,7 +32,7 @@ export class Correlation {
     this.#id = correlationId;
     const place = { stepKey, turnIndex, callIndex, attempt: this.#attempt };
     const kept = store.correlateToolCall(fence, { ...place, correlationId });
-    // A tool that does not wait for it has it with its receipt.
+    // If the tool does not await it, the id is stored with the receipt.
     kept.catch(() => undefined);
     return kept;
   }

@@ -32,7 +32,7 @@ import { askAbout, askAboutRow, askAgain } from "./call-questions.ts";
 import type { CallRequest } from "./call-request.ts";
 import { type CallEnd, isKeyValid } from "./call-settlement.ts";
 
-/** A call that somebody has to decide about, with all that is known of it. */
+/** A call before the decision about it, with everything that is known of it. */
 export type UndecidedCall = {
   readonly place: Pick<PreparedCall, "stepKey" | "stepPath" | "stepName" | "turnIndex" | "callIndex">;
   readonly request: CallRequest;
@@ -40,15 +40,15 @@ export type UndecidedCall = {
   readonly idempotencyKey: string;
   readonly identityHash: string;
   readonly earlier: EarlierCall;
-  /** The session as the call finds it. */
+  /** Returns the session as the call finds it. */
   readonly sessionBase: () => SessionState;
   readonly blobThresholdBytes: number;
-  /** The row that an earlier worker left. */
+  /** The ledger row that an earlier worker wrote; null for a new call. */
   readonly known: ToolCallRecord | null;
   readonly past: CallPast;
 };
 
-/** What people said and what tries came to, as far as it is about calls without a receipt. */
+/** Questions to people and failed attempts of the run, for calls without a receipt. */
 export type CallPast = { readonly waits: readonly WaitRecord[]; readonly tries: readonly ToolCallAttempt[] };
 
 export const NO_PAST: CallPast = { waits: [], tries: [] };
@@ -68,21 +68,21 @@ export type CallPlan =
       readonly progress: CallProgress;
     };
 
-/** Puts the facts of a call together, has `core` decide, and says what that means. Nothing is written or sent here. */
+/** Collects the facts of a call, and turns the decision of `core` into a plan. Nothing is written or sent here. */
 export function decideCall(run: ActiveRun, undecided: UndecidedCall): CallPlan {
   const { known, payload } = undecided;
   if (known !== null && known.receipt !== null) return { kind: "replay", receipt: known.receipt };
   if (payload.kind === "misconfigured") {
     if (known === null || known.status === "prepared") throw payload.error;
-    return judgeRefused(run, undecided, { errorCode: "misconfigured", error: payload.error.message });
+    return planRefused(run, undecided, { errorCode: "misconfigured", error: payload.error.message });
   }
-  if (payload.kind === "refused") return judgeRefused(run, undecided, payload);
+  if (payload.kind === "refused") return planRefused(run, undecided, payload);
   const { place, request, idempotencyKey, earlier, sessionBase, blobThresholdBytes } = undecided;
   const waits = waitsOf(undecided.past, known);
   const open = waits.find(({ kind, status }) => kind === "question" && status === "open");
   if (open !== undefined) return { kind: "person", wait: askAgain(place, open) };
   const { tool, input } = payload;
-  // What was dispatched without an approval needs none for its next try.
+  // A call that was dispatched without approval needs none for its next attempt.
   const isNew = known === null || known.status === "prepared";
   const isOdd = earlier.kind === "uncertain" || earlier.kind === "left_over";
   const needsApproval =
@@ -128,8 +128,8 @@ export function decideCall(run: ActiveRun, undecided: UndecidedCall): CallPlan {
   }
 }
 
-/** A call that may have happened must not be called failed because its arguments are not valid any more. */
-function judgeRefused(
+/** A refused call. If it may have happened, it is not recorded as failed only because its arguments are invalid now. */
+function planRefused(
   run: ActiveRun,
   { known, place, request, idempotencyKey, sessionBase, blobThresholdBytes, past }: UndecidedCall,
   refusal: { readonly errorCode: string; readonly error: string },
@@ -140,7 +140,7 @@ function judgeRefused(
   if (known === null || known.status === "prepared") return settled(cancelled(errorCode, error));
   if ((tool ?? known).recovery === "repeat") return settled(failed(errorCode, error, { uncertain: false }));
   if (isToRetry(known, waitsOf(past, known))) return settled(failed(errorCode, error, { uncertain: true }));
-  // It was dispatched by an earlier version of the agent, which had such a tool.
+  // It was dispatched by an earlier version of the agent, which had this tool.
   if (tool === null) return { kind: "person", wait: askAboutRow(place.stepKey, known) };
   const call: PreparedCall = {
     ...place,
@@ -180,13 +180,13 @@ function factsOf(
   };
 }
 
-/** When the key went out for the first time: from then on the other side may forget it. */
+/** When the key was sent first: its validity counts from then. */
 function firstSentAt({ tries }: CallPast, known: ToolCallRecord | null): number | null {
   const first = tries.find(({ toolCallId }) => toolCallId === known?.toolCallId);
   return first?.startedAt ?? known?.startedAt ?? null;
 }
 
-/** Only a try that said so did certainly nothing. */
+/** Only an attempt that ended as `not_applied` certainly did nothing. */
 function mayHaveHappened({ outcome }: ToolCallAttempt): boolean {
   return outcome !== "not_applied";
 }
@@ -195,7 +195,7 @@ function waitsOf({ waits }: CallPast, known: ToolCallRecord | null): WaitRecord[
   return waits.filter(({ toolCallId }) => toolCallId === known?.toolCallId);
 }
 
-/** Whether a person said so about this very try: the next doubt is another one. */
+/** True if a person answered `retry` about this very attempt: the next doubt is a new question. */
 function isToRetry({ attempt }: ToolCallRecord, waits: readonly WaitRecord[]): boolean {
   return waits.some(
     (wait) =>
@@ -203,7 +203,7 @@ function isToRetry({ attempt }: ToolCallRecord, waits: readonly WaitRecord[]): b
   );
 }
 
-/** What the newest approval says, and whether it is about these arguments. */
+/** The newest approval, and whether it is for these arguments. */
 function approvalOf(waits: readonly WaitRecord[], hash: string): ToolCallFacts["approval"] {
   const wait = waits.findLast(({ kind }) => kind === "approval");
   const answer = wait?.answer ?? null;
@@ -229,9 +229,9 @@ function progressOf(run: ActiveRun, tool: PreparedTool, { known, past }: Undecid
 }
 
 /**
- * When the last try of an earlier worker has ended at the latest. One that was lost with its process, or told its end, had
- * ended when this worker took the run. Of any other the worker may live, and by no clock but this one's own: it has its
- * whole time from here.
+ * The latest time at which the last attempt of an earlier worker ends. An attempt whose process ended, or that recorded
+ * its end, had ended when this worker claimed the run. Any other worker may still be alive, and only this worker's clock
+ * can be trusted: that attempt gets its whole timeout from the claim on.
  */
 function lastTryOf(
   { time: { claimedAt } }: RunWith<"time">,
@@ -241,7 +241,7 @@ function lastTryOf(
 ): AttemptTimes {
   if (known === null || known.startedAt === null) return { ownEndsBy: null, endedBy: null };
   const last = lastTry({ known, past });
-  // It was given up on: its time was over, and it may be at work all the same.
+  // It timed out and was given up on: it may still be running.
   if (last?.outcome === "timed_out") return { ownEndsBy: claimedAt.monotonic, endedBy: null };
   const hasEnded = last !== undefined && (last.outcome !== "lost" || last.errorCode === PROCESS_ENDED);
   if (hasEnded) return { ownEndsBy: claimedAt.monotonic, endedBy: known.endsBy };
@@ -249,7 +249,7 @@ function lastTryOf(
   return { ownEndsBy: claimedAt.monotonic + itsTime, endedBy: null };
 }
 
-/** Of the last try alone: that an earlier one is not there says nothing about the one in doubt. */
+/** The correlation id of the last attempt only: a look-up of an earlier one says nothing about the call in doubt. */
 function correlationOf(call: Pick<UndecidedCall, "known" | "past">): string | null {
   return lastTry(call)?.correlationId ?? null;
 }
@@ -264,9 +264,9 @@ function settled(outcome: ToolOutcome): CallEnd {
   return { kind: "settled", outcome, attempt: 0 };
 }
 
-/** The first receipt, whole, in a row of its own. */
+/** A row of its own with the whole receipt of the first call. */
 function deduplicated(earlier: EarlierCall): CallEnd {
-  if (earlier.kind !== "succeeded") throw new Error("Only what succeeded has duplicates.");
+  if (earlier.kind !== "succeeded") throw new Error("Only a successful call can be deduplicated.");
   const { output, toolCallId, lacking } = earlier;
   return settled({
     status: "deduplicated",

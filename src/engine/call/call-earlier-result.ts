@@ -7,39 +7,39 @@ import type { ActiveRun, RunWith } from "../run/active-run.ts";
 import { readBlobValue } from "../run/blob-hydrator.ts";
 import type { CallIdentity } from "./call-identity.ts";
 
-/** What a call with the same identity came to before. */
+/** The result of an earlier call with the same identity. */
 export type EarlierCall =
   | { readonly kind: "none" }
-  /** The effect was had; `output` is the whole result, `lacking` what it told the session and the present one lacks. */
+  /** It succeeded. `output` is the whole result; `lacking` are its session events that the present session lacks. */
   | {
       readonly kind: "succeeded";
       readonly toolCallId: string;
       readonly output: ToolOutput;
       readonly lacking: readonly SessionEvent[];
     }
-  /** It failed, and may have happened all the same. */
+  /** It failed, and may have happened anyway. */
   | { readonly kind: "uncertain"; readonly toolCallId: string; readonly failedWith: Json }
-  /** Another effect of the same tool, had by an earlier execution of this step, that its code has not asked for again. */
+  /** An earlier execution of this code step called the tool with other arguments, and the code has not asked for that again. */
   | { readonly kind: "left_over"; readonly toolCallId: string };
 
 export const NO_EARLIER_CALL: EarlierCall = { kind: "none" };
 
-/** What was had before: the same effect where it is wanted once, and a failure of this identity that may have happened. */
+/** An earlier success of an effect that is wanted once, or an earlier failure of this identity that may have happened. */
 export async function earlierCall(
   run: ActiveRun,
   identity: CallIdentity,
   occurrence: number,
 ): Promise<EarlierCall> {
   if (identity.dedupe === "effect") {
-    const had = await succeededBefore(run, identity, occurrence);
-    if (had !== null) return had;
+    const earlierSuccess = await succeededBefore(run, identity, occurrence);
+    if (earlierSuccess !== null) return earlierSuccess;
   }
   const call = await run.calls.uncertain.find(identity.hash);
   if (call === null || call.receipt === null) return NO_EARLIER_CALL;
   return { kind: "uncertain", toolCallId: call.toolCallId, failedWith: call.receipt.output.value };
 }
 
-/** What was never dispatched, or failed, had no effect that a second call could share. */
+/** The last success before this occurrence: a call that failed or was never dispatched has no result to reuse. */
 async function succeededBefore(
   run: ActiveRun,
   { keyOf }: CallIdentity,
@@ -52,7 +52,7 @@ async function succeededBefore(
   return null;
 }
 
-/** A duplicate has the whole receipt of the first one, which it names. */
+/** The whole result of a successful call. A duplicate names the first call, and has its receipt. */
 export async function succeededCall(run: ActiveRun, call: ToolCallRecord): Promise<EarlierCall> {
   const { receipt, tool } = call;
   if (receipt === null) return NO_EARLIER_CALL;
@@ -64,27 +64,27 @@ export async function succeededCall(run: ActiveRun, call: ToolCallRecord): Promi
   return { kind: "succeeded", toolCallId, output: { type: output.type, value } as ToolOutput, lacking };
 }
 
-/** What the call that had the effect told the session, where a rollback has made it forget that. */
+/** Session events of the first call that the session lost in a rollback. */
 async function lackingEvents(
   run: RunWith<"keeper" | "runId" | "store">,
   { toolCallId, receipt }: ToolCallRecord,
 ): Promise<readonly SessionEvent[]> {
   const first = receipt?.duplicateOf ?? null;
-  const told = first === null ? receipt : ((await run.store.getToolCall(first))?.receipt ?? null);
-  const events = told?.sessionEvents ?? [];
+  const original = first === null ? receipt : ((await run.store.getToolCall(first))?.receipt ?? null);
+  const events = original?.sessionEvents ?? [];
   const origin = first ?? toolCallId;
   if (events.length === 0 || (await run.store.isApplied(run.runId, origin))) return [];
   await run.keeper.prepareReplay(origin);
   return events;
 }
 
-/** What a call that has just come to its end is to the next one of its identity. */
+/** A call that has just ended, as an earlier call for the next one of its identity. */
 export function earlierOf(
   toolCallId: string,
   { status, output, uncertain, duplicateOf }: ToolOutcome,
 ): EarlierCall {
   if (status === "succeeded" || status === "deduplicated")
-    // The session hears of it from the first one.
+    // Its session events are recorded by the first call.
     return { kind: "succeeded", toolCallId: duplicateOf ?? toolCallId, output, lacking: [] };
   return uncertain ? { kind: "uncertain", toolCallId, failedWith: output.value } : NO_EARLIER_CALL;
 }

@@ -11,17 +11,17 @@ import type { RunWith } from "../run/active-run.ts";
 
 import { type CallRequest, parseArguments } from "./call-request.ts";
 
-/** What makes a call the same as another, before it is known how many there were. */
+/** What makes two calls the same. The key of one call also has its occurrence: the n-th call of an identity. */
 export type CallIdentity = {
   readonly hash: Buffer;
   readonly dedupe: "call" | "effect";
   readonly keyOf: (occurrence: number) => Buffer;
   readonly keyIn: (scope: "call" | "effect", occurrence: number) => Buffer;
-  /** What is wrong with the tool's own identity function. */
+  /** A problem with the tool's own identity function. */
   readonly problem: string | null;
 };
 
-/** Only a tool's own identity function needs parsed arguments, and with them something to wait for. */
+/** The identity of a new call. Asynchronous only for a tool with its own identity function, which gets parsed arguments. */
 export function identify(
   run: RunWith<"runId" | "policy" | "calls">,
   request: CallRequest,
@@ -38,7 +38,7 @@ function callIdentity(
   { value, dedupe, problem }: Identity,
 ): CallIdentity {
   const namespace = tool?.namespace ?? "local";
-  // A hash of a secret is kept, so one that can be guessed takes long to try.
+  // The hash is stored, so guessing a secret from it must be slow.
   const isSecret = run.policy.secrets.holdsSecret(value);
   const hash = isSecret
     ? secretIdentityHash(run.calls.firstRunId, namespace, name, value)
@@ -46,7 +46,7 @@ function callIdentity(
   return identityBy(run, { namespace, tool: name, stepPath, hash, dedupe, problem });
 }
 
-/** Of a call that is in the ledger: what it is known by does not change, and its secrets may be gone. */
+/** The identity of a call in the ledger: its hash is kept, since its secrets may be lost. */
 export async function reidentify(
   run: RunWith<"runId" | "policy" | "calls">,
   request: CallRequest,
@@ -59,9 +59,9 @@ export async function reidentify(
 }
 
 /**
- * Whether secrets were hidden in what an earlier worker journaled of a model's call: they are known to nobody then. Marks with
- * a digest are ours, since a model sees none, and may not make them up. One without is a text like others, for a model sees
- * those; only earlier versions hid values so, and then the call is not known by what was stored of it.
+ * True if an earlier worker journaled this call with its secrets hidden: they are lost. A mark with a digest is always
+ * ours: models never see one, and forged ones are removed. A mark without a digest can be the model's own text, since
+ * models see those; if an earlier version hid a secret like this, the stored identity does not match the stored arguments.
  */
 export async function lacksSecret(
   run: RunWith<"runId" | "policy" | "calls">,
@@ -125,14 +125,14 @@ async function declaredIdentity(
   if (!parsed.ok) return whole;
   try {
     const value: unknown = identity(parsed.value as never);
-    assertJson(value, "What it returned");
+    assertJson(value, "The value that it returned");
     return { ...whole, value };
   } catch (error) {
     return { ...whole, problem: `The identity function of ${tool.name} failed: ${errorText(error)}` };
   }
 }
 
-/** The key is a consequence of the identity, so it cannot be part of it. */
+/** The key is derived from the identity, so it cannot be part of it. */
 function withoutKey(tool: PreparedTool, input: Json): Json {
   if (tool.keyProperty === null || !isJsonObject(input)) return input;
   const { [tool.keyProperty]: _, ...rest } = input;

@@ -6,7 +6,7 @@ import type { Correlation } from "./call-correlation.ts";
 import { freshInput, type PreparedCall } from "./call-prepared.ts";
 import { callContext, outcomeOf, steersTheRun, tookTooLong } from "./tool-gateway.ts";
 
-/** Asks the outside world about a call whose outcome is unknown. Whatever is no clear answer is `unknown`. */
+/** Asks the tool's `reconcile` about a call in doubt. Anything but a clear answer counts as `unknown`. */
 export async function lookUp(
   run: ActiveRun,
   call: PreparedCall,
@@ -35,7 +35,10 @@ export async function lookUp(
     };
   }
   if (!isReconciliation(end.value))
-    return { status: "unknown", problem: `reconcile of ${tool.name} gave no done, absent or unknown.` };
+    return {
+      status: "unknown",
+      problem: `reconcile of ${tool.name} did not return done, absent or unknown.`,
+    };
   if (end.value.status !== "done") return { status: end.value.status, problem: null };
   const outcome = await outcomeOf(run, call, end.value.result, correlation, session);
   return { status: "done", outcome: { ...outcome, source: "reconciled" } };

@@ -10,28 +10,28 @@ import { errorText } from "../definition/tool-outcome.ts";
 
 import { type CallRequest, parseArguments } from "./call-request.ts";
 
-/** The arguments that would go out: or why they cannot. */
+/** The arguments to send, or why they are not sent. */
 export type CallPayload =
   | {
       readonly kind: "ready";
       readonly tool: PreparedTool;
       readonly input: unknown;
-      /** Who has to let it run; null where nobody has to. */
+      /** Who has to approve it; null if no approval is needed. */
       readonly approval: ApprovalNeed | null;
     }
-  /** The model (or the code) is told, and nothing is dispatched. */
+  /** Nothing is dispatched, and the model or the code gets the error. */
   | { readonly kind: "refused"; readonly errorCode: string; readonly error: string }
-  /** The tool and the rules do not fit together: the turn fails, and nothing is dispatched. */
+  /** The tool and the rules contradict each other: nothing is dispatched, and the turn fails. */
   | { readonly kind: "misconfigured"; readonly error: ConfigurationError };
 
-/** The arguments as the tool will get them, with the key in its place, held against every rule. */
+/** The arguments as the tool will get them, with the key in its place, checked against every rule. */
 export async function makePayload(rules: RunRules, request: CallRequest, key: string): Promise<CallPayload> {
   const { tool, name, secretInput, problem, enforceKeys } = request;
   if (tool === null)
     return refused("invalid_input", problem ?? `There is no tool named ${JSON.stringify(name)}.`);
   const forbidden = matchesAction(rules.forbiddenActions, tool);
   if (forbidden !== null)
-    return refused("forbidden", `${name} is forbidden in this run (${forbidden}): do without it.`);
+    return refused("forbidden", `${name} is forbidden in this run (${forbidden}): continue without it.`);
   if (problem !== null) return refused("invalid_input", problem);
   const parsed = await parseArguments(tool, withKey(tool, secretInput, key));
   if (!parsed.ok) return refused("invalid_input", `The arguments of ${name} are not valid: ${parsed.error}`);
@@ -62,11 +62,11 @@ function urlProblem({ network }: RunRules, tool: PreparedTool, input: unknown): 
     }
     return null;
   } catch (error) {
-    return `The urls function of ${tool.name} failed, so nobody knows where it would connect to: ${errorText(error)}`;
+    return `The urls function of ${tool.name} failed, so it is not known where it would connect to: ${errorText(error)}`;
   }
 }
 
-/** Who cannot say whether a person is needed needs one. */
+/** An approval function that throws means that approval is needed. */
 async function approvalVerdict({ approval }: PreparedTool, input: unknown): Promise<ApprovalVerdict> {
   if (typeof approval === "boolean") return approval;
   try {

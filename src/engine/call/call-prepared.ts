@@ -7,7 +7,7 @@ import type { SessionState } from "../../session/slice-set.ts";
 import { type PreparedTool, withKey } from "../definition/prepared-tool.ts";
 import { type ActiveRun, type RunWith } from "../run/active-run.ts";
 
-/** A call as the gateway needs it. */
+/** A call that is ready to be dispatched. */
 export type PreparedCall = {
   readonly stepKey: number;
   readonly stepPath: string;
@@ -15,21 +15,21 @@ export type PreparedCall = {
   readonly turnIndex: number;
   readonly callIndex: number;
   readonly tool: PreparedTool;
-  /** What the model or the code asked for, without secrets: for people to see. */
+  /** The requested arguments without secrets, for people to see. */
   readonly request: Json;
-  /** What the tool gets: parsed, with the key in its place. */
+  /** The arguments that the tool gets: parsed, with the key in its place. */
   readonly input: unknown;
-  /** Hidden in what comes of it, beside what the run knows. */
+  /** Secrets of this call only, hidden in its result beside those that the run knows. */
   readonly ownSecrets: readonly string[];
   readonly idempotencyKey: string;
   readonly enforceKeys: boolean;
-  /** Who has to let it run; null where nobody has to. */
+  /** Who has to approve it; null if no approval is needed. */
   readonly approval: ApprovalNeed | null;
-  /** The hash of what the tool gets, for a call that only an approval of just that lets run; else null. */
+  /** For a call that needs approval: the hash of the arguments that are approved; else null. */
   readonly approvedArguments: string | null;
-  /** The session as the call finds it. */
+  /** Returns the session as the call finds it. */
   readonly sessionBase: () => SessionState;
-  /** A larger result is kept as a blob. */
+  /** A larger result is stored as a blob. */
   readonly blobThresholdBytes: number;
 };
 
@@ -41,8 +41,8 @@ export function callId(
 }
 
 /**
- * What an approval is bound to: what the tool gets, as a person is shown it but for digests, which another key would change,
- * and who has to let it run. Another secret is another call.
+ * The hash that an approval is bound to: the arguments as a person is shown them, without digests (another redaction key
+ * would change those), and who has to approve. A call with another secret is another call anyway.
  */
 export function argumentsHash(
   run: ActiveRun,
@@ -58,17 +58,17 @@ export function argumentsHash(
   );
 }
 
-/** The arguments as the tool gets them, without secrets: as JSON has them where a schema made dates or the like of them. */
+/** The arguments that the tool gets, without secrets; as JSON where a schema made dates or the like from them. */
 function outgoing(run: RunWith<"policy">, input: unknown, request: Json): Json {
   if (isJson(input)) return run.policy.secrets.hide(input);
   try {
     return run.policy.secrets.hide(throughJson(input));
   } catch {
-    return request; // JSON has nothing for it: what it was made of can be shown.
+    return request; // It cannot be JSON: show what it was made from.
   }
 }
 
-/** What a person is shown of a call: what goes out, and what was asked for where a schema made something else of it. */
+/** The arguments that a person is shown; also the requested ones, if a schema changed them. */
 export function shownArguments(
   run: ActiveRun,
   {
@@ -83,12 +83,12 @@ export function shownArguments(
   return { arguments: shown, ...(isSame ? {} : { requested: request }) };
 }
 
-/** A tool that changes its arguments does not change those of the next try. */
+/** A copy of the arguments: a tool that changes them does not change those of the next attempt. */
 export function freshInput(input: unknown): unknown {
   if (isJson(input)) return throughJson(input);
   try {
     return structuredClone(input);
   } catch {
-    return input; // It holds what cannot be copied, by the tool's own schema.
+    return input; // The tool's own schema made something that cannot be copied.
   }
 }

@@ -11,13 +11,13 @@ import { type EarlierCall, NO_EARLIER_CALL } from "./call-earlier-result.ts";
 import { callId, type PreparedCall, shownArguments } from "./call-prepared.ts";
 import { type FailedAttempt } from "./tool-gateway.ts";
 
-/** Leaves the run waiting, with these questions. */
+/** The error that leaves the run waiting for an answer to these questions. */
 export function personNeeded({ runId }: RunWith<"runId">, waits: readonly NewWait[]): PersonNeededError {
   const questions = waits.map(({ question: text }) => text).join(" ");
   return new PersonNeededError(`Run ${runId} waits for a person: ${questions}`, { waits });
 }
 
-/** The question about a call that only a person can decide about. */
+/** The question about a call that only a person can decide. */
 export function askAbout(
   run: ActiveRun,
   call: PreparedCall,
@@ -25,7 +25,7 @@ export function askAbout(
   about: {
     readonly earlier?: EarlierCall;
     readonly problem?: string | null;
-    /** What the outside system calls it: by that a person can look for it. */
+    /** The outside system's id of the call, for a person to look it up. */
     readonly correlationId?: string | null;
   } = {},
 ): NewCallWait {
@@ -47,7 +47,7 @@ export function askAbout(
         run,
         call,
         "approval",
-        `${name} failed before (${toolCallId}) and may have happened all the same. May it run again?`,
+        `${name} failed before (${toolCallId}) and may have happened anyway. May it run again?`,
         { earlier: toolCallId, failedWith },
       );
     }
@@ -57,7 +57,7 @@ export function askAbout(
         run,
         call,
         "approval",
-        `This step has called ${name} before it was interrupted (${toolCallId}), and now calls it with other arguments. May this one run as well?`,
+        `This step called ${name} before it was interrupted (${toolCallId}), and now calls it with other arguments. May this call run as well?`,
         { earlier: toolCallId },
       );
     }
@@ -66,7 +66,7 @@ export function askAbout(
         run,
         call,
         "in_doubt",
-        `Nobody here knows whether ${callId(run, call)} of ${name} happened. Find out, and settle it: as succeeded, with its result; as failed; or let it run again.`,
+        `It is not known whether ${callId(run, call)} of ${name} happened. Find out, and settle it: as succeeded, with its result; as failed; or let it run again.`,
         { ...(problem === null ? {} : { problem }), ...(correlationId === null ? {} : { correlationId }) },
       );
   }
@@ -74,7 +74,7 @@ export function askAbout(
 
 const UNNAMED = { toolCallId: "an earlier call", failedWith: null };
 
-/** About a call in doubt that nobody asks for any more. */
+/** The question about a call in doubt that its step no longer asks for. */
 export function askAboutRow(stepKey: number, row: ToolCallRecord): NewCallWait {
   const { turnIndex, callIndex, tool, effect, recovery, request, idempotencyKey, toolCallId } = row;
   return {
@@ -82,13 +82,13 @@ export function askAboutRow(stepKey: number, row: ToolCallRecord): NewCallWait {
     stepKey,
     turnIndex,
     callIndex,
-    question: `Nobody here knows whether ${toolCallId} of ${tool} happened, and its step does not ask for it any more. Find out, and settle it.`,
+    question: `It is not known whether ${toolCallId} of ${tool} happened, and its step no longer asks for it. Find out, and settle it.`,
     subject: { tool, effect, recovery, arguments: request, idempotencyKey },
     argumentsHash: null,
   };
 }
 
-/** The same question once more, for a run that is gone on with before anybody has answered it. */
+/** The same question again, for a run that is resumed before it was answered. */
 export function askAgain(
   place: Pick<PreparedCall, "stepKey" | "turnIndex" | "callIndex">,
   { question: text, subject }: WaitRecord,
@@ -97,7 +97,7 @@ export function askAgain(
   return { kind: "question", stepKey, turnIndex, callIndex, question: text, subject, argumentsHash: null };
 }
 
-/** Whether the run may use more than it was given. */
+/** The question whether the run may use more than its budget. */
 export function askAboutBudget({ details }: BudgetExceededError): NewBudgetWait {
   const { budget, limit, used } = details;
   return {
@@ -107,25 +107,25 @@ export function askAboutBudget({ details }: BudgetExceededError): NewBudgetWait 
   };
 }
 
-/** The tool asked for a person, or keeps failing in the same way. */
+/** The question of a tool that asked for a person, or about one that keeps failing in the same way. */
 export function escalate(run: ActiveRun, call: PreparedCall, failure: FailedAttempt): NewCallWait {
   const { name } = call.tool;
   const text =
     failure.outcome === "needs_human"
       ? failure.message
-      : `${name} keeps failing in the same way: ${failure.message}. Settle the call: let it run again, or say what it came to.`;
+      : `${name} keeps failing in the same way: ${failure.message}. Settle the call: let it run again, or give its result.`;
   if (failure.outcome === "needs_human" && failure.errorCode === QUESTION)
     return question(run, call, "question", text);
   return question(run, call, "escalation", text, { code: failure.errorCode, failedWith: failure.message });
 }
 
-/** Code gives its secrets again, a model does not. */
+/** True for a model's call with a secret: unlike code, a model does not give it again after the answer. */
 function isLostByThen({ turnIndex, request }: PreparedCall): boolean {
   return turnIndex > 0 && isHiddenIn(request);
 }
 
 const LOST_BY_THEN =
-  "What is hidden is stored nowhere, so that the call cannot run after an answer: if it is approved, the model is told to ask for it again.";
+  "Hidden values are not stored, so the call cannot run after an answer: if it is approved, the model is told to ask for it again.";
 
 function question(
   run: ActiveRun,

@@ -6,10 +6,7 @@ import type { ToolOutcome } from "../definition/tool-outcome.ts";
 import { type ActiveRun, type RunWith, reach } from "../run/active-run.ts";
 import { callId, type PreparedCall } from "./call-prepared.ts";
 
-/**
- * The receipt of an outcome: its result inline, or as a reference where it is strictly over the threshold. `estimate` is
- * that of the agent which asked for the call, where it is at hand.
- */
+/** The receipt of an outcome: its result inline, or a reference to a blob if it is over the threshold. */
 export function makeReceipt(
   run: RunWith<"calls" | "model">,
   { callIndex, blobThresholdBytes }: Pick<PreparedCall, "callIndex" | "blobThresholdBytes">,
@@ -25,7 +22,7 @@ export function makeReceipt(
     blob: null,
     tokens: estimateResultTokens(output, text, estimate),
   };
-  // A text of n characters has at most 3n bytes: most results need not be encoded to know that they are small.
+  // A text of n characters has at most 3n bytes, so most results need not be encoded to know that they are small.
   if (text.length * 3 <= blobThresholdBytes) return inline;
   const bytes = Buffer.from(text, "utf8");
   if (bytes.byteLength <= blobThresholdBytes) return inline;
@@ -37,7 +34,7 @@ export function makeReceipt(
   };
 }
 
-/** A receipt on its way to the store, and which try of its call it tells of. */
+/** A receipt that is not stored yet, and the attempt that it is for. */
 export type PendingReceipt = {
   readonly stepKey: number;
   readonly stepPath: string;
@@ -46,10 +43,7 @@ export type PendingReceipt = {
   readonly receipt: NewReceipt;
 };
 
-/**
- * Stores a receipt. A worker that has lost the run may not write to it, and still knows what happened: that is offered,
- * for whoever has the run by now.
- */
+/** Stores a receipt. A worker that has lost its lease may not write to the run, and offers it to the next worker instead. */
 export async function storeReceipt(run: ActiveRun, pending: PendingReceipt): Promise<void> {
   const { stepKey, stepPath, turnIndex, attempt, receipt } = pending;
   reach(run, "tool:before-receipt", stepPath, turnIndex);
@@ -65,8 +59,8 @@ export async function storeReceipt(run: ActiveRun, pending: PendingReceipt): Pro
   reach(run, "tool:receipt-stored", stepPath, turnIndex);
 }
 
-/** Whoever listens hears why a call did not run. */
-export function tellDuplicate(
+/** Emits that a call was not run because an earlier one succeeded. */
+export function emitDuplicate(
   run: ActiveRun,
   place: Pick<PreparedCall, "stepPath" | "turnIndex" | "callIndex">,
   tool: string,

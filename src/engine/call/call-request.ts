@@ -2,26 +2,26 @@ import type { Json } from "../../core/json.ts";
 import type { PreparedTool } from "../definition/prepared-tool.ts";
 import { errorText } from "../definition/tool-outcome.ts";
 
-/** What a call is for, before anything about it is written. */
+/** A call as the model or the code asked for it, before anything about it is written. */
 export type CallRequest = {
   readonly stepPath: string;
   readonly name: string;
-  /** The arguments as they were asked for, without secrets: what is stored and shown. */
+  /** The requested arguments without secrets: stored, and shown to people. */
   readonly input: Json;
-  /** The same with them: what goes out, and what a call is known by. */
+  /** The same arguments with secrets: sent to the tool, and hashed into the identity. */
   readonly secretInput: Json;
-  /** Whether secrets of `secretInput` were hidden, and are not known any more: what an earlier worker has journaled. */
+  /** True if `secretInput` comes from the journal of an earlier worker, where its secrets were hidden: they are lost. */
   readonly isSecretLost: boolean;
-  /** What the run's own code gave under a secret name: it is looked for in what comes of this call, and nowhere else. */
+  /** Values that the run's own code passed under a secret name: hidden in the result of this call only. */
   readonly ownSecrets: readonly string[];
-  /** Null where no such tool exists. */
+  /** Null if there is no tool of that name. */
   readonly tool: PreparedTool | null;
-  /** What is already known to be wrong with the arguments. */
+  /** A problem with the arguments that is known already. */
   readonly problem: string | null;
   readonly enforceKeys: boolean;
 };
 
-/** A schema's own code may throw. The answer that asks for the call is paid for by then, so that is a result too. */
+/** Parses the arguments. A schema that throws is a refusal like any other: the response is paid for already. */
 export async function parseArguments(
   tool: PreparedTool,
   input: unknown,

@@ -24,7 +24,7 @@ import { dispatchTool, type FailedAttempt } from "./tool-gateway.ts";
 
 export type CallEnd =
   | { readonly kind: "settled"; readonly outcome: ToolOutcome; readonly attempt: number }
-  /** A person has to decide, and the call stays as it is until then. */
+  /** A person has to decide; the call stays as it is until then. */
   | { readonly kind: "person"; readonly wait: NewCallWait };
 
 type Next = Extract<ToolCallDecision, { kind: "execute" | "retry" | "reconcile" }>;
@@ -32,8 +32,8 @@ type Next = Extract<ToolCallDecision, { kind: "execute" | "retry" | "reconcile" 
 type Progress = { readonly next: Next } | CallEnd;
 
 /**
- * Brings one call to its end: dispatched, tried again where that is safe, looked up where it can be, put before a person
- * where nothing else is left. Every step is in the ledger before the next one; the receipt is the caller's to store.
+ * Brings one call to its end: dispatches it, retries it where that is safe, looks it up where that is possible, and else
+ * asks a person. Each attempt is recorded in the ledger before the next one. The caller stores the receipt.
  */
 export async function settleCall(
   run: ActiveRun,
@@ -53,9 +53,9 @@ class CallWork {
   readonly #call: PreparedCall;
   readonly #facts: ToolCallFacts;
   readonly #attempts: CallAttempts;
-  /** How the last try of this worker failed. */
+  /** The last failure of an attempt by this worker. */
   #lastFailure: FailedAttempt | null = null;
-  /** Of the last try, made by this worker or by an earlier one. */
+  /** The correlation of the last attempt, by this worker or an earlier one. */
   #correlation: Correlation;
 
   constructor(run: ActiveRun, call: PreparedCall, facts: ToolCallFacts, progress: CallProgress) {
@@ -68,9 +68,9 @@ class CallWork {
 
   take(next: Next): Promise<Progress> {
     if (next.kind === "reconcile") return this.#reconcile();
-    // It may have waited for its turn, or for its pause, longer than the other side keeps its key.
+    // It may have waited in the queue, or before a retry, for longer than its key is valid.
     return this.#isKeyExpired
-      ? Promise.resolve(this.#inDoubt("its key is not valid any more"))
+      ? Promise.resolve(this.#inDoubt("its idempotency key has expired"))
       : this.#execute();
   }
 
@@ -117,7 +117,7 @@ class CallWork {
     }
   }
 
-  /** A tool that pauses the run and says that it did nothing leaves no doubt; where that cannot be written, it does. */
+  /** A tool that pauses the run and reports that nothing was applied leaves no doubt, if that can be recorded. */
   async #steered(error: unknown): Promise<never> {
     if (reportsNotApplied(error)) {
       const message = this.#run.policy.secrets.hideText(errorText(error));
@@ -139,7 +139,7 @@ class CallWork {
     const { recovery } = tool;
     const decide = (retriesLeft: number, isSameAgain: boolean) =>
       decideFailedAttempt({ outcome, recovery, retriesLeft, isSameAgain, mayHaveHappened });
-    // A tool that asked for a person where its run asks none did so in place of its work.
+    // The tool asked for a person instead of doing its work, in a run that asks none.
     if (outcome === "needs_human" && !asksAbout(run.contract.spec, failure.errorCode))
       return this.#fail(failure, { uncertain: mayHaveHappened });
     const isAsking = asksAboutFailures(run.contract.spec);
@@ -173,7 +173,7 @@ class CallWork {
     }
   }
 
-  /** No retry is left. Where the contract counts them, that is a question, or the end of the run; else null. */
+  /** What happens when no retry is left: a question, if the RunSpec limits retries and asks; null for an ordinary failure. */
   #retriesExhausted(failure: FailedAttempt): CallEnd | null {
     const run = this.#run;
     if (run.contract.budget.limits.maxRetriesPerToolCall === null) return null;
@@ -183,7 +183,7 @@ class CallWork {
     return null;
   }
 
-  /** Where nobody is asked about failures, their budget ends the run: after this call has come to its end. */
+  /** Marks the budget as reached if no person is asked about failures: the run ends after this call. */
   #reach(budget: "maxSameErrorRepeats" | "maxRetriesPerToolCall", limit: number | null): void {
     const {
       contract: { spec, budget: budgets },
@@ -200,7 +200,7 @@ class CallWork {
   }
 
   get #retriesLeft(): number {
-    // What is wrong with the plan stays so until the model has heard of it.
+    // A wrong plan stays wrong until the model sees the error.
     if (this.#call.tool.isSessionTool) return 0;
     const { attempt, unsent } = this.#attempts.progress;
     return this.#run.calls.maxRetries - (attempt - 1 - unsent);
@@ -214,7 +214,7 @@ class CallWork {
     return { kind: "settled", outcome, attempt: this.#attempts.progress.attempt };
   }
 
-  /** What becomes of it now that nobody knows whether it happened. */
+  /** Decides about the call again, now that it is in doubt. */
   #inDoubt(problem: string): Progress {
     const decision = decideToolCall({
       ...this.#facts,
@@ -231,7 +231,7 @@ class CallWork {
       case "ask":
         return this.#ask(decision.why, problem);
       case "refuse":
-        return this.#tellUnknown(problem);
+        return this.#unknownOutcome(problem);
       case "replay":
       case "deduplicate":
         throw new Error(`A call in doubt cannot be decided as ${decision.kind}.`);
@@ -254,18 +254,18 @@ class CallWork {
         status: answer.status,
       });
       const problem = answer.status === "done" ? null : answer.problem;
-      // A look-up that failed is a read that can be made again.
+      // A look-up only reads, so it can be retried.
       if (problem !== null && tries <= run.calls.maxRetries) {
         await rest(run, backoffMs(tries, run.time.random()));
         continue;
       }
       const why = problem ?? this.#lastFailure?.message ?? null;
-      // What was absent when it was asked for may have landed before the answer came.
+      // Compared with the time before the look-up: the attempt may have landed while the look-up ran.
       const canStillLand = remainingLandingMs(this.#attempts.progress, asked, tool.landsWithinMs) > 0;
       const decision = decideReconciled({ found: answer.status, canStillLand, inDoubt: tool.inDoubt });
       switch (decision.kind) {
         case "adopt":
-          if (answer.status !== "done") throw new Error("Only what was found is adopted.");
+          if (answer.status !== "done") throw new Error("Only a call that was found can be adopted.");
           return { kind: "settled", outcome: answer.outcome, attempt };
         case "retry":
           return this.#afterAbsence();
@@ -276,12 +276,12 @@ class CallWork {
         case "ask":
           return this.#ask(decision.why, why);
         case "refuse":
-          return this.#tellUnknown(why);
+          return this.#unknownOutcome(why);
       }
     }
   }
 
-  /** It did not happen. What fails here again and again without happening ends like any other. */
+  /** The call did not happen: retries it, unless its retries are exhausted. */
   async #afterAbsence(): Promise<Progress> {
     this.#attempts.setMayHaveHappened(false);
     const failure = this.#lastFailure;
@@ -293,7 +293,7 @@ class CallWork {
     return { next: { kind: "retry" } };
   }
 
-  /** It is not there so far. The old attempt may still land, and this one must not land beside it. */
+  /** Waits until the old attempt can no longer land: a new one must not land beside it. */
   async #waitUntilLanded(): Promise<void> {
     const {
       runId,
@@ -317,7 +317,7 @@ class CallWork {
     return { kind: "person", wait: askAbout(this.#run, this.#call, why, about) };
   }
 
-  #tellUnknown(problem: string | null): CallEnd {
+  #unknownOutcome(problem: string | null): CallEnd {
     const outcome = unknownOutcome(this.#call.tool, problem);
     return { kind: "settled", outcome, attempt: this.#attempts.progress.attempt };
   }
@@ -341,7 +341,7 @@ class CallWork {
     await rest(this.#run, retryInMs);
   }
 
-  /** A tool that was given up on has come to its end after all. Nobody waits for this any more. */
+  /** Offers the result of a tool that ended after it was given up on. */
   async #offerLate(outcome: ToolOutcome, attempt: number): Promise<void> {
     const { runId, store } = this.#run;
     const { stepKey, turnIndex } = this.#call;
@@ -350,7 +350,7 @@ class CallWork {
   }
 }
 
-/** Whether the other side still knows the key, so that it drops a second call. */
+/** True while the outside system still knows the key, and so ignores a second call with it. */
 export function isKeyValid(run: RunWith<"time">, tool: PreparedTool, sentAt: number | null): boolean {
   return sentAt === null || run.time.clock.now() < sentAt + tool.keyValidForMs;
 }

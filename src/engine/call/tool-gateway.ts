@@ -29,35 +29,34 @@ export type FailedAttempt = {
   readonly errorCode: string;
   readonly message: string;
   readonly correlationId: string | null;
-  /** False where the tool was given up on and may still be at work. */
+  /** False if the tool was given up on and may still be running. */
   readonly hasEnded: boolean;
-  /** The other side has answered: another try would bring the same. */
+  /** True if another attempt would fail in the same way. */
   readonly isFinal: boolean;
 };
 
 export type AttemptResult =
   | { readonly kind: "returned"; readonly outcome: ToolOutcome }
   | { readonly kind: "failed"; readonly failure: FailedAttempt }
-  /** It did not go out, and must not: what was planned and what would be sent are not the same. */
+  /** Not sent, and must not be: it is not what was planned or approved. */
   | { readonly kind: "refused"; readonly error: ConfigurationError }
-  /** It did not go out: the run was cancelled, is lost, or its time is over. */
+  /** Not sent: the run was cancelled or lost, or its time is over. */
   | { readonly kind: "stopped"; readonly reason: Error };
 
-/** One try of a call that is `running` in the ledger. */
+/** One attempt of a call that is `running` in the ledger. */
 export type CallAttempt = {
   readonly attempt: number;
-  /** The monotonic time at which it is given up on: counted from before the ledger said `running`. */
+  /** The monotonic time at which it is given up on, counted from before the ledger said `running`. */
   readonly deadline: number;
-  /** What the outside system calls it. */
+  /** The outside system's id of it. */
   readonly correlation: Correlation;
-  /** Told what a tool came to that was given up on. */
+  /** Gets the outcome of a tool that ended after it was given up on. */
   readonly onLate: (outcome: ToolOutcome) => Promise<void>;
 };
 
 /**
- * The one door to the outside: nothing else invokes a tool. The lease, the key, the approval and the constraints are
- * checked right before, and whatever the tool throws or returns becomes a value that can be stored; only what steers the
- * run is thrown on.
+ * The only code that invokes a tool. It checks the lease, the key, the approval and the constraints right before, and
+ * turns whatever the tool returns or throws into a value that can be stored. Only errors that steer the run are rethrown.
  */
 export async function dispatchTool(
   run: ActiveRun,
@@ -75,7 +74,7 @@ export async function dispatchTool(
     attempt,
     input: request,
   });
-  const refusal = whyItMayNotGoOut(run, call);
+  const refusal = dispatchProblem(run, call);
   if (refusal !== null) return { kind: "refused", error: new ConfigurationError(refusal) };
   reach(run, "tool:before-execute", stepPath, turnIndex);
   if (run.stop.signal.aborted) return { kind: "stopped", reason: run.stop.signal.reason as Error };
@@ -87,9 +86,9 @@ export async function dispatchTool(
   if (effect instanceof Error) return { kind: "stopped", reason: effect };
   reachAfterSentMark(run, "tool:noted", call, effect);
   const end = await run.observe.telemetry.within(spanOf(run, call, attempt), async (span) => {
-    const tried = await execute(run, call, { ...dispatch, effect }, span.headers);
-    span.record(toldOf(tried));
-    return tried;
+    const result = await execute(run, call, { ...dispatch, effect }, span.headers);
+    span.record(spanFacts(result));
+    return result;
   });
   reach(run, "tool:executed", stepPath, turnIndex);
   const status = statusOf(end);
@@ -104,9 +103,9 @@ export async function dispatchTool(
   return end;
 }
 
-type Tried = Extract<AttemptResult, { kind: "returned" | "failed" }>;
+type SentResult = Extract<AttemptResult, { kind: "returned" | "failed" }>;
 
-function statusOf(end: Tried): ReceiptStatus | FailedAttemptOutcome {
+function statusOf(end: SentResult): ReceiptStatus | FailedAttemptOutcome {
   return end.kind === "returned" ? end.outcome.status : end.failure.outcome;
 }
 
@@ -128,15 +127,15 @@ function spanOf(run: ActiveRun, call: PreparedCall, attempt: number): SpanStart 
   };
 }
 
-function toldOf(end: Tried): SpanFacts {
+function spanFacts(end: SentResult): SpanFacts {
   const status = statusOf(end);
   if (end.kind === "failed") return { status, problem: end.failure.message };
   const { output, errorCode } = end.outcome;
   return { status, output: output.value, ...(errorCode === null ? {} : { problem: errorCode }) };
 }
 
-/** What was planned for is looked at once more: the payload may have been changed since. */
-function whyItMayNotGoOut(run: ActiveRun, call: PreparedCall): string | null {
+/** Checks the payload again: it may have changed since the call was planned. */
+function dispatchProblem(run: ActiveRun, call: PreparedCall): string | null {
   const { tool, input, request, idempotencyKey, enforceKeys, approval, approvedArguments } = call;
   const forbidden = matchesAction(run.policy.rules.forbiddenActions, tool);
   if (forbidden !== null) return `Tool ${tool.name} is forbidden (${forbidden}): nothing was sent.`;
@@ -152,7 +151,7 @@ async function execute(
   call: PreparedCall,
   dispatch: CallAttempt & { readonly effect: EffectInProgress },
   traceHeaders: OpenSpan["headers"],
-): Promise<Tried> {
+): Promise<SentResult> {
   const { tool, input } = call;
   const { correlation, effect } = dispatch;
   const limit = dispatch.deadline - run.time.clock.monotonic();
@@ -193,7 +192,7 @@ async function execute(
   }
 }
 
-/** What a tool returned, with what it told the session until then. */
+/** The outcome of a tool that returned, with the session events that it recorded. */
 export async function outcomeOf(
   run: ActiveRun,
   call: PreparedCall,
@@ -208,7 +207,7 @@ export async function outcomeOf(
   return { ...outcome, sessionEvents: secrets.hide(session.events) };
 }
 
-/** Only a model is shown results; code gets them as they are. Its calls belong to no turn. */
+/** How a result is shown to a model; null for the calls of code (turn 0), which get the result itself. */
 function presentationOf(run: ActiveRun, call: PreparedCall): Presentation {
   const { present } = call.tool;
   if (present === null || call.turnIndex === 0) return null;
@@ -241,7 +240,7 @@ function thrown(
     const errorCode = secrets.hideText(reasonOf(error));
     return failedAttempt(correlation, { outcome: "needs_human", errorCode, message });
   }
-  // An aborted tool may or may not have done its work.
+  // An aborted tool may have done its work.
   if (run.stop.signal.aborted)
     return failedAttempt(correlation, { outcome: "aborted", errorCode: "aborted", message });
   if (signal.aborted)
@@ -249,7 +248,7 @@ function thrown(
   return failedAttempt(correlation, { outcome: "failed", errorCode: "tool_error", message });
 }
 
-/** A proxy that was revoked, for one, throws whatever is asked of it. */
+/** True for a thrown value that itself throws when it is read, such as a revoked proxy. */
 function isHostile(error: unknown): boolean {
   try {
     if (error instanceof Error) void error.message;
@@ -259,13 +258,13 @@ function isHostile(error: unknown): boolean {
   }
 }
 
-/** What types promise, for a tool that came without them. */
+/** The reason of a NeedsHuman error, also from a tool that was written without types. */
 function reasonOf(error: { readonly details?: { readonly reason?: unknown } }): string {
   const reason = error.details?.reason;
   return typeof reason === "string" && reason !== "" ? reason.toWellFormed() : "needs_human";
 }
 
-/** What a tool throws to pause or end the run. A lost lease has to be this run's: a tool may run others. */
+/** True for errors that pause or end the run. A lost lease must be of this run: a tool may execute other runs. */
 export function steersTheRun(run: RunWith<"fence" | "runId">, error: unknown): boolean {
   if (LeaseLostError.isInstance(error))
     return error.details.runId === run.runId && error.details.epoch === run.fence.epoch;
@@ -284,7 +283,7 @@ export function tookTooLong({ name, timeoutMs }: PreparedTool): string {
   return `${name} did not end within ${timeoutMs} ms and was given up on.`;
 }
 
-type AboutTry = Pick<ToolCallContext, "attempt" | "signal" | "traceHeaders"> & {
+type AttemptContext = Pick<ToolCallContext, "attempt" | "signal" | "traceHeaders"> & {
   readonly correlation: Correlation;
   readonly session: DraftSession;
 };
@@ -292,7 +291,7 @@ type AboutTry = Pick<ToolCallContext, "attempt" | "signal" | "traceHeaders"> & {
 export function callContext(
   run: ActiveRun,
   call: PreparedCall,
-  { attempt, signal, correlation, session, traceHeaders }: AboutTry,
+  { attempt, signal, correlation, session, traceHeaders }: AttemptContext,
 ): ToolCallContext {
   return {
     runId: run.runId,
@@ -302,7 +301,7 @@ export function callContext(
     toolCallId: callId(run, call),
     attempt,
     idempotencyKey: call.idempotencyKey,
-    // Few tools ask, and it is a hash.
+    // Computed on demand: it is a hash, and few tools read it.
     get turnKey() {
       return turnKey(run.runId, call.stepPath, call.turnIndex);
     },

@@ -9,10 +9,11 @@ import { answerOf } from "../definition/agent-output.ts";
 import { earlierSteps } from "../definition/earlier-steps.ts";
 import { assertKeysEnforced, type GranularStep, type TurnLoopStep } from "../definition/step.ts";
 import { beginFromMilestone } from "../turn/abandon-turn.ts";
+import type { ScopeMode } from "../turn/conversation.ts";
 import { Conversation } from "../turn/conversation.ts";
 import { assertSameAsEarlierIteration } from "../turn/divergence.ts";
 import { renderPrompt } from "../turn/turn-prompt.ts";
-import type { ScopeMode, TurnScope } from "../turn/turn-scope.ts";
+import type { TurnScope } from "../turn/turn-scope.ts";
 import type { Frame, StepExecutor } from "./step-executor.ts";
 
 /** Brings turn `expected` to its commit: `executeTurn`, or what the forecast does in its place. */

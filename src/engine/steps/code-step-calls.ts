@@ -24,7 +24,7 @@ import { type CallIdentity, identify } from "../call/call-identity.ts";
 import { makePayload } from "../call/call-payload.ts";
 import { begunProgress } from "../call/call-progress.ts";
 import { askAboutRow, personNeeded } from "../call/call-questions.ts";
-import { makeReceipt, type PendingReceipt, storeReceipt, tellDuplicate } from "../call/call-receipt.ts";
+import { emitDuplicate, makeReceipt, type PendingReceipt, storeReceipt } from "../call/call-receipt.ts";
 import { type CallRequest } from "../call/call-request.ts";
 import { type CallEnd, settleCall } from "../call/call-settlement.ts";
 import { prepareTool } from "../definition/prepared-tool.ts";
@@ -343,7 +343,7 @@ export class CodeStepCalls {
     this.#unstored.add(pending);
     await storeReceipt(this.#run, pending);
     this.#unstored.delete(pending);
-    tellDuplicate(this.#run, { stepPath, turnIndex: 0, callIndex }, name, outcome);
+    emitDuplicate(this.#run, { stepPath, turnIndex: 0, callIndex }, name, outcome);
     return this.#result(name, callIndex, { ...outcome, blob: null });
   }
 

@@ -18,7 +18,6 @@ import type { PreparedAgent } from "../definition/agent.ts";
 import type { GranularOptions } from "../definition/step.ts";
 import type { ActiveRun } from "../run/active-run.ts";
 import { BlobHydrator } from "../run/blob-hydrator.ts";
-import type { ScopeMode } from "./turn-scope.ts";
 import { recordedContent, TurnView } from "./turn-view.ts";
 
 /** A model call that is reserved for in the store and not yet settled. */
@@ -27,6 +26,9 @@ export type OpenModelCall = {
   readonly attempt: number;
   readonly reserved: { readonly tokens: number; readonly microDollars: number };
 };
+
+/** Whether the turns of a step continue, or its open turn is settled and abandoned for a milestone. */
+export type ScopeMode = "continue" | "abandon";
 
 /** What a conversation is loaded from. */
 export type ConversationSource = {

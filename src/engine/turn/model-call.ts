@@ -47,14 +47,14 @@ export async function askModel(
     const outcome = await traced(scope, call, request, effect);
     if (outcome.kind === "answered") {
       const charge = chargeOf(scope, call, { kind: "answered", usage: outcome.response.usage });
-      tellCharge(scope, call, charge);
+      emitCharge(scope, call, charge);
       return { response: outcome.response, call, charge };
     }
     const { error } = outcome;
     const charge = chargeOf(scope, call, endOf(error));
     await settle(run, { stepKey: scope.stepKey, ...call, charge });
     scope.conversation.openCall = null;
-    tellCharge(scope, call, charge);
+    emitCharge(scope, call, charge);
     const retryInMs = backoff(run, tries, error);
     const { attempt: number } = call;
     run.observe.emit({
@@ -127,18 +127,18 @@ function traced(
   } as const;
   return run.observe.telemetry.within(span, async (open) => {
     const outcome = await attempt(scope, request, place, effect);
-    open.record(outcome.kind === "failed" ? toldOfFailure(outcome.error) : toldOf(outcome.response));
+    open.record(outcome.kind === "failed" ? failureFacts(outcome.error) : responseFacts(outcome.response));
     return outcome;
   });
 }
 
 /** One that failed after it had answered is paid for. */
-function toldOfFailure({ message, details }: ModelCallError): SpanFacts {
+function failureFacts({ message, details }: ModelCallError): SpanFacts {
   const usage = usageOf(details.usage ?? null, { hasContent: false });
   return { problem: message, ...(usage === null ? {} : { usage }) };
 }
 
-function toldOf({ usage, finishReason, responseId, content }: ModelResponse): SpanFacts {
+function responseFacts({ usage, finishReason, responseId, content }: ModelResponse): SpanFacts {
   return {
     finishReason,
     output: content,
@@ -222,7 +222,7 @@ function chargeOf(scope: TurnScope, call: OpenModelCall, end: ModelCallEnd): Cha
   );
 }
 
-function tellCharge(scope: TurnScope, call: OpenModelCall, charge: Charge): void {
+function emitCharge(scope: TurnScope, call: OpenModelCall, charge: Charge): void {
   const { run, path } = scope;
   const { turnIndex: turn, attempt, reserved } = call;
   const { basis, amount: charged } = charge;

@@ -14,11 +14,12 @@ import { makePayload } from "../call/call-payload.ts";
 import { callId } from "../call/call-prepared.ts";
 import { begunProgress } from "../call/call-progress.ts";
 import { type CallRequest } from "../call/call-request.ts";
+import type { ScopeMode } from "./conversation.ts";
 import { type ProvidedCall, planProvidedCalls } from "./provider-calls.ts";
 import type { TurnCall } from "./turn-call.ts";
 import { CallQueue } from "./turn-call-queue.ts";
 import { TurnEvents } from "./turn-events.ts";
-import type { ScopeMode, TurnScope } from "./turn-scope.ts";
+import type { TurnScope } from "./turn-scope.ts";
 
 /** The tool calls of one response, ready to be written to the ledger and run. */
 export type TurnCalls = {

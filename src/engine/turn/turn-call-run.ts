@@ -7,7 +7,7 @@ import { decideCall } from "../call/call-decision.ts";
 import { earlierOf } from "../call/call-earlier-result.ts";
 import { callId } from "../call/call-prepared.ts";
 import { personNeeded } from "../call/call-questions.ts";
-import { makeReceipt, type PendingReceipt, storeReceipt, tellDuplicate } from "../call/call-receipt.ts";
+import { emitDuplicate, makeReceipt, type PendingReceipt, storeReceipt } from "../call/call-receipt.ts";
 import { type CallEnd, settleCall } from "../call/call-settlement.ts";
 import type { ToolOutcome } from "../definition/tool-outcome.ts";
 import type { TurnCall, TurnCalls } from "./turn-call-plan.ts";
@@ -177,7 +177,7 @@ class TurnCallRun {
     const receipt = makeReceipt(run, { callIndex, blobThresholdBytes }, outcome, prepared.estimate);
     this.#take(item, outcome, receipt.tokens);
     this.#unstored.set(callIndex, { stepKey, stepPath, turnIndex: this.#turnIndex, attempt, receipt });
-    tellDuplicate(run, { stepPath, turnIndex: this.#turnIndex, callIndex }, part.toolName, outcome);
+    emitDuplicate(run, { stepPath, turnIndex: this.#turnIndex, callIndex }, part.toolName, outcome);
   }
 
   #take(

@@ -5,9 +5,6 @@ import type { ActiveRun } from "../run/active-run.ts";
 import type { CheckpointStep } from "../run/checkpoint-cursor.ts";
 import type { Conversation } from "./conversation.ts";
 
-/** Whether the turns of a step continue, or its open turn is settled and abandoned for a milestone. */
-export type ScopeMode = "continue" | "abandon";
-
 /** What the turns of one granular step share. */
 export type TurnScope = {
   readonly run: ActiveRun;

@@ -9,8 +9,9 @@ import { makePayload } from "../../call/call-payload.ts";
 import { type PreparedTool, prepareTool } from "../../definition/prepared-tool.ts";
 import { makeTool } from "../../definition/tool.ts";
 import type { ActiveRun, RunWith } from "../../run/active-run.ts";
+import type { ScopeMode } from "../../turn/conversation.ts";
 import { planTurnCalls, type TurnCall } from "../../turn/turn-call-plan.ts";
-import type { ScopeMode, TurnScope } from "../../turn/turn-scope.ts";
+import type { TurnScope } from "../../turn/turn-scope.ts";
 
 export type ForecastCall = {
   readonly toolCallId: string;

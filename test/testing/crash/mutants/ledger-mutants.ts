@@ -89,9 +89,9 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "engine/call/tool-gateway.ts",
-        right: "    idempotencyKey: call.idempotencyKey,\n    // Few",
+        right: "    idempotencyKey: call.idempotencyKey,\n    // Computed on demand",
         wrong:
-          "    idempotencyKey: `${call.idempotencyKey.slice(attempt)}${'0'.repeat(attempt)}`,\n    // Few",
+          "    idempotencyKey: `${call.idempotencyKey.slice(attempt)}${'0'.repeat(attempt)}`,\n    // Computed on demand",
       },
     ],
     breaks: "effects-at-most-once",
