@@ -8,14 +8,14 @@ export function blobReferenceOf(bytes: Uint8Array): BlobReference {
 }
 
 /**
- * What stands in the stored history in place of the payload. It is for people to read: which parts are references
- * is recorded beside them, so a tool result that merely contains such a text is never taken for one.
+ * The text that replaces the payload in the stored history. It is for people to read: which parts are references is
+ * recorded separately, so a tool result that merely contains such a text is never mistaken for one.
  */
 export function renderBlobReference({ blobId, size }: BlobReference): string {
   return `<<FL_BLOB_REF:${blobId}:size=${size}>>`;
 }
 
-/** What the model sees where the payload is gone and the step accepts that. */
+/** The text that the model sees where the payload is missing and the step accepts that. */
 export function renderMissingBlob({ blobId, size }: BlobReference): string {
   return `<<FL_BLOB_MISSING:${blobId}:size=${size}>>`;
 }

@@ -4,8 +4,8 @@ import { ConfigurationError, NotJsonError } from "./errors.ts";
 import { type Json, MAX_DEPTH, MAX_PAYLOAD_DEPTH } from "./json.ts";
 
 /**
- * The one text of a JSON value (RFC 8785): sorted keys, no white space, one spelling of each number.
- * Two values are the same to Pawl exactly when these texts are equal.
+ * The canonical text of a JSON value (RFC 8785): sorted keys, no white space, one spelling of each number.
+ * Pawl treats two values as the same exactly when these texts are equal.
  *
  * @example
  * canonicalJson({ b: 1, a: [true] }); // '{"a":[true],"b":1}'
@@ -27,8 +27,8 @@ export function sha256Hex(text: string): string {
 }
 
 /**
- * Refuses what JSON would drop or bend in silence (`undefined`, functions, NaN, dates, class instances, cycles),
- * with the path of the culprit, so that nothing is lost between what was given and what is stored.
+ * Refuses values that JSON would silently drop or change (`undefined`, functions, NaN, dates, class instances, cycles),
+ * and names the path of the culprit, so that the stored value is always the value that was passed in.
  */
 export function assertJson(value: unknown, name = "The value"): asserts value is Json {
   const culprit = findCulprit(value, []);
@@ -37,25 +37,25 @@ export function assertJson(value: unknown, name = "The value"): asserts value is
   throw new NotJsonError(`${name} is not JSON: ${path} is ${culprit.what}.`, { path });
 }
 
-/** What a caller hands over to be kept, and sent, in something larger: JSON that leaves room for that. */
+/** Checks a value that will be stored and sent as part of something larger: it must be less deep than JSON may be. */
 export function assertPayload(value: unknown, name: string): asserts value is Json {
   const deep = findCulprit(value, [], MAX_PAYLOAD_DEPTH);
   if (deep?.isTooDeep !== true) return assertJson(value, name);
   const path = `$${deep.path.map(pathSegment).join("")}`;
   throw new ConfigurationError(
-    `${name} is nested deeper than ${MAX_PAYLOAD_DEPTH} levels, at ${path.slice(0, SHOWN_PATH)}…: make it flatter, or give it as a text.`,
+    `${name} is nested deeper than ${MAX_PAYLOAD_DEPTH} levels, at ${path.slice(0, SHOWN_PATH)}…: make it flatter, or pass it as a string.`,
     { path },
   );
 }
 
-/** Where a value is too deep is a long way to tell. */
+/** The path of a value that is too deep is long: only this many characters of it are shown. */
 const SHOWN_PATH = 100;
 
 export function isJson(value: unknown): value is Json {
   return findCulprit(value, []) === null;
 }
 
-/** The path is put together on the way back from the culprit: a value that is JSON, as nearly all are, needs none. */
+/** The path is built on the way back from the culprit, so that valid JSON, the usual case, needs none. */
 type Culprit = {
   readonly path: (string | number)[];
   readonly what: string;
@@ -92,7 +92,7 @@ function findInContainer(value: object, ancestors: object[], levels: number): Cu
   if (ancestors.length >= levels)
     return { path: [], what: `nested deeper than ${levels} levels`, isTooDeep: true };
   if (!Array.isArray(value) && !isPlain(value)) return culprit(describeInstance(value));
-  // A plain object or an array can carry one, hidden even, and whatever writes JSON would call it.
+  // A plain object or an array can have one too, even a hidden one, and JSON.stringify would call it.
   if ("toJSON" in value && typeof value.toJSON === "function") {
     return culprit("a value with a toJSON method (pass what it returns)");
   }

@@ -1,20 +1,20 @@
-/** A page that a run has fetched: where from, and what it said, as text, Markdown or HTML. */
+/** A page that a run has fetched: its address, and its content as text, Markdown or HTML. */
 export type CitedSource = { readonly url: string; readonly text: string };
 
 export type CitationCheck = {
-  /** Sources that the report takes words from and does not cite, as they were given. */
+  /** Addresses of sources that the report copies words from and does not cite, as they were given. */
   readonly uncited: readonly string[];
-  /** Addresses in the report that were never fetched, as they stand there. */
+  /** Addresses in the report that were never fetched, as they are written there. */
   readonly unfetched: readonly string[];
-  /** Sources were fetched, and the report cites none of them: whatever it says, it does not show from where. */
+  /** Sources were fetched, and the report cites none of them. */
   readonly citesNothing: boolean;
 };
 
 /**
- * The rule behind `mustCiteSources`. A source is cited where its http or https address stands in the report: in the
- * text, in Markdown, or in the `href` of a link. It is used where the report has eight words in a row with it. That
- * finds what was copied, not what was retold: so a report that cites nothing at all is told of too. The time it takes
- * grows with the length of the texts and no faster.
+ * The rule behind `mustCiteSources`. A source is cited if its http or https address occurs in the report: in the text, in
+ * Markdown, or in the `href` of a link. It is used if the report shares eight words in a row with it. That finds copied
+ * text, not paraphrases: so a report that cites nothing at all is reported, too. The time is linear in the length of the
+ * texts.
  *
  * @example
  * checkCitations("See https://example.com/a.", [{ url: "https://example.com/a", text: "" }]);
@@ -35,7 +35,7 @@ export function checkCitations(report: string, sources: readonly CitedSource[]):
   };
 }
 
-/** Each address once, as it is written first. */
+/** Each address once, in its first spelling. */
 function byAddress(urls: readonly string[]): ReadonlyMap<string, string> {
   const first = new Map<string, string>();
   for (const url of urls) {
@@ -45,7 +45,7 @@ function byAddress(urls: readonly string[]): ReadonlyMap<string, string> {
   return first;
 }
 
-/** What `encodeURIComponent` leaves as it is means the same when somebody encodes it all the same. */
+/** Characters that `encodeURIComponent` leaves alone mean the same when they are encoded anyway. */
 const NEEDLESSLY_ENCODED = /^[\w!~*'().-]$/;
 
 /** The form in which addresses are compared: as the URL parser spells them, without the fragment, which is never sent. */
@@ -59,17 +59,17 @@ function addressOf(url: string): string {
   });
 }
 
-/** What a reader reads, and the addresses that can be followed from there. */
+/** The words that a reader sees, and the addresses of the links. */
 function readText(source: string): { readonly words: readonly string[]; readonly urls: readonly string[] } {
   const { text, links } = withoutMarkup(source);
   const { rest, urls } = withoutUrls(text);
   return { words: wordsOf(rest), urls: [...urls, ...links] };
 }
 
-/** No piece of it goes past the next `<`, so that no text takes long. */
+/** No part of it matches past the next `<`, so that no text takes long. */
 const MARKUP = /<!--|<!doctype[^<>]*>|<(\/?)([a-z][a-z0-9-]*)(?=[\s/>])([^<>]*)>/gi;
 
-/** These may stand inside a word; all other tags end it. */
+/** Tags that may occur inside a word; all others end it. */
 const INLINE = /^(?:a|abbr|b|cite|code|em|font|i|ins|mark|q|s|small|span|strong|sub|sup|u|wbr)$/i;
 
 const HREF = /\shref\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"']+))/i;
@@ -96,13 +96,13 @@ function withoutMarkup(source: string): { readonly text: string; readonly links:
   return { text: withoutEntities(texts.join("")), links };
 }
 
-/** What nobody reads goes on up to here. */
+/** Elements whose content is not shown, each with the text that ends it. */
 const CLOSING: ReadonlyMap<string, string> = new Map([
   ["script", "</script"],
   ["style", "</style"],
 ]);
 
-/** Where something is never closed, nothing is hidden, and it is not searched for a second time. */
+/** An element that is never closed hides nothing, and its end is not searched for a second time. */
 function endOfHidden(source: string, from: number, closing: string, unclosed: Set<string>): number {
   if (unclosed.has(closing)) return from;
   const pattern = new RegExp(closing, "gi");
@@ -132,7 +132,7 @@ function withoutEntities(text: string): string {
   });
 }
 
-/** Takes the addresses out of a text, so that they do not stand between its words. */
+/** Takes the addresses out of a text, so that they do not separate its words. */
 function withoutUrls(text: string): { readonly rest: string; readonly urls: readonly string[] } {
   const urls: string[] = [];
   const rest: string[] = [];
@@ -149,13 +149,13 @@ function withoutUrls(text: string): { readonly rest: string; readonly urls: read
   return { rest: rest.join(""), urls };
 }
 
-/** No address has these in it: blanks, quotes, and the punctuation of scripts that put no blank behind it. */
+/** Characters that end an address: white space, quotes, and the punctuation of scripts that put no space after it. */
 const AFTER_URL = /[\s\p{Cc}<>"`{}|^“”„«»\u3000-\u303f\uff00-\uffef]/u;
 
-/** What Markdown allows a backslash before, of that which addresses have. */
+/** Characters of addresses that Markdown lets one escape with a backslash. */
 const ESCAPED = /[_*~#&+.!-]/;
 
-/** From `start`, and past `https://`, which ends at `from`: one pass, with what stands before and inside in mind. */
+/** The address at `start`, whose `https://` ends at `from`. One pass; the character before it and open brackets decide its end. */
 function urlAt(text: string, start: number, from: number): { readonly url: string; readonly end: number } {
   const before = text[start - 1] ?? "";
   let url = text.slice(start, from);
@@ -175,7 +175,7 @@ function urlAt(text: string, start: number, from: number): { readonly url: strin
   return { url: withoutPunctuation(url, before), end: at };
 }
 
-/** The end of a sentence and of an emphasis is not part of an address; an underline is, unless one stands before too. */
+/** The end of a sentence or of an emphasis is not part of an address; an underscore is, unless one precedes it, too. */
 function withoutPunctuation(url: string, before: string): string {
   const ending = before === "_" ? ".,;:!?'’…*~_" : ".,;:!?'’…*~";
   let end = url.length;
@@ -183,23 +183,23 @@ function withoutPunctuation(url: string, before: string): string {
   return url.slice(0, end);
 }
 
-/** Where no blanks stand between words, each character counts as one. */
+/** In scripts without spaces between words, each character counts as a word. */
 const CHARACTER = "[\\p{sc=Han}\\p{sc=Hiragana}\\p{sc=Katakana}]";
 const WORD = new RegExp(`${CHARACTER}|(?:(?!${CHARACTER})[\\p{L}\\p{M}\\p{N}])+`, "gu");
 
-/** Soft hyphens and the like, and what a Markdown link has behind its text. */
+/** Soft hyphens and the like, and the target of a Markdown link. */
 const NOT_SEEN = /[\u00ad\u200b-\u200d\u2060\ufeff]|(?<=\])\([^()\n]*\)/g;
 
 function wordsOf(text: string): readonly string[] {
   return text.replace(NOT_SEEN, "").normalize("NFKC").toLowerCase().match(WORD) ?? [];
 }
 
-/** More words than a text can have, and few enough that two of their numbers fit into one. */
+/** More words than a text can have, and few enough that two of these numbers fit into one safe integer. */
 const MAX_NUMBERS = 2 ** 26;
 
 /**
- * The runs of eight words of a text. Each pair of neighbouring words has a number, each pair of such pairs, and each
- * pair of those: eight words are looked up in three steps, exactly, with no hash that could mislead.
+ * All sequences of eight words in a text. Each pair of adjacent words has a number, so has each pair of such pairs, and each
+ * pair of those: eight words take three exact look-ups, without hash collisions.
  */
 class Passages {
   readonly #words = new Map<string, number>();
@@ -226,7 +226,7 @@ class Passages {
   }
 }
 
-/** Zero for what was never learnt; a pair with a zero in it never was. */
+/** Zero for an unknown pair; a pair with a zero in it is never known. */
 function lookUp(numbers: Map<number, number>, pair: number): number {
   return numbers.get(pair) ?? 0;
 }

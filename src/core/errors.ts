@@ -1,17 +1,17 @@
 import type { Json, JsonObject } from "./json.ts";
 import type { NewWait } from "./wait.ts";
 
-/** `Symbol.for`, so that an error is still recognised when two copies of the package are installed. */
+/** `Symbol.for`, so that an error is recognised even if two copies of the package are installed. */
 const MARKER = Symbol.for("pawl.error");
 
 /**
- * Every error that Pawl throws on purpose. `code` is stable, `message` says what happened, to what, and what to
- * do next; `details` is JSON, so that a failed run can throw the same error again in another process.
+ * The base of every error that Pawl throws on purpose. `code` is stable; `message` says what happened, to what, and what
+ * to do next; `details` is JSON, so that a failed run can throw the same error again in another process.
  */
 export abstract class PawlError<D extends JsonObject = JsonObject> extends Error {
   abstract readonly code: string;
   readonly details: D;
-  /** The run it came from, where it came from one: `runner.resume(error.runId)` goes on with it. */
+  /** The run that threw it, if any: `runner.resume(error.runId)` resumes it. */
   runId?: string;
 
   constructor(message: string, details: D, options?: ErrorOptions) {
@@ -20,7 +20,7 @@ export abstract class PawlError<D extends JsonObject = JsonObject> extends Error
     this.details = details;
   }
 
-  /** True when trying the same thing again, unchanged, can succeed. */
+  /** True if the same thing can succeed when it is tried again, unchanged. */
   get recoverable(): boolean {
     return false;
   }
@@ -45,12 +45,12 @@ export abstract class PawlError<D extends JsonObject = JsonObject> extends Error
   }
 }
 
-/** A value that is not JSON was given where Pawl has to store it. */
+/** A value that Pawl has to store is not JSON. */
 export class NotJsonError extends PawlError<{ path: string }> {
   readonly code = "not_json";
 }
 
-/** Something is wrong with how Pawl was called or set up. What is wrong was not sent anywhere. */
+/** Pawl was called or configured incorrectly. The faulty value was not sent anywhere. */
 export class ConfigurationError extends PawlError {
   readonly code = "configuration";
   constructor(message: string, details: JsonObject = {}, options?: ErrorOptions) {
@@ -60,7 +60,7 @@ export class ConfigurationError extends PawlError {
 
 export type Change = { readonly what: string; readonly was: Json; readonly is: Json };
 
-/** The stored state and what wants to go on from it do not fit together. */
+/** The stored state of a run does not fit the code that tries to resume it. */
 export class ResumeError extends PawlError<{ irrecoverable: boolean; changes: readonly Change[] }> {
   readonly code = "resume";
   get irrecoverable(): boolean {
@@ -76,35 +76,35 @@ export class QuotaExceededError extends PawlError<{ unit: string; wanted: number
   readonly code = "quota_exceeded";
 }
 
-/** The agent was not done after `maxTurns` turns; resume with a higher limit goes on. */
+/** The agent was not done after `maxTurns` turns; resume with a higher limit to continue. */
 export class MaxTurnsExceededError extends PawlError<{ maxTurns: number; step: string }> {
   readonly code = "max_turns_exceeded";
 }
 
-/** An answer reached `maxOutputTokens`, and so did the shorter one that was asked for; what was answered is kept. */
+/** An answer reached `maxOutputTokens`, and so did the shorter one that was requested next. Both answers are kept. */
 export class AnswerCutOffError extends PawlError<{ step: string; turn: number; maxOutputTokens: number }> {
   readonly code = "answer_cut_off";
 }
 
-/** A loop was not done after `maxIterations`; resume with a higher limit goes on. */
+/** A loop was not done after `maxIterations`; resume with a higher limit to continue. */
 export class MaxIterationsExceededError extends PawlError<{ maxIterations: number; step: string }> {
   readonly code = "max_iterations_exceeded";
 }
 
-/** The time that the run was given is over. What is committed stays; `resume` with a later deadline goes on. */
+/** The run has reached its deadline. Committed work is kept; `resume` with a later deadline to continue. */
 export class DeadlineExceededError extends PawlError<{ deadline: string }> {
   readonly code = "deadline_exceeded";
 }
 
 /**
- * The run has used up a budget of its RunSpec. What is committed stays; `resume` with a higher one goes on. `used` is what
- * it has used, or would have with what it was about to do.
+ * The run has used up a budget of its RunSpec. Committed work is kept; `resume` with a higher budget to continue. `used`
+ * includes the action that was about to start.
  */
 export class BudgetExceededError extends PawlError<{ budget: string; limit: number; used: number }> {
   readonly code = "budget_exceeded";
 }
 
-/** The steps of the run are through, and it is not what its RunSpec asks for: `unmet` says what is missing. */
+/** All steps of the run are done, but not all conditions of its RunSpec hold: `unmet` lists those that do not. */
 export class UnmetConditionsError extends PawlError<{ unmet: readonly string[] }> {
   readonly code = "unmet_conditions";
 }
@@ -114,12 +114,12 @@ export class WorkspaceError extends PawlError<{ name: string }> {
   readonly code = "workspace";
 }
 
-/** A value does not fit its slice. `path` says where: `plan.steps.0.title`. Nothing of the event took effect. */
+/** A value does not fit the schema of its slice, at `path`: `plan.steps.0.title`. No part of the event took effect. */
 export class SliceValueError extends PawlError<{ slice: string; path: string }> {
   readonly code = "slice_value";
 }
 
-/** A snapshot cannot be restored into this session; nothing of it was. */
+/** A snapshot cannot be restored into this session. No part of it was. */
 export class SnapshotRestoreError extends PawlError<{
   reason: "bad_json" | "version" | "unknown_slice" | "slice_version" | "migration" | "bad_value";
   slice: string | null;
@@ -127,7 +127,7 @@ export class SnapshotRestoreError extends PawlError<{
   readonly code = "snapshot_restore";
 }
 
-/** The files of a worker cannot be used: both are corrupt, or the directory is not one to write to. */
+/** The files of a worker cannot be used: both are corrupt, or the directory is not writable. */
 export class CheckpointStoreError extends PawlError<{ reason: string; paths: readonly string[] }> {
   readonly code = "checkpoint_store";
 }
@@ -146,8 +146,8 @@ export class BlobMissingError extends PawlError<{ blobId: string; runId: string 
 }
 
 /**
- * The store did not take or give what it was asked: nothing of the refused write is stored. But for the reason
- * `commit_unknown`: a disk that failed while it made a write durable may have it all the same.
+ * The store could not do a read or a write; no part of the write is stored. The exception is the reason `commit_unknown`:
+ * the disk failed while it made the write durable, so it may be stored.
  */
 export class StoreUnavailableError extends PawlError<{ reason: string }> {
   readonly code = "store_unavailable";
@@ -174,14 +174,14 @@ export class RunBusyError extends PawlError<{ runId: string; owner: string; unti
 }
 
 /**
- * A call that named no run began nothing: one or more runs of the same input wait for a person, are unfinished beside each
- * other, or have failed after they had effects outside.
+ * A call without a run id started no run: one or more runs of the same input wait for a person, are unfinished at the same
+ * time, or have failed after side effects.
  */
 export class RunNotBegunError extends PawlError<{ why: string; runIds: readonly string[] }> {
   readonly code = "run_not_begun";
 }
 
-/** Another worker has taken the run over, or this one could not renew in time: it must not act any more. */
+/** Another worker has taken over the run, or this one did not renew its lease in time: it must not act any more. */
 export class LeaseLostError extends PawlError<{ runId: string; epoch: number }> {
   readonly code = "lease_lost";
   override get recoverable(): boolean {
@@ -189,28 +189,28 @@ export class LeaseLostError extends PawlError<{ runId: string; epoch: number }> 
   }
 }
 
-/** A run goes on only after a person has decided something: it is left `waiting`, with a question for each. */
+/** The run cannot continue until a person has decided something: it is left `waiting`, with one question per decision. */
 export class PersonNeededError extends PawlError<{ waits: readonly NewWait[] }> {
   readonly code = "person_needed";
 }
 
-/** There is no wait of that id. */
+/** There is no wait with that id. */
 export class WaitNotFoundError extends PawlError<{ waitId: string }> {
   readonly code = "wait_not_found";
 }
 
-/** There is no tool call of that id. */
+/** There is no tool call with that id. */
 export class ToolCallNotFoundError extends PawlError<{ toolCallId: string }> {
   readonly code = "tool_call_not_found";
 }
 
-/** Somebody has decided already, or there is nothing to decide: what is stored stays as it is. */
+/** It is decided already, or there is nothing to decide: the stored state does not change. */
 export class AlreadySettledError extends PawlError<{ id: string; status: string }> {
   readonly code = "already_settled";
 }
 
 /**
- * Thrown by a tool that knows that nothing happened: it is safe to try again, and it is.
+ * Thrown by a tool that knows that nothing happened: the call is safe to retry, and is retried.
  *
  * @example
  * if (response.status === 503) throw new NotApplied("The mail server is busy.");
@@ -223,12 +223,12 @@ export class NotApplied extends PawlError {
 }
 
 /**
- * Thrown by a tool whose other side has answered, with an error: asking again would bring the same, so nobody does. The model
- * sees what it says; unless the tool may be repeated, or says that nothing was `applied`, its effect counts as uncertain.
+ * Thrown by a tool whose other side answered with an error that a retry would only bring again, so there is none. The model
+ * sees the message. The effect counts as uncertain, unless the tool may be repeated or passes `applied: false`.
  *
  * @example
  * if (response.status === 404) throw new FinalFailure("There is no page at this address.");
- * if (response.status === 422) throw new FinalFailure("It did not take the order.", { applied: false });
+ * if (response.status === 422) throw new FinalFailure("The shop rejected the order.", { applied: false });
  */
 export class FinalFailure extends PawlError {
   readonly code = "final_failure";
@@ -238,7 +238,7 @@ export class FinalFailure extends PawlError {
 }
 
 /**
- * Thrown by a tool that cannot go on without a person; the run waits.
+ * Thrown by a tool that cannot continue without a person; the run waits.
  *
  * @example
  * throw new NeedsHuman("auth_failure", "The token for the calendar has expired: renew it, then retry.");
@@ -250,18 +250,18 @@ export class NeedsHuman extends PawlError<{ reason: string }> {
   }
 }
 
-/** A tool that a code step called has failed; what it said is in the message. */
+/** A tool that a code step called has failed; the message has the tool's error. */
 export class ToolFailedError extends PawlError<{ toolCallId: string; tool: string }> {
   readonly code = "tool_failed";
 }
 
-/** The model could not be had: `kind` says how far the request came, `status` what the provider answered. */
+/** The model call failed: `kind` tells how far the request got, `status` is the provider's HTTP status. */
 export class ModelCallError extends PawlError<{
   kind: "not_sent" | "rejected" | "rate_limited" | "server_error" | "no_answer" | "timeout";
   status: number | null;
   retryAfterMs: number | null;
   retryable: boolean;
-  /** What the provider says it used, where it answered with nothing that can be used and said so. */
+  /** The usage that the provider reported along with an unusable answer. */
   usage?: { inputTokens: number; outputTokens: number; cachedInputTokens: number; reasoningTokens: number };
 }> {
   readonly code = "model_call";
@@ -270,14 +270,14 @@ export class ModelCallError extends PawlError<{
   }
 }
 
-/** Code of a step threw something of its own; it is the `cause`. */
+/** The code of a step threw an error of its own, which is the `cause`. */
 export class StepFailedError extends PawlError<{ step: string }> {
   readonly code = "step_failed";
 }
 
 /**
- * Thrown by user code to leave the run waiting. Passed on as it is, never wrapped. A tool that throws it with `applied: false`
- * says that it has done nothing, so `resume` runs it again; without that its call is in doubt.
+ * Thrown by user code to leave the run waiting. Rethrown unchanged, never wrapped. A tool that throws it with
+ * `applied: false` has done nothing, so `resume` runs it again; without that, its call is in doubt.
  *
  * @example
  * if (await isHoliday()) throw new PausedError("The bank is closed.", { applied: false });
@@ -292,7 +292,7 @@ export class PausedError extends PawlError {
   }
 }
 
-/** Thrown by user code to end the run. Passed on as it is, never wrapped. `applied: false` as for `PausedError`. */
+/** Thrown by user code to end the run. Rethrown unchanged, never wrapped. `applied: false` as for `PausedError`. */
 export class PipelineAbortError extends PawlError {
   readonly code = "pipeline_abort";
   constructor(message = "The pipeline was aborted.", details: JsonObject = {}, options?: ErrorOptions) {
@@ -300,7 +300,7 @@ export class PipelineAbortError extends PawlError {
   }
 }
 
-/** Thrown where steps send each other in circles. Passed on as it is, never wrapped. `applied: false` as for `PausedError`. */
+/** Thrown if steps redirect to each other in circles. Rethrown unchanged, never wrapped. `applied: false` as for `PausedError`. */
 export class InfiniteRedirectError extends PawlError {
   readonly code = "infinite_redirect";
   constructor(
@@ -312,7 +312,7 @@ export class InfiniteRedirectError extends PawlError {
   }
 }
 
-/** Errors that steer the run rather than report on a step: they pass every layer untouched. */
+/** True for errors that control the run rather than report on a step: they pass through every layer unchanged. */
 export function isControlFlow(error: unknown): boolean {
   return (
     PawlError.isInstance(error) &&
@@ -320,13 +320,13 @@ export function isControlFlow(error: unknown): boolean {
   );
 }
 
-/** Whether a tool that steers the run with this says that it has done nothing: then it is safe to run it again. */
+/** True if a tool that controls the run with this error reports that it has done nothing: then it is safe to run again. */
 export function reportsNotApplied(error: unknown): error is PawlError {
   if (!isControlFlow(error) || !PawlError.isInstance(error)) return false;
   return (error.details as { readonly applied?: unknown } | null)?.applied === false;
 }
 
-/** An error as a failed run's row keeps it. */
+/** An error as it is stored with a failed run. */
 export type StoredError = { readonly code: string; readonly message: string; readonly details: JsonObject };
 
 const CLASSES = [
@@ -366,7 +366,7 @@ const CLASSES = [
   InfiniteRedirectError,
 ] as const;
 
-/** Makes the error of a failed run anew, in whatever process asks for it. */
+/** Recreates the error of a failed run, in any process. */
 export function reviveError(stored: StoredError): PawlError {
   const { reason } = stored.details;
   if (stored.code === "needs_human")

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { isJsonList, isJsonObject, type Json, type JsonObject } from "./json.ts";
 
-/** What a value comes to by a JSON Schema; a mistake is a text for a model. */
+/** The result of checking a value against a JSON Schema; the error is a text for a model. */
 export type SchemaCheck =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly error: string };
 
-/** Throws where the schema cannot be read, or used. Takes as long as it takes: see `isQuickToCheck`. */
+/** Throws if the schema cannot be parsed or used. It may take any amount of time: see `isQuickToCheck`. */
 export function checkBySchema(schema: JsonObject, value: Json): SchemaCheck {
   const parsed = readSchema(schema).safeParse(value);
   return parsed.success
@@ -14,7 +14,7 @@ export function checkBySchema(schema: JsonObject, value: Json): SchemaCheck {
     : { ok: false, error: z.prettifyError(parsed.error) };
 }
 
-/** Read once: a tool's schema is used for every call of it. */
+/** Parsed once: a tool's schema is used for each of its calls. */
 const read = new WeakMap<JsonObject, z.ZodType>();
 
 function readSchema(schema: JsonObject): z.ZodType {
@@ -24,32 +24,32 @@ function readSchema(schema: JsonObject): z.ZodType {
 }
 
 /**
- * Words whose checking can take any time at all, whatever the sizes: regular expressions, and references, by which a small
- * schema looks at the same value again and again.
+ * Keywords whose check can take any amount of time, whatever the sizes: regular expressions, and references, with which a
+ * small schema checks the same value again and again.
  */
 const SLOW_WORDS: ReadonlySet<string> = new Set(["pattern", "format", "$ref"]);
 const SLOW_SCHEMAS: ReadonlySet<string> = new Set(["patternProperties", "propertyNames"]);
 
-/** An argument may be called `pattern` too: then an object stands there, its schema. */
+/** An argument may be called `pattern`, too: then the value is an object, its schema. */
 function isSlow(word: string, value: Json): boolean {
   return SLOW_SCHEMAS.has(word) || (SLOW_WORDS.has(word) && !isJsonObject(value));
 }
 
-/** Some 20 ms of work: everything in the schema may be held against everything in the value. */
+/** Some 20 ms of work: everything in the schema may be compared with everything in the value. */
 const MAX_COMPARISONS = 100_000;
 
-/** A schema is made into code before anything is held against it, which takes some 50 µs for each of its values. */
+/** A schema is compiled before its first use, which takes some 50 µs for each of its values. */
 const MAX_SCHEMA_VALUES = 300;
 
-/** Whether a value can be checked where nothing else happens meanwhile. The schema and the value come from strangers. */
+/** True if the check is fast enough for the main thread. The schema and the value may come from an untrusted source. */
 export function isQuickToCheck(schema: JsonObject, value: Json): boolean {
   const size = sizeOf(schema, MAX_SCHEMA_VALUES, { isUnwanted: isSlow });
   return size !== null && sizeOf(value, MAX_COMPARISONS / size) !== null;
 }
 
 /**
- * How many values there are in a value, itself included, as far as `levels` go; null where there are more than `most`, or one
- * that is not wanted. It looks no further then.
+ * The number of values in a value, itself included, down to `levels`; null if there are more than `most`, or one of them is
+ * unwanted. It stops counting then.
  */
 export function sizeOf(
   value: Json,
@@ -81,7 +81,7 @@ export function sizeOf(
 type SizeOptions = {
   readonly isUnwanted?: (name: string, item: Json) => boolean;
   readonly levels?: number;
-  /** Counts names as well. */
+  /** Counts the keys of objects as well. */
   readonly withKeys?: boolean;
 };
 

@@ -1,14 +1,14 @@
-/** What JSON can carry. Everything Pawl stores is one of these. */
+/** Any JSON value. Everything that Pawl stores is one of these. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [key: string]: Json };
 
-/** Deeper than any honest value, and shallow enough that no recursive reader of it runs out of stack. */
+/** Deeper than any honest value, and shallow enough that no recursive function runs out of stack. */
 export const MAX_DEPTH = 500;
 
-/** What arguments, results, outputs and inputs may have of that: the rest is for what they are kept and sent in. */
+/** The limit for arguments, results, outputs and inputs: the rest is for the objects that they are stored and sent in. */
 export const MAX_PAYLOAD_DEPTH = 400;
 
-/** Whether objects and lists stand inside of each other in more than so many levels. Does not look any deeper. */
+/** True if objects and lists are nested more than `levels` deep. It looks no deeper than that. */
 export function isDeeper(value: unknown, levels: number): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (levels === 0) return true;
@@ -18,7 +18,7 @@ export function isDeeper(value: unknown, levels: number): boolean {
   return Object.keys(object).some((key) => isDeeper(object[key], levels - 1));
 }
 
-/** A copy of so many levels: what lies deeper is a text that says so. */
+/** A copy of at most `levels` levels: deeper values are replaced by a text that says so. */
 export function upToDepth(value: Json, levels: number): Json {
   if (typeof value !== "object" || value === null) return value;
   if (levels === 0) return "(nested too deep)";
@@ -27,13 +27,13 @@ export function upToDepth(value: Json, levels: number): Json {
 }
 
 /**
- * A value as JSON would carry it: dates become strings, `undefined` is dropped, and half characters (lone surrogates),
- * which models and tools do produce and which nothing stores, are replaced. Throws where JSON does, and where it is
- * nested deeper than `levels`.
+ * A value after a round trip through JSON: dates become strings, `undefined` is dropped, and lone surrogates, which models
+ * and tools do produce and no database stores, are replaced. Throws where JSON does, and if the value is nested deeper than
+ * `levels`.
  */
 export function throughJson(value: unknown, levels = MAX_DEPTH): Json {
   const text = jsonText(value, levels);
-  // A lone surrogate is the one thing that is written like this; a text that looks so has two backslashes.
+  // Only a lone surrogate is written like this; a text that looks the same has two backslashes.
   const wellFormed = text.includes("\\ud")
     ? text.replace(/\\\\|\\ud[89a-f][0-9a-f]{2}/g, (found) => (found === "\\\\" ? found : "\\ufffd"))
     : text;
@@ -42,7 +42,7 @@ export function throughJson(value: unknown, levels = MAX_DEPTH): Json {
   return json;
 }
 
-/** Of what is far too deep not even the text can be made. */
+/** A value that is far too deep cannot even be serialized. */
 function jsonText(value: unknown, levels: number): string {
   try {
     return JSON.stringify(value) ?? "null";
@@ -67,7 +67,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What a value becomes on its way through JSON, as far as types can tell: dates are texts, functions are gone. */
+/** The type of a value after a round trip through JSON: dates become strings, functions are dropped. */
 export type Jsonified<T> = unknown extends T
   ? Json
   : T extends string | number | boolean | null

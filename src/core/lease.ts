@@ -1,35 +1,35 @@
-/** What a process that looks at a lease knows of its owner. */
+/** What a process that inspects a lease knows about its owner. */
 export type LeaseOwner =
-  /** It was released, or its owner has given it up. */
+  /** The lease was released, or its owner has given it up. */
   | "nobody"
-  /** The store that asks. */
+  /** The store that inspects it. */
   | "self"
   /** The owner's process is proven to be dead. */
   | "dead"
-  /** The owner's process shows that it lives; it may stand still all the same. */
+  /** The owner's process is proven to be alive; it may be stopped, though. */
   | "alive"
-  /** Another boot, another machine, a lock file that is gone: nothing is known. */
+  /** Another boot, another machine, a missing lock file: nothing is known. */
   | "unknown";
 
 export type LeaseFacts = {
   readonly owner: LeaseOwner;
-  /** Until the stored end of the lease, by the clock on the wall; 0 or less once it is over. */
+  /** Until the stored end of the lease, by the wall clock; 0 or less once it has expired. */
   readonly remainingMs: number;
-  /** How long the lease lasts from one renewal to its end. */
+  /** The length of the lease from a renewal to its end. */
   readonly leaseMs: number;
-  /** For how long the asking store has seen it without a renewal, by its own monotonic clock. */
+  /** How long the inspecting store has seen no renewal, by its own monotonic clock. */
   readonly unchangedMs: number;
-  /** What the asking store's own worker does with the run. Only of interest where the owner is `self`. */
+  /** What the inspecting store's own worker does with the run. Only relevant if the owner is `self`. */
   readonly own: "none" | "attending" | "left" | "effects_in_progress";
 };
 
 /**
- * Whether the run is another's to work on.
+ * True if the run still belongs to the owner of the lease.
  *
- * No wall time frees a lease whose owner lives: clocks jump, and a process that stands still wakes. Only a whole lease
- * length without a renewal does, by the watcher's own monotonic clock. Where nothing is known of the owner the stored end
- * counts too; an end that lies further ahead than a lease is long comes from a clock that was wrong, and counts as one
- * lease length from first sight.
+ * Wall time alone never frees a lease whose owner is alive: clocks jump, and a stopped process wakes up again. It takes a
+ * whole lease length without a renewal, by the watcher's own monotonic clock. If nothing is known about the owner, the
+ * stored end counts, too; an end further ahead than a lease is long comes from a wrong clock, and counts as one lease
+ * length from when it was first seen.
  */
 export function isLeaseHeld({ owner, remainingMs, leaseMs, unchangedMs, own }: LeaseFacts): boolean {
   switch (owner) {
@@ -45,7 +45,7 @@ export function isLeaseHeld({ owner, remainingMs, leaseMs, unchangedMs, own }: L
   }
 }
 
-/** A store takes a lease of its own again as soon as its worker has left the run, and nothing that it began is under way. */
+/** A store may claim its own lease again as soon as its worker has left the run and none of its effects is in progress. */
 function isOwnLeaseHeld(own: LeaseFacts["own"], remainingMs: number): boolean {
   switch (own) {
     case "left":
@@ -58,7 +58,7 @@ function isOwnLeaseHeld(own: LeaseFacts["own"], remainingMs: number): boolean {
   }
 }
 
-/** How long until the lease ends, unless it is renewed: as stored, where a clock that was right can have stored that. */
+/** The time until the lease expires if it is not renewed: the stored end, if a correct clock can have stored it. */
 export function leaseEndsIn({ remainingMs, leaseMs, unchangedMs }: LeaseFacts): number {
   return remainingMs > 0 ? Math.min(remainingMs, leaseMs) : Math.max(0, leaseMs - unchangedMs);
 }

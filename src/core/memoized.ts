@@ -1,8 +1,8 @@
 const MAX_ENTRIES = 1_000;
 
 /**
- * The same function of a text, which works each text out once: rules are the same few for every call. It forgets them all where
- * they are many, so that nobody fills the memory with texts of their own.
+ * The same function, computed once per text: every call is checked against the same few rules. The cache is cleared when it
+ * is full, so that texts from outside cannot fill the memory.
  */
 export function memoized<T>(work: (text: string) => T): (text: string) => T {
   const known = new Map<string, { readonly value: T }>();

@@ -1,8 +1,8 @@
 import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 
 /**
- * The conversation, in the shape of the AI SDK's `ModelMessage` restricted to JSON, so that what is stored is what
- * users know. Parts of a response that Pawl has no word for are kept as they came.
+ * The conversation, in the shape of the AI SDK's `ModelMessage` restricted to JSON, so that the stored form is the one that
+ * users know. Parts of a response that Pawl has no type for are kept unchanged.
  */
 export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage;
 export type SystemMessage = { readonly role: "system"; readonly content: string };
@@ -28,7 +28,7 @@ export type ToolResultPart = {
 export type ToolOutput =
   | { readonly type: "json"; readonly value: Json }
   | { readonly type: "text"; readonly value: string }
-  /** Several parts, such as a text and a picture, in the shape that the AI SDK has for them. */
+  /** Several parts, such as a text and an image, in the AI SDK's shape. */
   | { readonly type: "content"; readonly value: Json }
   | { readonly type: "error-text"; readonly value: string };
 
@@ -36,17 +36,17 @@ export function isTextPart(part: AssistantPart): part is TextPart {
   return part.type === "text" && typeof part.text === "string";
 }
 
-/** A call that Pawl has to run; one that the provider runs itself is only a part of the response. */
+/** A call that Pawl has to run. A call that the provider runs itself is only a part of the response. */
 export function isToolCallPart(part: AssistantPart): part is ToolCallPart {
   return part.type === "tool-call" && part.providerExecuted !== true;
 }
 
-/** A call that the provider ran itself, and what it says came of it: null where that is not in the same response. */
+/** A call that the provider ran itself, and its output: null if that is not in the same response. */
 export type ProviderCall = { readonly part: ToolCallPart; readonly output: JsonObject | null };
 
 /**
- * The calls of a response that the provider ran, in their order. A result whose call stands in an earlier response is one
- * of its own, without arguments.
+ * The calls of a response that the provider ran, in order. A result whose call was in an earlier response becomes a call of
+ * its own, without arguments.
  */
 export function providerCallsOf(content: readonly AssistantPart[]): ProviderCall[] {
   const outputs = new Map(
@@ -79,7 +79,7 @@ type ProviderResultPart = AssistantPart & {
   readonly output: JsonObject;
 };
 
-/** In a response, only results of the provider's own calls can stand. */
+/** A response contains no results but those of the provider's own calls. */
 function isProviderResult(part: AssistantPart): part is ProviderResultPart {
   return part.type === "tool-result" && isJsonObject(part.output);
 }

@@ -1,16 +1,16 @@
 import { ConfigurationError } from "./errors.ts";
 import { memoized } from "./memoized.ts";
 
-/** Where a tool may connect to. No domains at all: every public host. */
+/** The hosts that a tool may connect to. An empty list of domains allows every public host. */
 export type NetworkPolicy = {
   /**
-   * `example.com` is that host and no other, `*.example.com` every host below it (not itself); both at the ports 80 and 443.
-   * `example.com:8443` is that port, `example.com:*` every one. A name may have a private address where it says so,
-   * `intranet.corp!private`, since its owner decides what it resolves to; an address, `10.0.0.5`, and a name that nobody can own,
-   * `localhost`, need no mark.
+   * `example.com` is that host only, `*.example.com` every host below it (not itself); both at ports 80 and 443.
+   * `example.com:8443` is that port, `example.com:*` every port. A name may resolve to a private address only if it is marked,
+   * `intranet.corp!private`, since its owner decides what it resolves to; an address, `10.0.0.5`, and a name that cannot be
+   * registered, `localhost`, need no mark.
    */
   readonly allowedDomains: readonly string[];
-  /** Never the addresses where clouds keep the keys of a machine. */
+  /** Cloud metadata addresses, which hand out a machine's credentials, stay forbidden. */
   readonly allowPrivateAddresses: boolean;
 };
 
@@ -19,15 +19,14 @@ export type NetworkCheck = { readonly ok: true } | { readonly ok: false; readonl
 const OK: NetworkCheck = { ok: true };
 
 /**
- * Whether a URL may be requested, as far as its text can tell. What a name resolves to is seen only when the
- * connection is made: `checkAddress` is asked then. No reason repeats more of the URL than its host, since the rest may
- * carry a secret.
+ * Checks a URL before it is requested, as far as its text goes. What a name resolves to is known only when the connection is
+ * made: `checkAddress` checks it then. Reasons quote no more of the URL than its host, since the rest may carry a secret.
  *
  * @example
  * checkUrl({ allowedDomains: ["*.example.com"], allowPrivateAddresses: false }, "https://api.example.com/v1"); // ok
  */
 export function checkUrl(policy: NetworkPolicy, url: string | URL): NetworkCheck {
-  // The URL parser, and no pattern of our own: it reads 0x7f.1, ①②⑦.0.0.1 and a\@b as the request will.
+  // The URL parser instead of a pattern of our own: it reads 0x7f.1, ①②⑦.0.0.1 and a\@b just as the request will.
   const parsed = URL.parse(String(url));
   if (parsed === null) return refused("The URL cannot be read: give an absolute http or https URL.");
   if (parsed.protocol !== "http:" && parsed.protocol !== "https:") {
@@ -39,7 +38,7 @@ export function checkUrl(policy: NetworkPolicy, url: string | URL): NetworkCheck
       `The URL of ${target.host} carries a user name or password: send them in a header instead.`,
     );
   }
-  if (isMetadata(target.host)) return refused(`The host ${target.host} ${OF_CLOUDS}`);
+  if (isMetadata(target.host)) return refused(`The host ${target.host} ${METADATA_REASON}`);
   if (policy.allowedDomains.length > 0 && entriesFor(policy, target).length === 0) {
     return refused(notAllowed(policy, target, parsed.host));
   }
@@ -48,8 +47,8 @@ export function checkUrl(policy: NetworkPolicy, url: string | URL): NetworkCheck
 }
 
 /**
- * Whether an address that `host` resolved to may be connected to. `host` comes with its port (`localhost:8080`), since
- * an entry of `allowedDomains` with a port speaks for that port only.
+ * Checks an address that `host` resolved to, before the connection is made. `host` includes the port (`localhost:8080`),
+ * since an entry of `allowedDomains` with a port allows that port only.
  */
 export function checkAddress(policy: NetworkPolicy, host: string, address: string): NetworkCheck {
   const target = parseTarget(host);
@@ -58,7 +57,7 @@ export function checkAddress(policy: NetworkPolicy, host: string, address: strin
     return refused(`The host ${target.host} resolves to ${address}, which is no IP address: check its name.`);
   }
   if (isMetadata(address)) {
-    return refused(`The host ${target.host} resolves to ${address}, which ${OF_CLOUDS}`);
+    return refused(`The host ${target.host} resolves to ${address}, which ${METADATA_REASON}`);
   }
   if (isPublicAddress(address) || mayBePrivate(policy, target)) return OK;
   return refused(
@@ -66,7 +65,7 @@ export function checkAddress(policy: NetworkPolicy, host: string, address: strin
   );
 }
 
-/** Throws for an entry that could never match: `https://example.com` would otherwise forbid everything in silence. */
+/** Throws for an entry that could never match: `https://example.com` would otherwise silently forbid everything. */
 export function assertAllowedDomains(entries: unknown, what: string): asserts entries is readonly string[] {
   if (!Array.isArray(entries))
     throw new ConfigurationError(`${what} is no list: give an array of host names.`);
@@ -82,11 +81,11 @@ function refused(why: string): NetworkCheck {
   return { ok: false, why };
 }
 
-const OF_CLOUDS = "is where clouds keep the keys of a machine: no tool may connect there.";
+const METADATA_REASON = "serves the credentials of a cloud machine: no tool may connect there.";
 
 function remedy({ host, port }: Target): string {
   const written = `${host}${isUsualPort(port) ? "" : `:${port}`}${isPrivateName(host) ? "" : MARK}`;
-  return `add ${written} to allowedDomains if it is meant, or set allowPrivateAddresses.`;
+  return `add ${written} to allowedDomains if this is intended, or set allowPrivateAddresses.`;
 }
 
 function notAllowed({ allowedDomains }: NetworkPolicy, { host, port }: Target, shown: string): string {
@@ -95,10 +94,10 @@ function notAllowed({ allowedDomains }: NetworkPolicy, { host, port }: Target, s
     return entry !== null && hasHost(entry, host);
   });
   if (!isOtherPort) return `The host ${shown} is not in allowedDomains: add it there if it may be reached.`;
-  return `The host ${host}:${port} is not in allowedDomains, which have other ports of it: add ${host}:${port} there if it may be reached.`;
+  return `The host ${host}:${port} is not in allowedDomains, which has other ports of this host: add ${host}:${port} there if it may be reached.`;
 }
 
-/** A host in its one spelling: lower case, punycode, no final dot, an IPv6 address in brackets. */
+/** A host in its normal form: lower case, punycode, no final dot, an IPv6 address in brackets. */
 type Target = { readonly host: string; readonly port: string | null };
 
 function targetOf(url: URL): Target {
@@ -108,7 +107,7 @@ function targetOf(url: URL): Target {
   };
 }
 
-/** `host`, `host:port`, `[::1]:port` or a bare IPv6 address; null for anything else, a URL for instance. */
+/** `host`, `host:port`, `[::1]:port` or a bare IPv6 address; null for anything else, such as a URL. */
 function parseTarget(text: string): Target | null {
   if (!text.startsWith("[") && bitsOf(text)?.length === 128) return parseTarget(`[${text}]`);
   const [, host, port] = /^(\[[0-9a-f:.]+\]|[^\s:/?#@\\%*![\]]+)(?::(\d{1,5}))?$/i.exec(text) ?? [];
@@ -121,7 +120,7 @@ function withoutFinalDot(hostname: string): string {
   return hostname.endsWith(".") ? hostname.slice(0, -1) : hostname;
 }
 
-/** As they can be written, for people. */
+/** The forms of an entry, for error messages. */
 export const ENTRIES =
   '"example.com", "*.example.com", "example.com:8443" or, where its address is private, "example.com!private"';
 
@@ -170,13 +169,13 @@ function mayBePrivate(policy: NetworkPolicy, target: Target): boolean {
   return policy.allowPrivateAddresses || entriesFor(policy, target).some((entry) => entry.mayBePrivate);
 }
 
-/** Whether an entry is about private names or addresses; so is one that nobody can read. */
+/** True if an entry covers private names or addresses. An entry that cannot be parsed counts as one that does. */
 export function opensPrivate(text: string): boolean {
   const entry = parseEntry(text);
   return entry === null || entry.mayBePrivate || isPrivateName(entry.host);
 }
 
-/** Whether one of the others allows all that an entry does, private addresses included. */
+/** True if one of the others allows everything that the entry allows, private addresses included. */
 export function isWithinDomains(text: string, others: readonly string[]): boolean {
   const entry = parseEntry(text);
   return entry !== null && others.some((other) => isWithin(entry, parseEntry(other)));
@@ -197,18 +196,18 @@ function isPrivateName(host: string): boolean {
   return PRIVATE_NAMES.some((name) => host === name || host.endsWith(`.${name}`));
 }
 
-/** From IANA's special-purpose registry: nobody out there can be reached at these. */
+/** From IANA's special-purpose registry: no host on the internet has these addresses. */
 const SPECIAL_IPV4 = [
-  "0.0.0.0/8", // this network; Linux takes 0.0.0.0 for the machine itself
+  "0.0.0.0/8", // this network; on Linux 0.0.0.0 is the machine itself
   "10.0.0.0/8", // private
   "100.64.0.0/10", // carrier-grade NAT; also Alibaba's metadata
   "127.0.0.0/8", // loopback
-  "168.63.129.16/32", // not in the registry: the host agent of Azure, answered inside its machines only
+  "168.63.129.16/32", // not in the registry: Azure's host agent, reachable only from its machines
   "169.254.0.0/16", // link-local; the metadata of most clouds
   "172.16.0.0/12", // private
   "192.0.0.0/24", // protocol assignments; also Oracle's metadata
   "192.0.2.0/24", // documentation
-  "192.88.99.0/24", // 6to4 relays, given up
+  "192.88.99.0/24", // 6to4 relays, deprecated
   "192.168.0.0/16", // private
   "198.18.0.0/15", // benchmarks
   "198.51.100.0/24", // documentation
@@ -217,7 +216,7 @@ const SPECIAL_IPV4 = [
   "240.0.0.0/4", // reserved, and broadcast
 ].map(prefixBits);
 
-/** Only this block is handed out to hosts, so ::1, fc00::/7, fe80::/10, ff00::/8 and ::a.b.c.d need no line of their own. */
+/** Only this block is assigned to hosts, so ::1, fc00::/7, fe80::/10, ff00::/8 and ::a.b.c.d need no line of their own. */
 const GLOBAL_IPV6 = prefixBits("2000::/3");
 
 const SPECIAL_IPV6 = [
@@ -227,21 +226,21 @@ const SPECIAL_IPV6 = [
   "3fff::/20", // documentation
 ].map(prefixBits);
 
-/** IPv6 addresses with an IPv4 address in them, which some gateway makes of them: behind which prefix, and where. */
+/** IPv6 prefixes whose addresses a gateway translates to an embedded IPv4 address, and the bits where that begins. */
 const CARRIERS = [
   { prefix: "::ffff:0:0/96", at: [96] }, // mapped
   { prefix: "64:ff9b::/96", at: [96] }, // NAT64, as DNS64 makes it
-  { prefix: "64:ff9b:1::/48", at: [48, 56, 64, 96] }, // NAT64 of one's own, with a prefix of any length (RFC 6052)
-  { prefix: "::/96", at: [96] }, // compatible, given up
+  { prefix: "64:ff9b:1::/48", at: [48, 56, 64, 96] }, // local NAT64, with a prefix of any length (RFC 6052)
+  { prefix: "::/96", at: [96] }, // compatible, deprecated
   { prefix: "::ffff:0:0:0/96", at: [96] }, // translated
   { prefix: "2002::/16", at: [16] }, // 6to4
-  { prefix: "2001::/32", at: [32] }, // Teredo, its server; its client stands at the end, inverted
+  { prefix: "2001::/32", at: [32] }, // Teredo: its server; the client is at the end, inverted
 ].map(({ prefix, at }) => ({ prefix: prefixBits(prefix), at }));
 
-/** The first two are that IPv4 address to whoever connects. */
+/** A connection to one of the first two goes to the embedded IPv4 address. */
 const [MAPPED, NAT64] = CARRIERS;
 
-/** True of an address that hosts on the internet have; false of all others, and of what is no address. */
+/** True for the address of a host on the internet; false for all others, and for anything that is no address. */
 export function isPublicAddress(address: string): boolean {
   const bits = bitsOf(address);
   if (bits === null) return false;
@@ -256,10 +255,10 @@ function isGlobal(bits: string): boolean {
   return bits.startsWith(GLOBAL_IPV6) && !SPECIAL_IPV6.some((prefix) => bits.startsWith(prefix));
 }
 
-/** What clouds answer at with the credentials of the machine, or of what runs on it. */
+/** Addresses of cloud metadata services: they hand out the credentials of the machine or of its workload. */
 const METADATA = [
   "169.254.0.0/16", // link-local: AWS, Google, Azure, Oracle, IBM, DigitalOcean, Hetzner, Tencent, Scaleway, OpenStack
-  "168.63.129.16/32", // the host agent of Azure
+  "168.63.129.16/32", // Azure's host agent
   "192.0.0.192/32", // Oracle
   "100.100.100.200/32", // Alibaba
   "fd00:ec2::/32", // AWS
@@ -267,7 +266,7 @@ const METADATA = [
   "fd00:42::42/128", // Scaleway
 ].map(prefixBits);
 
-/** By these they are known to their machines, and to tools whose connections nobody sees. */
+/** The names of these services. Checked as well, for tools whose connections Pawl does not see. */
 const METADATA_NAMES: ReadonlySet<string> = new Set([
   "metadata.google.internal",
   "metadata.goog",
@@ -289,7 +288,7 @@ function isMetadata(host: string): boolean {
   return hasUsual || carriedBy(bits).some((each) => METADATA.some((prefix) => each.startsWith(prefix)));
 }
 
-/** The IPv4 addresses that an IPv6 address may stand for. Clouds also like to end one of their own network in theirs. */
+/** The IPv4 addresses that may be embedded in an IPv6 address. Clouds also put theirs at the end of their own networks. */
 function carriedBy(bits: string): readonly string[] {
   const last = bits.slice(96);
   const gateways = CARRIERS.filter(({ prefix }) => bits.startsWith(prefix));
@@ -302,10 +301,10 @@ function carriedBy(bits: string): readonly string[] {
 }
 
 const TEREDO = prefixBits("2001::/32");
-/** The second half of an address that a network without IPv6 gives out: `::5efe:a.b.c.d`, `::200:5efe:a.b.c.d`. */
+/** The second half of an ISATAP address, up to the IPv4 address: `::5efe:a.b.c.d`, `::200:5efe:a.b.c.d`. */
 const ISATAP = /^000000[01]0{9}0101111011111110$/;
 
-/** Bits 64 to 71 are left out of what stands across them (RFC 6052). */
+/** An IPv4 address that crosses bits 64 to 71 skips them (RFC 6052). */
 function embedded(bits: string, from: number): string {
   if (from === 96 || from === 16 || from === 32) return bits.slice(from, from + 32);
   return (bits.slice(from, 64) + bits.slice(72)).slice(0, 32);
@@ -315,7 +314,7 @@ function inverted(bits: string): string {
   return bits.replaceAll(/[01]/g, (bit) => (bit === "0" ? "1" : "0"));
 }
 
-/** Where the groups of an IPv6 address begin that have another behind them. */
+/** The start of each group of an IPv6 address but the last. */
 function groupsOf(bits: string): readonly number[] {
   return Array.from({ length: bits.length / 16 - 1 }, (_, i) => i * 16);
 }
@@ -326,15 +325,15 @@ function prefixBits(range: string): string {
 }
 
 /**
- * An address, in the brackets of a URL or without, as a text of 32 or 128 zeros and ones, so that a range is a prefix
- * of it; null for what is no address.
+ * An address, with or without the brackets of a URL, as a text of 32 or 128 zeros and ones, so that a range is a prefix
+ * of it; null for anything that is no address.
  */
 function bitsOf(given: string): string | null {
-  // The zone of fe80::1%eth0 says on which link the address is meant, not what kind it is.
+  // The zone of fe80::1%eth0 names a link; it does not change the kind of address.
   const address = given.replace(/%.*$/s, "");
   const bytes = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(address)?.slice(1);
   if (bytes !== undefined) {
-    // 010 is eight to some and ten to others: no address.
+    // Some read 010 as eight and some as ten: no address.
     if (bytes.some((byte) => Number(byte) > 255 || String(Number(byte)) !== byte)) return null;
     return bytes.map((byte) => binary(Number(byte), 8)).join("");
   }
@@ -343,7 +342,7 @@ function bitsOf(given: string): string | null {
   return url === null ? null : ipv6Bits(url.hostname.slice(1, -1));
 }
 
-/** From the form that URL gives: hexadecimal groups, one `::` at most. */
+/** From the form that URL returns: hexadecimal groups, at most one `::`. */
 function ipv6Bits(address: string): string {
   const [head = "", tail = ""] = address.split("::").map(groupBits);
   return head + "0".repeat(128 - head.length - tail.length) + tail;

@@ -1,6 +1,6 @@
 import { PawlError } from "./errors.ts";
 
-/** A request, or a redirect, that the policy does not allow. That request was not sent; what redirected to it was. */
+/** A request or redirect that the policy does not allow. It was not sent; the request that led to the redirect was. */
 export class NetworkRefusedError extends PawlError<{ url: string; why: string }> {
   readonly code = "network_refused";
 }

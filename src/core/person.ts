@@ -2,40 +2,40 @@ import { ConfigurationError } from "./errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "./json.ts";
 import { comparableText } from "./visible-text.ts";
 
-/** Whom somebody was known to be, and by what: `{ name: "ann", by: "oidc", id: "00u1…" }`. */
+/** An authenticated identity and its source: `{ name: "ann", by: "oidc", id: "00u1…" }`. */
 export type Authenticated = {
   readonly name: string;
-  /** What vouches for it: "os", "oidc", the name of a gateway. */
+  /** What authenticated it: "os", "oidc", the name of a gateway. */
   readonly by: string;
-  /** What tells them from others of the same name there. */
+  /** Distinguishes people of the same name at that source. */
   readonly id?: string;
 };
 
-/** Who decided something, for the record. `by` is what they say; `authenticated` is what somebody else vouches for. */
+/** The person who made a decision, for the record. `by` is their own claim; `authenticated` is vouched for by a source. */
 export type Person = { readonly by?: string; readonly authenticated?: Authenticated };
 
-/** A person's part in an answer, as it is kept. An object, so that a signature can stand beside it. */
+/** A person's part in an answer, as it is stored. An object, so that a signature can be added. */
 export type Decision = {
   readonly name: string;
   readonly at: number;
   readonly authenticated: Authenticated | null;
 };
 
-/** How many people have to let a call run, and whether whoever started the run may be one of them. */
+/** How many people must approve a call, and whether the person who started the run may be one of them. */
 export type ApprovalNeed = { readonly people: number; readonly notStarter: boolean };
 
 export const ONE_PERSON: ApprovalNeed = { people: 1, notStarter: false };
 
-const NOBODY_NAMED = "somebody";
+const UNNAMED = "somebody";
 
-/** What a caller without types gives is looked at: what is recorded as vouched for must be. */
+/** Checks the values at run time, for callers without types: a record of authentication must be sound. */
 export function decisionOf(person: Person, at: number): Decision {
   const { by } = person;
   const authenticated = person.authenticated ?? undefined;
   for (const [what, text] of Object.entries({ by, ...prefixed(authenticated) }))
     if (text !== undefined && (typeof text !== "string" || comparableText(text) === ""))
       throw new ConfigurationError(`${what} is ${JSON.stringify(text)}: give a name, or leave it out.`);
-  if (authenticated === undefined) return { name: by ?? NOBODY_NAMED, at, authenticated: null };
+  if (authenticated === undefined) return { name: by ?? UNNAMED, at, authenticated: null };
   const { name, by: source, id } = authenticated;
   const vouched = { name, by: source, ...(id === undefined ? {} : { id }) };
   return { name: by ?? name, at, authenticated: vouched };
@@ -47,22 +47,22 @@ function prefixed(authenticated: Authenticated | undefined): { readonly [what: s
   return { "authenticated.name": name, "authenticated.by": by, "authenticated.id": id };
 }
 
-/** What one more approval comes to. */
+/** The result of one more approval. */
 export type ApprovalProgress =
   | { readonly kind: "enough" }
   | { readonly kind: "more"; readonly needed: number }
-  /** This person has approved it already, and others have to. */
+  /** This person has approved it already, and it takes others. */
   | { readonly kind: "again"; readonly why: string }
   | { readonly kind: "refused"; readonly why: string };
 
-/** Whether this person may be one of those who let a call run, and how many are still needed after that. */
+/** Decides whether this person may be one of the approvers of a call, and how many more are needed after that. */
 export function decideApproval(
   { people, notStarter }: ApprovalNeed,
   starter: Decision | null,
   earlier: readonly Decision[],
   next: Decision,
 ): ApprovalProgress {
-  const isNamed = next.authenticated !== null || folded(next.name) !== NOBODY_NAMED;
+  const isNamed = next.authenticated !== null || folded(next.name) !== UNNAMED;
   if ((people > 1 || notStarter) && !isNamed)
     return refused("it takes people who are known by name: say who approves it");
   if (notStarter && starter === null)
@@ -101,8 +101,8 @@ function shown({ name, authenticated }: Decision): string {
 }
 
 /**
- * Where the same source vouches for both, it tells them apart: by what it knows of both, their ids or their names. Else a name
- * is all there is, and an equal one is the same.
+ * If the same source authenticated both, it distinguishes them: by their ids if it has both, otherwise by their names.
+ * Without a common source there are only names, and equal names are the same person.
  */
 function isSamePerson(one: Decision, other: Decision): boolean {
   const [a, b] = [one.authenticated, other.authenticated];
@@ -116,12 +116,12 @@ function namesOf({ name, authenticated }: Decision): readonly string[] {
   return [name, ...(authenticated === null ? [] : [authenticated.name])].map(folded);
 }
 
-/** As it looks: two names that nobody can tell apart are one. */
+/** A name as it looks: two names that look the same are equal. */
 function folded(name: string): string {
   return comparableText(name).toUpperCase().toLowerCase().replaceAll(/\s+/g, " ");
 }
 
-/** What a wait asks for; one from before there was more to ask for takes one person. */
+/** The approvals that a wait needs; a wait from an earlier version, without these fields, needs one. */
 export function approvalNeedOf({ people, notStarter }: JsonObject): ApprovalNeed {
   return {
     people: typeof people === "number" && people > 1 ? people : 1,
@@ -129,17 +129,17 @@ export function approvalNeedOf({ people, notStarter }: JsonObject): ApprovalNeed
   };
 }
 
-/** What of a need has to be written down: one person is what is usual. */
+/** The fields that are stored of a need: one person is the default and is left out. */
 export function approvalNeedJson({ people, notStarter }: ApprovalNeed): JsonObject {
   return { ...(people > 1 ? { people } : {}), ...(notStarter ? { notStarter } : {}) };
 }
 
-/** As it is kept, with nothing in it that is not there. */
+/** The stored form of a decision, without absent fields. */
 export function decisionJson({ name, at, authenticated }: Decision): JsonObject {
   return { name, at, ...(authenticated === null ? {} : { authenticated: { ...authenticated } }) };
 }
 
-/** Who it was, for an event; and whom they were known to be, where somebody vouches for it. */
+/** The person of a decision, for an event: the name, and the authenticated identity if there is one. */
 export function personFacts({ name, authenticated }: Decision): JsonObject {
   return { by: name, ...(authenticated === null ? {} : { authenticated: { ...authenticated } }) };
 }

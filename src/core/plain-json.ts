@@ -2,7 +2,7 @@ import { type Json, MAX_DEPTH } from "./json.ts";
 
 /**
  * A copy that Pawl can store: without `undefined`, and without lone surrogates, which models do produce and which
- * the store refuses. What JSON has no word for is left out, and so is what is nested deeper than anything is stored.
+ * the store refuses. Values that JSON cannot express are left out, and so are values nested deeper than `levels`.
  */
 export function plainJson(value: unknown, levels = MAX_DEPTH): Json | undefined {
   if (value === null || typeof value === "boolean") return value;

@@ -6,7 +6,7 @@ const LONGEST_KEY = 1_024;
 /** Ids of this form are derived from keys, so that no two callers can mean the same one by accident. */
 const DERIVED = /^key-[0-9a-f]{32}$/;
 
-/** The id of the run that a caller's key stands for: one for each pipeline and key. */
+/** The run id that is derived from a caller's key: one per pipeline and key. */
 export function runIdOfKey(pipeline: string, key: unknown): string {
   if (typeof key !== "string" || key === "" || key.length > LONGEST_KEY || !key.isWellFormed())
     throw new ConfigurationError(
@@ -15,10 +15,10 @@ export function runIdOfKey(pipeline: string, key: unknown): string {
   return `key-${canonicalHash([pipeline, key]).toString("hex").slice(0, 32)}`;
 }
 
-/** A run id that the caller chose must not look like one that stands for a key. */
+/** A run id chosen by the caller must not look like one that is derived from a key. */
 export function assertChosenRunId(runId: string): void {
   if (!DERIVED.test(runId)) return;
   throw new ConfigurationError(
-    `The run id ${runId} stands for a caller's key: start the run with that \`key\`, or continue it with \`resume\`.`,
+    `The run id ${runId} is derived from a caller's key: start the run with that \`key\`, or continue it with \`resume\`.`,
   );
 }

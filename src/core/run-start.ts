@@ -2,26 +2,26 @@
 export type UnfinishedRun = {
   readonly runId: string;
   readonly status: "queued" | "running" | "waiting";
-  /** Whether a living process has it. */
+  /** A live process holds its lease. */
   readonly isHeld: boolean;
 };
 
 export type RunStart =
   | { readonly kind: "begin" }
   | { readonly kind: "resume"; readonly runId: string }
-  /** Beginning another one might do again what these have done. */
+  /** Another run might repeat the side effects of these. */
   | { readonly kind: "refuse"; readonly why: StartRefusal; readonly runIds: readonly string[] };
 
 export type StartRefusal = "held" | "waiting" | "several" | "failed";
 
 /**
- * What a call that names no run means. A process that is started again after a crash or a close makes the same call again,
- * and has to continue what it began; whatever is not clearly that is refused, since a second run does every effect again
+ * Decides what a call without a run id does. A process that restarts after a crash or a shutdown makes the same call again,
+ * and must continue the run that it began. Anything less clear is refused, since a second run would repeat every effect
  * under other keys.
  */
 export function decideRunStart(
   unfinished: readonly UnfinishedRun[],
-  /** The newest run of the same input, where it has failed and had effects outside. */
+  /** The newest run of the same input, if it has failed after side effects. */
   failedWithEffects: string | null,
 ): RunStart {
   const [only, ...others] = unfinished;

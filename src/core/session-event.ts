@@ -1,4 +1,4 @@
 import type { JsonObject } from "./json.ts";
 
-/** Something that happened to a session: reducers make its state from these, and a tool call's are kept with its receipt. */
+/** Something that happened to a session. Reducers build its state from events; those of a tool call are stored with its receipt. */
 export type SessionEvent = JsonObject & { readonly type: string };

@@ -9,7 +9,7 @@ export function childPath(parent: StepPath, name: string): StepPath {
   return parent === ROOT_PATH ? name : `${parent}/${name}`;
 }
 
-/** Where the step at a path stands. */
+/** The path of the step that contains the step at `path`. */
 export function parentPath(path: StepPath): StepPath {
   return path.slice(0, Math.max(0, path.lastIndexOf("/")));
 }
@@ -23,7 +23,7 @@ export function withoutIterations(path: StepPath): StepPath {
   return path.replace(/\[\d+\]/g, "");
 }
 
-/** Neither "." nor "..", which URLs and file systems take for directories. */
+/** Not "." or "..", which are directories in URLs and file systems. */
 const NAME = /^(?!\.{1,2}$)[^\s/#[\]\p{C}](?:[^/#[\]\p{C}]{0,98}[^\s/#[\]\p{C}])?$/u;
 
 export function assertStepName(kind: string, name: unknown): asserts name is string {
@@ -47,7 +47,7 @@ export function stepId(runId: string, path: StepPath): string {
   return `${runId}/${path}`;
 }
 
-/** The id of a tool call: `q-1/research#3.1` is the first call of turn 3. Code steps call from turn 0. */
+/** The id of a tool call: `q-1/research#3.1` is the first call of turn 3. Calls of code steps have turn 0. */
 export function toolCallId(runId: string, path: StepPath, turnIndex: number, callIndex: number): string {
   return `${stepId(runId, path)}#${turnIndex}.${callIndex}`;
 }
@@ -59,7 +59,7 @@ export type ParsedToolCallId = {
   readonly callIndex: number;
 };
 
-/** What a tool call's id says; null where it is none. */
+/** The parts of a tool call's id; null if it is none. */
 export function parseToolCallId(id: string): ParsedToolCallId | null {
   const match = /^([^/]+)\/([^#]+)#(0|[1-9]\d{0,7})\.([1-9]\d{0,8})$/.exec(id);
   if (match?.[1] === undefined || match[2] === undefined) return null;

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { ConfigurationError } from "./errors.ts";
 import type { JsonObject } from "./json.ts";
 
-/** The JSON Schema of what a zod schema takes in, without the `$schema` line, which says nothing about the input. */
+/** The JSON Schema of a zod schema's input, without the `$schema` line, which says nothing about the input. */
 export function zodJsonSchema(schema: z.ZodType, name = "The schema"): JsonObject {
   try {
     const { $schema: _, ...jsonSchema } = z.toJSONSchema(schema, { io: "input" });

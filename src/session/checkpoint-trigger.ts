@@ -4,14 +4,14 @@ import { UPDATE_STEP } from "./plan.ts";
 import type { SessionView } from "./session-view.ts";
 
 export type CheckpointTriggerOptions = {
-  /** `UpdateStep` alone, unless said otherwise. */
+  /** `UpdateStep` alone by default. */
   readonly eventTypes?: readonly string[];
-  /** Whether an event of such a type is a milestone; the session is as the event has left it. */
+  /** Decides whether an event of such a type is a milestone; the session is in the state after the event. */
   readonly when?: (event: SessionEvent, session: SessionView) => boolean;
 };
 
 /**
- * Which events are milestones, worth going back to. Unless said otherwise: a step of the plan that is done.
+ * Decides which events are milestones, to which a run can return. By default: a step of the plan becomes done.
  *
  * @example
  * new CheckpointTrigger({ eventTypes: ["MilestoneReached", "UpdateStep"] });
@@ -33,10 +33,10 @@ export class CheckpointTrigger {
 
   shouldCheckpoint(event: SessionEvent, session: SessionView): boolean {
     if (!this.eventTypes.includes(event.type)) return false;
-    const verdict: unknown = this.#when(event, session);
-    if (typeof verdict === "boolean") return verdict;
+    const isMilestoneNow: unknown = this.#when(event, session);
+    if (typeof isMilestoneNow === "boolean") return isMilestoneNow;
     throw new ConfigurationError(
-      `The when of a checkpoint trigger returned ${typeof verdict}: return true or false.`,
+      `The when of a checkpoint trigger returned ${typeof isMilestoneNow}: return true or false.`,
     );
   }
 }

@@ -6,8 +6,8 @@ import type { Slice } from "./slice.ts";
 import { ownEvent, type SessionState } from "./slice-set.ts";
 
 /**
- * What a tool call sees of the session: the state when it began, with what it dispatched itself. Nothing of it takes
- * effect until it is adopted elsewhere.
+ * The session as a tool call sees it: the state when the call began, plus the events that it dispatched itself. They take
+ * effect only when the state is adopted elsewhere.
  */
 export class DraftSession implements SessionView {
   readonly #session: Session;
@@ -16,7 +16,7 @@ export class DraftSession implements SessionView {
   #events: readonly SessionEvent[] = [];
   #hasEnded = false;
 
-  /** `base` is asked on first use: most calls never look. */
+  /** `base` is computed on first use: most calls never use the session. */
   constructor(session: Session, base: () => SessionState) {
     this.#session = session;
     this.#base = base;
@@ -34,7 +34,7 @@ export class DraftSession implements SessionView {
     return this.#session.tags;
   }
 
-  /** What was dispatched here, in order. */
+  /** The events that were dispatched here, in order. */
   get events(): readonly SessionEvent[] {
     return this.#events;
   }
@@ -59,7 +59,7 @@ export class DraftSession implements SessionView {
     this.#events = [...this.#events, owned];
   }
 
-  /** The call is over: what it dispatched by now goes into its receipt, and nothing more can. */
+  /** The call has ended: the events so far go into its receipt, and later ones are refused. */
   end(): void {
     this.#hasEnded = true;
   }

@@ -3,9 +3,9 @@ import type { Json } from "../core/json.ts";
 import type { SessionEvent } from "../core/session-event.ts";
 import { callHarmlessly } from "./harmless-call.ts";
 
-/** What a session's bus tells of. */
+/** The events on a session's bus. */
 export type BusEvents = {
-  /** A tool call has its receipt; `events` are what it dispatched. */
+  /** A tool call has its receipt; `events` are those that it dispatched. */
   ToolInvoked: {
     readonly runId: string;
     readonly toolCallId: string;
@@ -36,13 +36,13 @@ export type BusEvents = {
     readonly turn: number;
   };
   SessionRolledBack: { readonly runId: string; readonly step: string; readonly checkpoint: number | null };
-  /** Somebody who was told of something threw. */
+  /** An observer or a handler threw. */
   ObserverFailed: { readonly message: string };
 };
 
 type Handlers = { readonly [K in keyof BusEvents]: Set<{ handle(event: BusEvents[K]): void }> };
 
-/** Tells whoever wants to know. It carries no state: who was not subscribed when it happened never hears of it. */
+/** Notifies subscribers. It keeps no state: a later subscriber does not get earlier events. */
 export class EventBus {
   readonly #handlers: Handlers = {
     ToolInvoked: new Set(),
@@ -55,10 +55,10 @@ export class EventBus {
   };
   #isClosed = false;
 
-  /** Returns what ends the subscription. */
+  /** Returns a function that ends the subscription. */
   subscribe<K extends keyof BusEvents>(type: K, handler: (event: BusEvents[K]) => void): () => void {
     if (this.#isClosed)
-      throw new ConfigurationError(`Nobody can subscribe to ${type}: the session is closed.`);
+      throw new ConfigurationError(`Cannot subscribe to ${type}: the session is closed.`);
     const handlers = this.#handlersOf(type);
     const subscription = { handle: handler };
     handlers.add(subscription);
@@ -67,11 +67,11 @@ export class EventBus {
     };
   }
 
-  /** A handler that throws harms nobody: it is told of as `ObserverFailed`. */
+  /** A handler that throws affects no other: its error is published as `ObserverFailed`. */
   publish<K extends keyof BusEvents>(type: K, event: BusEvents[K]): void {
     const handlers = this.#handlersOf(type);
     for (const subscription of Array.from(handlers)) {
-      // One that another handler has unsubscribed meanwhile is not told.
+      // Another handler may have unsubscribed this one meanwhile.
       if (!handlers.has(subscription)) continue;
       callHarmlessly(
         () => subscription.handle(event),
@@ -93,7 +93,7 @@ export class EventBus {
   }
 
   #failed(type: keyof BusEvents, why: string): void {
-    // Telling of it again would never end.
+    // Publishing it again would never end.
     if (type === "ObserverFailed") return;
     this.publish("ObserverFailed", { message: `A handler of ${type} failed: ${why}` });
   }

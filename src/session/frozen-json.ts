@@ -1,12 +1,12 @@
 import { assertJson } from "../core/canonical-json.ts";
 import { type Json, MAX_DEPTH } from "../core/json.ts";
 
-/** One more than `assertJson` lets through: what lies deeper is not copied, a cycle neither, and then refused by it. */
+/** One more than `assertJson` accepts: deeper values and cycles are not copied, and are then refused by it. */
 const COPIED_DEPTH = MAX_DEPTH + 1;
 
 /**
- * A copy of a JSON value that nobody can change. Properties that are `undefined` are left out, as JSON leaves them out;
- * whatever else is not JSON is refused with its path.
+ * A frozen copy of a JSON value. Properties that are `undefined` are left out, as JSON does; any other value that is not
+ * JSON is refused with its path.
  */
 export function frozenJson(value: unknown, name?: string): Json {
   const copy = frozenCopy(value, 0);
@@ -15,7 +15,7 @@ export function frozenJson(value: unknown, name?: string): Json {
 }
 
 function frozenCopy(value: unknown, depth: number): unknown {
-  // JSON has one zero only.
+  // JSON has no -0.
   if (value === 0) return 0;
   if (typeof value !== "object" || value === null || depth === COPIED_DEPTH) return value;
   // Array.from, not map: a hole becomes an `undefined`, which is refused.

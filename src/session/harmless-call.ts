@@ -1,4 +1,4 @@
-/** Calls what must not harm its caller: what it throws, now or as a promise, goes to `onFailure` alone. */
+/** Calls code whose errors must not reach the caller: an error or a rejected promise goes to `onFailure` only. */
 export function callHarmlessly(call: () => unknown, onFailure: (why: string) => void): void {
   const fail = (error: unknown) => onFailure(error instanceof Error ? error.message : String(error));
   try {

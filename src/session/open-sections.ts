@@ -6,7 +6,7 @@ const SECTIONS_OPENED = "SectionsOpened";
 
 export type SectionsOpened = { readonly type: typeof SECTIONS_OPENED; readonly keys: readonly string[] };
 
-/** The keys of the sections that the agent has opened, each once. Session state, so a resumed run shows what it showed. */
+/** The keys of the sections that the agent has opened, each once. Session state, so a resumed run shows the same. */
 export const openSectionsSlice: Slice<string> = defineSlice<string>({
   name: "open_sections",
   schema: z.string(),
@@ -16,7 +16,7 @@ export const openSectionsSlice: Slice<string> = defineSlice<string>({
   },
 });
 
-/** The tool by which the agent opens the sections that are shown as summaries. */
+/** The tool with which the agent opens sections that are shown as summaries. */
 export function openSectionsTool(closable: readonly string[]): SessionTool {
   return sessionTool({
     name: "open_sections",

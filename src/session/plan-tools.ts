@@ -16,8 +16,8 @@ import type { SessionView } from "./session-view.ts";
 
 export type { SessionTool } from "./session-tool.ts";
 
-// The model is shown the rules, but the schema does not enforce them: a call that breaks one gets a sentence from here,
-// not the words of a validator.
+// The model sees the limits, but the schema does not enforce them: a call that breaks one gets a sentence from here instead
+// of a validator's message.
 const titleInput = (description: string) =>
   z.string().describe(description).meta({ minLength: 1, maxLength: LONGEST_TITLE });
 const stepsInput = z.array(titleInput("What is to be done, in one line."));
@@ -70,7 +70,7 @@ const updateStepTool = sessionTool({
     };
     if (change.title === undefined && change.status === undefined)
       throw new Error("Give a new title, a new status, or both.");
-    // Dispatched even where the plan says so already: the receipt may be applied to an earlier one.
+    // Dispatched even if the plan has this state already: the receipt may be applied to an earlier plan.
     session.dispatch(updateStep(id, change));
     return `Step ${id} is updated.\n\n${presentPlan(session)}`;
   },
@@ -83,7 +83,7 @@ const readPlanTool = sessionTool({
   run: (_input, session) => presentPlan(session),
 });
 
-/** What an agent plans with. The rules are in these; the slice's reducers take what they let through. */
+/** The planning tools of an agent. They enforce the rules; the slice's reducers accept what the tools let through. */
 export const planTools: readonly SessionTool[] = [setupPlanTool, addStepTool, updateStepTool, readPlanTool];
 
 const NO_PLAN = "There is no plan yet: set one up with planning_setup_plan.";

@@ -8,7 +8,7 @@ export type PlanStepStatus = (typeof PLAN_STEP_STATUSES)[number];
 
 export type PlanStep = { readonly id: number; readonly title: string; readonly status: PlanStepStatus };
 
-/** What the agent means to do, and how far it is. Completed when all of its steps are done, and it has one. */
+/** The agent's plan and its progress. Completed when it has steps and all of them are done. */
 export type Plan = {
   readonly objective: string;
   readonly status: "active" | "completed";
@@ -36,7 +36,7 @@ export type UpdateStep = {
   readonly status?: PlanStepStatus;
 };
 
-/** A new plan, in place of the one before it. */
+/** A new plan, which replaces the previous one. */
 export function setupPlan(objective: string, steps: readonly string[]): SetupPlan {
   return { type: SETUP_PLAN, objective, steps };
 }
@@ -56,7 +56,7 @@ export function updateStep(id: number, { title, status }: PlanStepChange): Updat
 
 export const LONGEST_TITLE = 500;
 
-/** A title or an objective as it is kept, trimmed; null where it is no text, empty or too long. */
+/** A title or an objective as it is stored, trimmed; null if it is no text, empty or too long. */
 export function planTitle(text: unknown): string | null {
   if (typeof text !== "string") return null;
   const title = text.trim();
@@ -79,8 +79,8 @@ const planSchema = z
   .readonly();
 
 /**
- * The plan. Its reducers take whatever comes: an event that the planning tools would refuse changes nothing, since on a
- * replay it may meet another plan than the one it was made for.
+ * The plan. Its reducers never throw: an event that the planning tools would refuse changes nothing, since on a replay it
+ * may be applied to another plan than the one it was made for.
  */
 export const planSlice: Slice<Plan> = defineSlice<Plan>({
   name: "plan",
@@ -135,7 +135,7 @@ function planTitles(steps: Json | undefined): readonly string[] | null {
   return titles.length === steps.length ? titles : null;
 }
 
-/** Ids go on after the highest there is: no step is ever removed, so none is used twice. */
+/** New ids follow the highest one: no step is ever removed, so no id is used twice. */
 function newSteps(present: readonly PlanStep[], titles: readonly string[]): readonly PlanStep[] {
   const highest = Math.max(0, ...present.map(({ id }) => id));
   return titles.map((each, index) => ({ id: highest + 1 + index, title: each, status: "pending" }));

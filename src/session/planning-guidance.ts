@@ -1,7 +1,7 @@
-/** How the agent is told to work with its plan. */
+/** The way in which the agent is instructed to work with its plan. */
 export type PlanningStrategy = "react" | "plan_act_reflect" | "goal_decompose_route_synthesise";
 
-// None of these may hold COMPLETE or DONE in capitals: an agent that is told such a word is expected to say it.
+// None of these may contain COMPLETE or DONE in capitals: instructions with such a word make it the completion signal.
 export const PLANNING_GUIDANCE: { readonly [strategy in PlanningStrategy]: string } = {
   react: `Work in short rounds. In each:
 1. Think: say in a sentence what you know and what the next step of the plan needs.
@@ -20,7 +20,7 @@ export const PLANNING_GUIDANCE: { readonly [strategy in PlanningStrategy]: strin
 4. Synthesise: make the last step one that puts the results together and checks them against the goal.`,
 };
 
-/** Without a plan there is nothing to come back to, so the agent is told to make one. */
+/** Without a plan there are no milestones to return to, so the agent is instructed to make one. */
 export const PLANNING_REQUIREMENT = `### Planning Requirement
 
 For tasks with multiple steps or any complexity:

@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from "../core/json.ts";
 import { zodJsonSchema } from "../core/zod-json-schema.ts";
 import type { Section } from "./prompt-section.ts";
 
-/** What a prompt is told from outside, and which of its sections use it. */
+/** The parameters of a prompt, and the sections that use them. */
 export class PromptParameters<S extends z.ZodObject = z.ZodObject> {
   readonly #prompt: string;
   readonly #schema: S | null;
@@ -23,7 +23,7 @@ export class PromptParameters<S extends z.ZodObject = z.ZodObject> {
     this.#assertKnown();
   }
 
-  /** As the sections get them. What is missing, and what is wrong, is named. */
+  /** The parsed parameters for the sections. Errors name the parameter that is missing or wrong. */
   parse(params: unknown): z.infer<S> {
     const given: { readonly [name: string]: unknown } = isJsonObject(params) ? params : {};
     const parsed = (this.#schema ?? z.object({})).safeParse(given);
@@ -81,7 +81,7 @@ export class PromptParameters<S extends z.ZodObject = z.ZodObject> {
   }
 }
 
-/** Not `values[name]` alone: an object without a parameter "constructor" still has a constructor. */
+/** Not just `values[name]`: an object without a parameter "constructor" still has a constructor. */
 function has(values: { readonly [name: string]: unknown }, name: string): boolean {
   return Object.hasOwn(values, name) && values[name] !== undefined;
 }

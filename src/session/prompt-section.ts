@@ -13,39 +13,39 @@ export type Visibility = "full" | "summary";
 
 const SECTION = Symbol.for("pawl.section");
 
-/** A titled part of a prompt. `P` is what the prompt's parameters have to offer it. */
+/** A titled part of a prompt. `P` are the prompt's parameters. */
 export type Section<P> = {
   readonly [SECTION]: true;
   readonly key: string;
   readonly title: string;
   readonly visibility: Visibility;
   readonly summary: string | null;
-  /** The parameters that its text names. */
+  /** The parameters in its text. */
   readonly parameters: readonly string[];
   readonly slices: readonly Slice[];
   readonly tools: readonly SessionTool[];
-  /** What the fingerprint covers of it besides key, title, visibility and summary. */
+  /** The part of it that the fingerprint covers, besides key, title, visibility and summary. */
   readonly document: JsonObject;
-  /** What of its text is known before it is rendered. */
+  /** The part of its text that is known before it is rendered. */
   readonly text: string;
   readonly isEnabled: (session: SessionView, params: P) => boolean;
   readonly render: (session: SessionView, params: P) => string;
 };
 
-/** What every section may say about itself. */
+/** The options of every section. */
 export type SectionOptions<P> = {
   readonly key: string;
   readonly title: string;
-  /** "full" unless said otherwise. */
+  /** "full" by default. */
   readonly visibility?: Visibility;
-  /** What is shown of a closed section. */
+  /** Shown in place of a closed section. */
   readonly summary?: string;
-  /** Whether it is shown at all; always, unless said otherwise. */
+  /** Decides whether it is shown at all; by default it always is. */
   readonly enabled?: (session: SessionView, params: P) => boolean;
 };
 
 /**
- * A section of text. `$name` and `${name}` stand for parameters, `$$` for a dollar.
+ * A section of text. `$name` and `${name}` are parameters, `$$` is a dollar.
  *
  * @example
  * markdown({ key: "objective", title: "Objective", template: "Find out about $topic." });
@@ -65,8 +65,8 @@ export function markdown<P = unknown>(
 }
 
 /**
- * A section that is made of the session each time. The fingerprint does not see the function: change `version` when what
- * it renders changes in a way that a conversation under way should not go on with.
+ * A section that is rendered from the session each time. The fingerprint does not cover the function: change `version` when
+ * its text changes in a way that running conversations must not continue with.
  * Annotate the parameters that it uses: `(session, { topic }: { topic: string }) => …`.
  *
  * @example
@@ -82,7 +82,7 @@ export function dynamic<P = unknown>(
     /** Pure: it reads the session and the parameters, and nothing else. */
     readonly render: (session: SessionView, params: P) => string;
     readonly version?: string | number;
-    /** What it reads. The session of an agent with this prompt has them. */
+    /** The slices that it reads. The session of an agent with this prompt gets them. */
     readonly slices?: readonly Slice[];
   },
 ): Section<P> {
@@ -95,10 +95,10 @@ export function dynamic<P = unknown>(
   });
 }
 
-/** The section that has the agent plan its work: the strategy, the requirement, the plan's slice and its tools. */
+/** The section that makes the agent plan its work: the strategy, the requirement, the plan's slice and its tools. */
 export function planning(
   options: Partial<Pick<SectionOptions<unknown>, "key" | "title" | "enabled">> & {
-    /** "plan_act_reflect" unless said otherwise. */
+    /** "plan_act_reflect" by default. */
     readonly strategy?: PlanningStrategy;
   } = {},
 ): Section<unknown> {
@@ -168,7 +168,7 @@ function assertText(key: string, what: string, text: unknown): void {
   throw new ConfigurationError(`Section ${key} needs a ${what}: give a text that is not empty.`);
 }
 
-/** Texts as they are, all else as JSON writes it. */
+/** Texts unchanged, everything else as JSON. */
 function parameterText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }

@@ -13,20 +13,20 @@ import { SliceSet } from "./slice-set.ts";
 const TEMPLATE = Symbol.for("pawl.prompt-template");
 const BOUND = Symbol.for("pawl.bound-prompt");
 
-/** A prompt that is rendered from the session: a fresh start and a resume use the same one. `P` is what it is bound to. */
+/** A prompt that is rendered from the session: a fresh start and a resume use the same one. `P` are its parameters. */
 export type PromptTemplate<P = never> = {
   readonly [TEMPLATE]: true;
   /** `namespace:key@version`. */
   readonly id: string;
-  /** What its sections read; the session has to have them. */
+  /** The slices that its sections read; the session must have them. */
   readonly slices: readonly Slice[];
-  /** What its sections bring, and `open_sections` where one is a summary. */
+  /** The tools of its sections, and `open_sections` if one of them is a summary. */
   readonly tools: readonly SessionTool[];
-  /** What the fingerprint covers: the template, never a rendering and never a function's source. */
+  /** The part that the fingerprint covers: the template, never a rendering and never a function's source. */
   readonly document: JsonObject;
   /** All texts that are known before it is rendered. */
   readonly staticText: string;
-  /** Pure: the same session and parameters give the same text. Parameters that are no object are none. */
+  /** Pure: the same session and parameters result in the same text. Parameters that are no object count as none. */
   render(session: SessionView, params: unknown): string;
   bind(values: P | ((input: Json) => P)): BoundPrompt;
 };
@@ -35,7 +35,7 @@ export type PromptTemplate<P = never> = {
 export type BoundPrompt = {
   readonly [BOUND]: true;
   readonly template: PromptTemplate;
-  /** Null where a function makes them of the run's input. */
+  /** Null if a function derives them from the run's input. */
   readonly values: Json | null;
   render(session: SessionView, input: Json): string;
 };
@@ -123,7 +123,7 @@ function bindPrompt<P>(
       render: (session, input) => template.render(session, values(input)),
     } satisfies BoundPrompt);
   const bound = frozenJson(values, `The values of prompt ${template.id}`);
-  // Now rather than at the first turn.
+  // Fail now rather than at the first turn.
   parameters.parse(bound);
   return Object.freeze({
     [BOUND]: true,
@@ -154,7 +154,7 @@ function assertSections<P>(id: string, sections: readonly Section<P>[]): void {
     throw new ConfigurationError(`Prompt ${id} has no sections: give at least one.`);
   if (!sections.every(isSection))
     throw new ConfigurationError(
-      `Something among the sections of prompt ${id} is none: make it with markdown, dynamic or planning.`,
+      `One of the sections of prompt ${id} is not a section: make it with markdown, dynamic or planning.`,
     );
   const keys = sections.map(({ key }) => key);
   const twice = keys.find((key, index) => keys.indexOf(key) !== index);
@@ -197,7 +197,7 @@ function summaryBody<P>({ key, summary }: Section<P>): string {
   return `${summary ?? ""}\n\n(This is a summary: call open_sections with ${JSON.stringify(key)} to see the rest.)`;
 }
 
-/** A rendering that changed the session would not be the same twice. */
+/** If rendering changed the session, rendering twice would not return the same text. */
 function readOnly(session: SessionView, id: string): SessionView {
   const { id: sessionId, createdAt, tags } = session;
   return {

@@ -5,10 +5,10 @@ import { checkValue } from "./slice-value.ts";
 
 export type VersionedValues = { readonly version: number; readonly values: readonly Json[] };
 
-/** Slices as they are kept outside of a session, by name. */
+/** Stored slices, by name. */
 export type StoredSlices = { readonly [name: string]: VersionedValues };
 
-/** The values of a stored slice, brought to the slice's present version and checked against its schema. */
+/** The values of a stored slice, migrated to the slice's current version and checked against its schema. */
 export function restoreSlice(slice: Slice, stored: VersionedValues): readonly Json[] {
   const values = migrate(slice, stored);
   return Object.freeze(values.map((value, index) => restoreValue(slice, value, index, values.length)));
@@ -23,7 +23,7 @@ function restoreValue(slice: Slice, value: unknown, index: number, length: numbe
   );
 }
 
-/** One version after the other: what was stored by version 1 goes through 2 to 3. */
+/** One version at a time: values of version 1 are migrated to 2 and then to 3. */
 function migrate(slice: Slice, stored: VersionedValues): readonly Json[] {
   if (stored.version > slice.version) {
     throw new SnapshotRestoreError(
@@ -57,7 +57,7 @@ function migrateTo(slice: Slice, target: number, values: readonly Json[]): reado
 
 function migrationFailed(slice: Slice, target: number, why: string, cause?: unknown): SnapshotRestoreError {
   return new SnapshotRestoreError(
-    `The migration of slice ${slice.name} to version ${target} failed: ${why}; mend it, or start fresh.`,
+    `The migration of slice ${slice.name} to version ${target} failed: ${why}; fix it, or start fresh.`,
     { reason: "migration", slice: slice.name },
     { cause },
   );

@@ -2,8 +2,8 @@ import type { z } from "zod";
 import type { SessionView } from "./session-view.ts";
 
 /**
- * A tool that only reads and changes the session. The engine makes a tool of it: `local`, and free to be repeated, since
- * what it dispatches counts once. It answers with a sentence for the model, and throws one that the model can act on.
+ * A tool that only reads and changes the session. The engine wraps it as a tool that is `local` and may be repeated, since
+ * the events that it dispatches count once. It returns a sentence for the model, or throws one that the model can act on.
  */
 export type SessionTool = {
   readonly name: string;
@@ -12,7 +12,7 @@ export type SessionTool = {
   run(input: never, session: SessionView): string;
 };
 
-/** Ties the input of `run` to the schema. */
+/** Infers the input of `run` from the schema. */
 export function sessionTool<S extends z.ZodType>(tool: {
   readonly name: string;
   readonly description: string;

@@ -9,7 +9,7 @@ export interface SliceQuery<T> {
   where(predicate: (value: T) => boolean): readonly T[];
 }
 
-/** What tools, prompts and triggers see of a session. */
+/** A session as tools, prompts and triggers see it. */
 export interface SessionView {
   readonly id: string;
   readonly createdAt: number;
@@ -18,10 +18,10 @@ export interface SessionView {
   dispatch(event: SessionEvent): void;
 }
 
-/** Reads a slice; the state is asked for anew by each question. */
+/** Reads a slice; each query uses the current state. */
 export function querySlice<T>(slices: SliceSet, slice: Slice<T>, state: () => SessionState): SliceQuery<T> {
   assertRegistered(slices, slice);
-  // Its schema has let every value in, so each is a T.
+  // Its schema has checked every value, so each is a T.
   const all = () => valuesOf(state(), slice.name) as readonly T[];
   return {
     all,

@@ -17,7 +17,7 @@ export type SessionOptions = {
   /** Milliseconds since 1970. */
   readonly createdAt: number;
   readonly slices: readonly Slice[] | SliceSet;
-  /** Further events that may be dispatched though no slice has a reducer for them. */
+  /** Further events that may be dispatched although no slice has a reducer for them. */
   readonly eventTypes?: readonly string[];
   readonly tags?: Tags;
   readonly parent?: Session;
@@ -25,11 +25,11 @@ export type SessionOptions = {
 };
 
 export type ChildSessionOptions = Pick<SessionOptions, "id" | "createdAt" | "tags"> & {
-  /** Those of its parent unless said otherwise. */
+  /** Those of its parent by default. */
   readonly slices?: SessionOptions["slices"];
 };
 
-/** More changes than honest observers make of one; observers that answer each other would go on for ever. */
+/** More changes than honest observers make in response to one; observers that answer each other would never stop. */
 const MAX_OBSERVER_CHANGES = 1_000;
 
 /**
@@ -51,9 +51,9 @@ export class Session implements SessionView {
   #children: readonly string[] = [];
   #tags: Tags;
   #state: SessionState;
-  /** Changes that were asked for while observers were told of another, or while the session was held. */
+  /** Changes that were requested while observers were notified of another, or while the session was held. */
   #waiting: (() => SessionState)[] = [];
-  #isTelling = false;
+  #isNotifying = false;
   #holds = 0;
   #isClosed = false;
 
@@ -73,7 +73,7 @@ export class Session implements SessionView {
     return this.#tags;
   }
 
-  /** The ids of the sessions that came from this one, closed or not. */
+  /** The ids of the child sessions, closed or not. */
   get children(): readonly string[] {
     return this.#children;
   }
@@ -82,7 +82,7 @@ export class Session implements SessionView {
     return this.#state;
   }
 
-  /** A session of its own, empty, that ends with this one. */
+  /** Creates an empty child session that is closed with this one. */
   child(options: ChildSessionOptions): Session {
     return new Session({ ...options, slices: options.slices ?? this.slices, parent: this });
   }
@@ -92,34 +92,34 @@ export class Session implements SessionView {
   }
 
   /**
-   * Takes an event in. All slices take it or, where one of their values would not fit, none does and it throws. What an
-   * observer dispatches takes effect when everybody has been told of the present change.
+   * Applies an event. All slices accept it or, if one of their values would not fit, none does and it throws. An event that
+   * an observer dispatches takes effect after all observers were notified of the current change.
    */
   dispatch(event: SessionEvent): void {
     const owned = ownEvent(event);
     this.#change(() => this.slices.reduce(this.#state, owned));
   }
 
-  /** Tells of each change of a slice, after it. Returns what ends it. */
+  /** Calls the observer after each change of a slice. Returns a function that ends the observation. */
   observe<T>(slice: Slice<T>, observer: (values: readonly T[], before: readonly T[]) => void): () => void {
     this.#assertOpen();
     assertRegistered(this.slices, slice);
-    // Its schema has let every value in, so each is a T.
+    // Its schema has checked every value, so each is a T.
     return this.#observers.add(slice.name, (values, before) =>
       observer(values as readonly T[], before as readonly T[]),
     );
   }
 
-  /** What was computed aside from this session's state takes effect, at once even while it is held. */
+  /** Sets a state that was computed elsewhere, immediately even while the session is held. */
   adopt(state: SessionState): void {
     this.#assertChangeable();
-    if (this.#isTelling) this.#waiting.push(() => state);
+    if (this.#isNotifying) this.#waiting.push(() => state);
     else this.#takeEffect(() => state);
   }
 
   /**
-   * Keeps the state as it is, while something is computed from it aside, until the returned function is called or that is
-   * adopted. What is asked for meanwhile waits.
+   * Freezes the state while another one is computed from it, until the returned function is called or that one is adopted.
+   * Changes that are requested meanwhile wait.
    */
   hold(): () => void {
     let isHeld = true;
@@ -128,12 +128,12 @@ export class Session implements SessionView {
       if (!isHeld) return;
       isHeld = false;
       this.#holds--;
-      if (this.#holds === 0 && !this.#isTelling && this.#waiting.length > 0 && !this.#isClosed)
+      if (this.#holds === 0 && !this.#isNotifying && this.#waiting.length > 0 && !this.#isClosed)
         this.#takeEffect(() => this.#state);
     };
   }
 
-  /** Of the present state, unless another is given. A slice without values is not in it. */
+  /** A snapshot, by default of the current state. Slices without values are left out. */
   snapshot(state: SessionState = this.#state): Snapshot {
     const stored = [...this.slices]
       .map(({ name, kind, version }) => ({ name, kind, version, values: valuesOf(state, name) }))
@@ -143,7 +143,7 @@ export class Session implements SessionView {
     return new Snapshot({ id, createdAt, tags, parent, children }, Object.fromEntries(stored));
   }
 
-  /** The state that a rollback would lead to: state slices as they were or empty, logs as they are. */
+  /** The state after a rollback: state slices as in the snapshot or empty, logs unchanged. */
   restored(snapshot: Snapshot): SessionState {
     const restored = this.slices.restore(snapshot.slices);
     const lists = [...this.slices].map(
@@ -152,7 +152,7 @@ export class Session implements SessionView {
     return new Map(lists.filter(([, values]) => values.length > 0));
   }
 
-  /** Back to what a snapshot holds, tags included; all of it, or `SnapshotRestoreError` and nothing. */
+  /** Restores a snapshot, tags included: all of it, or `SnapshotRestoreError` and nothing. */
   rollback(snapshot: Snapshot): void {
     this.#change(() => {
       const state = this.restored(snapshot);
@@ -162,7 +162,7 @@ export class Session implements SessionView {
     });
   }
 
-  /** Empties every slice, logs too. */
+  /** Empties every slice, logs included. */
   reset(): void {
     this.#change(() => EMPTY_STATE);
   }
@@ -186,7 +186,7 @@ export class Session implements SessionView {
 
   #change(change: () => SessionState): void {
     this.#assertChangeable();
-    if (this.#isTelling || this.#holds > 0) this.#waiting.push(change);
+    if (this.#isNotifying || this.#holds > 0) this.#waiting.push(change);
     else this.#takeEffect(change);
   }
 
@@ -201,18 +201,18 @@ export class Session implements SessionView {
   #takeEffect(change: () => SessionState): void {
     const before = this.#state;
     this.#state = change();
-    this.#isTelling = true;
+    this.#isNotifying = true;
     try {
-      this.#tell(before);
+      this.#notify(before);
       for (let taken = 0; this.#waiting.length > 0 && this.#holds === 0 && !this.#isClosed; taken++)
         this.#takeWaiting(taken);
     } finally {
       if (this.#holds === 0) this.#waiting = [];
-      this.#isTelling = false;
+      this.#isNotifying = false;
     }
   }
 
-  /** Whoever asked for this change has returned long since, so an error of it can only be told of. */
+  /** The code that requested this change has returned already, so an error can only be published. */
   #takeWaiting(taken: number): void {
     const change = this.#waiting.shift();
     if (change === undefined) return;
@@ -222,30 +222,30 @@ export class Session implements SessionView {
       this.#state = change();
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
-      this.#tellOfFailure(`A change that an observer asked for failed: ${why}`);
+      this.#publishFailure(`A change that an observer requested failed: ${why}`);
       return;
     }
-    this.#tell(before);
+    this.#notify(before);
   }
 
-  #tell(before: SessionState): void {
-    this.#observers.tell(before, this.#state, (message) => this.#tellOfFailure(message));
+  #notify(before: SessionState): void {
+    this.#observers.notify(before, this.#state, (message) => this.#publishFailure(message));
   }
 
-  #tellOfFailure(message: string): void {
+  #publishFailure(message: string): void {
     this.bus.publish("ObserverFailed", { message });
   }
 
   #assertOpen(): void {
     if (!this.#isClosed) return;
-    throw new ConfigurationError(`Session ${this.id} is closed: nothing changes it any more.`);
+    throw new ConfigurationError(`Session ${this.id} is closed and cannot be changed: open a new one.`);
   }
 }
 
 function assertFewEnough(taken: number): void {
   if (taken < MAX_OBSERVER_CHANGES) return;
   throw new ConfigurationError(
-    `Observers have made ${MAX_OBSERVER_CHANGES} changes of one: let them stop answering each other.`,
+    `Observers have made ${MAX_OBSERVER_CHANGES} changes in response to one: let them stop answering each other.`,
   );
 }
 

@@ -5,9 +5,9 @@ import { type SessionState, type SliceSet, valuesOf } from "./slice-set.ts";
 const NONE: ReadonlySet<string> = new Set();
 
 /**
- * What has to be written so that `before` becomes `after`: only slices that differ, and of them only the values that do.
- * Told by identity, so a slice that no event touched costs one comparison, however large it is. Those in `rewrite` are
- * written whole: what is stored of them is of an older version.
+ * The changes to write so that `before` becomes `after`: only slices that differ, and only their values that do. Compared by
+ * identity, so that an unchanged slice costs one comparison, however large it is. Slices in `rewrite` are written whole:
+ * their stored values are of an older version.
  */
 export function sliceChanges(
   slices: SliceSet,

@@ -4,32 +4,32 @@ import { type SessionState, valuesOf } from "./slice-set.ts";
 
 export type SliceObserver = (values: readonly Json[], before: readonly Json[]) => void;
 
-/** Who wants to know when a slice changes. */
+/** The observers of slices. */
 export class SliceObservers {
-  readonly #observers = new Map<string, Set<{ readonly tell: SliceObserver }>>();
+  readonly #observers = new Map<string, Set<{ readonly notify: SliceObserver }>>();
 
-  add(slice: string, tell: SliceObserver): () => void {
+  add(slice: string, notify: SliceObserver): () => void {
     const observers = this.#observers.get(slice) ?? new Set();
     this.#observers.set(slice, observers);
-    // An object of its own, so that who observes twice ends one at a time.
-    const observer = { tell };
+    // A new object, so that a function that observes twice is removed once at a time.
+    const observer = { notify };
     observers.add(observer);
     return () => {
       observers.delete(observer);
     };
   }
 
-  /** Tells the observers of each slice that differs. One that throws keeps nobody else from being told. */
-  tell(before: SessionState, after: SessionState, onFailure: (message: string) => void): void {
+  /** Notifies the observers of each slice that differs. One that throws does not affect the others. */
+  notify(before: SessionState, after: SessionState, onFailure: (message: string) => void): void {
     for (const [slice, observers] of this.#observers) {
       const was = valuesOf(before, slice);
       const is = valuesOf(after, slice);
       if (was === is) continue;
       for (const observer of Array.from(observers)) {
-        // One that another observer has ended meanwhile is not told.
+        // Another observer may have removed this one meanwhile.
         if (!observers.has(observer)) continue;
         callHarmlessly(
-          () => observer.tell(is, was),
+          () => observer.notify(is, was),
           (why) => onFailure(`An observer of slice ${slice} failed: ${why}`),
         );
       }

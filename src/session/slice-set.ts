@@ -10,8 +10,8 @@ import { checkValue } from "./slice-value.ts";
 export type { StoredSlices, VersionedValues } from "./restore-slice.ts";
 
 /**
- * The values of all slices, by name; a slice without values is absent. Never changed: an event makes a new state, in
- * which what it did not touch is the same by `===`.
+ * The values of all slices, by name; a slice without values is absent. Immutable: an event creates a new state, in which
+ * unchanged slices are the same by `===`.
  */
 export type SessionState = ReadonlyMap<string, readonly Json[]>;
 
@@ -23,7 +23,7 @@ export function valuesOf(state: SessionState, name: string): readonly Json[] {
   return state.get(name) ?? NO_VALUES;
 }
 
-/** An event as it is kept: checked, and a copy that nobody can change. */
+/** An event as it is stored: a validated, frozen copy. */
 export function ownEvent(event: unknown): SessionEvent {
   assertJson(event, "The event");
   if (!isJsonObject(event) || typeof event.type !== "string")
@@ -33,10 +33,10 @@ export function ownEvent(event: unknown): SessionEvent {
 
 type Route = { readonly slice: Slice; readonly reducer: Reducer<unknown> };
 
-/** The slices of a session, and with them the rules by which events make its state. */
+/** The slices of a session, with the reducers that build its state from events. */
 export class SliceSet implements Iterable<Slice> {
   readonly #slices = new Map<string, Slice>();
-  /** Which reducers an event goes to; none for a type that is known only by name. */
+  /** The reducers of each event type; none for a type that is only listed in `eventTypes`. */
   readonly #routes = new Map<string, readonly Route[]>();
   #isReducing = false;
 
@@ -53,7 +53,7 @@ export class SliceSet implements Iterable<Slice> {
     return [...this.#routes.keys()];
   }
 
-  /** Whether a reducer is being called right now: nothing may be changed meanwhile. */
+  /** True while a reducer runs: nothing may be changed meanwhile. */
   get isReducing(): boolean {
     return this.#isReducing;
   }
@@ -71,8 +71,8 @@ export class SliceSet implements Iterable<Slice> {
   }
 
   /**
-   * The state that an event leads to: the same one where it changes nothing. All slices take it, or none does; with `kind`,
-   * all of that kind.
+   * The state after an event: the same one if nothing changes. All slices accept it, or none does; with `kind`, all slices
+   * of that kind.
    */
   reduce(state: SessionState, event: SessionEvent, kind: SliceKind | null = null): SessionState {
     const owned = ownEvent(event);
@@ -97,7 +97,7 @@ export class SliceSet implements Iterable<Slice> {
     return changes.size === 0 ? state : withChanges(state, changes);
   }
 
-  /** The state that was stored, every slice of it in its present version. All of it, or `SnapshotRestoreError`. */
+  /** The stored state, with every slice in its current version. All of it, or `SnapshotRestoreError`. */
   restore(stored: StoredSlices): SessionState {
     const restored = new Map<string, readonly Json[]>();
     for (const [name, storedSlice] of Object.entries(stored)) {
@@ -132,13 +132,13 @@ export class SliceSet implements Iterable<Slice> {
   }
 }
 
-/** What the types say, for those who came without them. */
+/** A run-time check for callers without types. */
 function assertSlice(slice: unknown): void {
   const isSlice =
     typeof slice === "object" &&
     slice !== null &&
     ["name", "kind", "version", "schema", "reducers", "migrations"].every((field) => field in slice);
-  if (!isSlice) throw new ConfigurationError("Something among the slices is none: make it with defineSlice.");
+  if (!isSlice) throw new ConfigurationError("One of the slices is not a slice: make it with defineSlice.");
 }
 
 function unknownSlice(name: string): SnapshotRestoreError {
@@ -173,7 +173,7 @@ function acceptValue(slice: Slice, value: unknown, index: number, length: number
   const checked = checkValue(slice, value, index, length);
   if (checked.ok) return checked.value;
   throw new SliceValueError(
-    `The event ${event.type} would give slice ${slice.name} a value that does not fit: ${checked.path}: ${checked.why}. Nothing of it took effect.`,
+    `The event ${event.type} would give slice ${slice.name} a value that does not fit: ${checked.path}: ${checked.why}. No part of it took effect.`,
     { slice: slice.name, path: checked.path },
   );
 }

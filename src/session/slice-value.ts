@@ -4,22 +4,22 @@ import type { Json } from "../core/json.ts";
 import { frozenJson } from "./frozen-json.ts";
 import type { Slice } from "./slice.ts";
 
-/** `path` says where the value does not fit: `plan.steps.0.title`. */
+/** The result of checking a value; `path` is where it does not fit: `plan.steps.0.title`. */
 export type CheckedValue =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly path: string; readonly why: string };
 
 /**
- * The slice that each value was let into. Such a value is frozen, so it still fits, and it is taken as it is: `===` is how
- * changes are found, and a value that a reducer passes on, or a snapshot brings back, is no change.
+ * The slice that accepted each value. Such a value is frozen, so it still fits, and is used as it is: changes are found by
+ * `===`, and a value that a reducer passes on, or a snapshot restores, is no change.
  */
-const letIn = new WeakMap<object, Slice>();
+const accepted = new WeakMap<object, Slice>();
 
-/** Whether a value fits its slice. What is kept is a frozen copy as its schema reads it, defaults filled. */
+/** Checks a value against the schema of its slice. The accepted value is a frozen copy with defaults filled in. */
 export function checkValue(slice: Slice, value: unknown, index: number, length: number): CheckedValue {
-  if (isObject(value) && letIn.get(value) === slice) return { ok: true, value: value as Json };
+  if (isObject(value) && accepted.get(value) === slice) return { ok: true, value: value as Json };
   const checked = checkNewValue(slice, value, index, length);
-  if (checked.ok && isObject(checked.value)) letIn.set(checked.value, slice);
+  if (checked.ok && isObject(checked.value)) accepted.set(checked.value, slice);
   return checked;
 }
 
@@ -53,7 +53,7 @@ function parse(slice: Slice, value: unknown): z.ZodSafeParseResult<unknown> {
   } catch (error) {
     if (!(error instanceof z.core.$ZodAsyncError)) throw error;
     throw new ConfigurationError(
-      `The schema of slice ${slice.name} has to be awaited, and a dispatch does not wait: take its asynchronous check out.`,
+      `The schema of slice ${slice.name} is asynchronous, and a dispatch cannot wait: remove its asynchronous check.`,
       { slice: slice.name },
       { cause: error },
     );

@@ -4,17 +4,17 @@ import type { Json } from "../core/json.ts";
 import type { SessionEvent } from "../core/session-event.ts";
 
 /**
- * What an event makes of a slice's values: a new list, or the same one where it changes nothing. Pure: it changes
- * neither its values (they are frozen) nor anything else. Declared so that the event may be annotated with its own type.
+ * Returns the values of a slice after an event: a new list, or the same one if nothing changes. Pure: it changes neither its
+ * values (they are frozen) nor anything else. Declared so that the event may be annotated with its own type.
  */
 export type Reducer<T> = {
   bivariant(values: readonly T[], event: SessionEvent): readonly T[];
 }["bivariant"];
 
-/** `state` is part of snapshots and comes back with them; a `log` is not, and stays as it is. */
+/** `state` is part of snapshots and restored from them; a `log` is not, and a rollback does not change it. */
 export type SliceKind = "state" | "log";
 
-/** Brings the values of the version before to the one it is named by. */
+/** Converts the values of the previous version. */
 export type SliceMigration = (values: readonly Json[]) => readonly Json[];
 
 /** A named, typed part of a session: a list of JSON values that only reducers change. */
@@ -29,11 +29,11 @@ export type Slice<T = unknown> = {
 
 export type SliceDefinition<T> = {
   readonly name: string;
-  /** Of one value. */
+  /** The schema of one value. */
   readonly schema: z.ZodType<T>;
-  /** "state" unless said otherwise. */
+  /** "state" by default. */
   readonly kind?: SliceKind;
-  /** 1 unless said otherwise; raise it, with a migration, when stored values no longer fit the schema. */
+  /** 1 by default; raise it, with a migration, when stored values no longer fit the schema. */
   readonly version?: number;
   readonly reducers?: { readonly [eventType: string]: Reducer<NoInfer<T>> };
   readonly migrations?: { readonly [toVersion: number]: SliceMigration };
@@ -81,17 +81,17 @@ export function defineSlice<T>(definition: SliceDefinition<T>): Slice<T> {
   });
 }
 
-/** Adds what it makes of the event at the end. */
+/** Appends the value that it makes of the event. */
 export function append<T, E extends SessionEvent = SessionEvent>(value: (event: E) => T): Reducer<T> {
   return (values: readonly T[], event: E) => [...values, value(event)];
 }
 
-/** The slice holds this one value afterwards. */
+/** Replaces all values of the slice with this one. */
 export function replaceLatest<T, E extends SessionEvent = SessionEvent>(value: (event: E) => T): Reducer<T> {
   return (_values: readonly T[], event: E) => [value(event)];
 }
 
-/** Takes the place of the value with the same key, or is added at the end where there is none. */
+/** Replaces the value with the same key, or appends it if there is none. */
 export function upsertBy<T, E extends SessionEvent = SessionEvent>(
   key: (value: T) => string | number,
   value: (event: E) => T,
@@ -112,12 +112,12 @@ function assertSliceName(name: unknown): void {
   );
 }
 
-/** What is stored is read again by the same schema, so a value has to be JSON, and to be parsed to itself. */
+/** Stored values are parsed again with the same schema, so they must be JSON, and parse to themselves. */
 function assertStorableSchema(name: string, schema: unknown): void {
   if (!isZodSchema(schema))
     throw new ConfigurationError(`Slice ${name} needs a zod schema of its values: z.object({ … }), say.`);
   try {
-    // Each of the two passes over one side of a pipe.
+    // Each of the two skips one side of a pipe.
     z.toJSONSchema(schema, { io: "output", override: assertNoTransform });
     z.toJSONSchema(schema, { io: "input", override: assertNoTransform });
   } catch (error) {
@@ -142,7 +142,7 @@ function assertNoTransform({ zodSchema }: { readonly zodSchema: z.core.$ZodTypes
   if (def.type === "promise" || def.type === "file") throw new Error(`a ${def.type} cannot be stored`);
 }
 
-/** A version that is reached needs every migration after it. */
+/** The first migration needs every later one, up to the version of the slice. */
 function assertMigrations(name: string, version: number, migrations: Slice["migrations"]): void {
   const given = Object.keys(migrations).map(Number);
   for (const target of given) {

@@ -4,7 +4,7 @@ import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import { frozenJson } from "./frozen-json.ts";
 import type { StoredSlices, VersionedValues } from "./restore-slice.ts";
 
-/** What a snapshot says about its session. */
+/** The metadata of a session in its snapshot. */
 export type SessionMetadata = {
   readonly id: string;
   readonly createdAt: number;
@@ -14,8 +14,8 @@ export type SessionMetadata = {
 };
 
 /**
- * The state slices of a session and its metadata, at one moment, as JSON: no events, no reducers, no observers. Whoever
- * restores it brings the slices.
+ * The state slices of a session and its metadata at one moment, as JSON: no events, no reducers, no observers. The session
+ * that restores it must have the slices.
  *
  * @example
  * const text = JSON.stringify(session.snapshot());
@@ -38,7 +38,7 @@ export class Snapshot {
     return { version: Snapshot.VERSION, session: this.session, slices: this.slices };
   }
 
-  /** From its text, or from what the text was parsed to. Other top-level keys than its own are passed over. */
+  /** From its text, or from the parsed text. Unknown top-level keys are ignored. */
   static fromJSON(json: unknown): Snapshot {
     const root = typeof json === "string" ? parse(json) : json;
     if (!isJson(root) || !isJsonObject(root)) throw badJson("it is not a JSON object");
@@ -54,7 +54,7 @@ export class Snapshot {
   }
 }
 
-/** The values are frozen already where they come from a session, and then they are kept, for `===` to find no change. */
+/** Values from a session are frozen already, and are kept as they are, so that `===` finds no change. */
 function frozenSlice({ version, values }: VersionedValues): VersionedValues {
   const frozen = Object.isFrozen(values) ? values : (frozenJson(values) as readonly Json[]);
   return Object.freeze({ version, values: frozen });

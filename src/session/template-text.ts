@@ -1,10 +1,10 @@
 import { ConfigurationError } from "../core/errors.ts";
 
-/** `$$` is a dollar, `$name` and `${name}` are parameters, any other dollar is one. */
+/** `$$` is a dollar, `$name` and `${name}` are parameters, any other dollar is literal. */
 const PLACEHOLDER = /\$(?:(\$)|\{([^}]*)\}|([A-Za-z_]\w*))/g;
 const PARAMETER = /^[A-Za-z_]\w*$/;
 
-/** The parameters that a text names, each once. */
+/** The names of the parameters in a text, each once. */
 export function parametersOf(text: string, where: string): readonly string[] {
   const names = [...text.matchAll(PLACEHOLDER)].flatMap(([found, dollar, braced, plain]) => {
     if (dollar !== undefined) return [];

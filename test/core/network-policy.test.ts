@@ -196,7 +196,7 @@ describe("a domain in the list", () => {
     ["localhost", "http://localhost:3000/", "localhost:3000"],
   ])("%s does not allow another port, %s, and says what to write", (entry, url, written) => {
     expect(why(domains(entry), url)).toBe(
-      `The host ${written} is not in allowedDomains, which have other ports of it: add ${written} there if it may be reached.`,
+      `The host ${written} is not in allowedDomains, which has other ports of this host: add ${written} there if it may be reached.`,
     );
     expect(checkUrl(domains(entry, written), url)).toEqual({ ok: true });
   });
@@ -427,7 +427,7 @@ describe("the address that a host resolves to", () => {
     for (const policy of [PUBLIC, domains("*.example.com")]) {
       expect(checkAddress(policy, "a.example.com:443", "127.0.0.1")).toEqual({
         ok: false,
-        why: "The host a.example.com resolves to 127.0.0.1, which is private or reserved: add a.example.com!private to allowedDomains if it is meant, or set allowPrivateAddresses.",
+        why: "The host a.example.com resolves to 127.0.0.1, which is private or reserved: add a.example.com!private to allowedDomains if this is intended, or set allowPrivateAddresses.",
       });
     }
   });
@@ -448,7 +448,7 @@ describe("the address that a host resolves to", () => {
     for (const address of ["127.0.0.1", "10.0.0.1", "::1", "fd00::1", "::ffff:10.0.0.1"]) {
       expect(checkAddress(domains("museum.example"), "museum.example:443", address)).toMatchObject({
         ok: false,
-        why: expect.stringContaining("add museum.example!private to allowedDomains if it is meant"),
+        why: expect.stringContaining("add museum.example!private to allowedDomains if this is intended"),
       });
     }
     expect(checkAddress(domains("museum.example:8080"), "museum.example:8080", "10.0.0.1")).toMatchObject({
@@ -520,7 +520,7 @@ describe("the address that a host resolves to", () => {
       for (const host of ["api.example.com:443", "localhost:80", "db.corp:80"])
         expect(checkAddress(policy, host, address)).toMatchObject({
           ok: false,
-          why: expect.stringContaining("is where clouds keep the keys of a machine"),
+          why: expect.stringContaining("serves the credentials of a cloud machine"),
         });
       if (address.includes("%")) continue;
       expect(why(policy, `http://${literal}/latest/meta-data`)).toMatch(/no tool may connect there\.$/);

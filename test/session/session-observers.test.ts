@@ -172,7 +172,7 @@ describe("a dispatch inside an observer", () => {
     session.dispatch(found("a"));
     expect(files(session.query(findings).all())).toBe("ac");
     expect(failures).toHaveLength(1);
-    expect(failures[0]).toMatch(/^A change that an observer asked for failed: .*findings\.1\.file/);
+    expect(failures[0]).toMatch(/^A change that an observer requested failed: .*findings\.1\.file/);
   });
 
   it("does not go on for ever", () => {

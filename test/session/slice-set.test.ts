@@ -273,13 +273,13 @@ describe("reduce refuses, and changes nothing", () => {
     expect(refused).toThrow(`The reducer of slice odd for Happened returned ${what}`);
   });
 
-  it("a schema that has to be awaited", () => {
+  it("an asynchronous schema", () => {
     const slow = returning(
       ["a"],
       z.string().refine(async () => true),
     );
     expect(() => slow.reduce(EMPTY_STATE, happened)).toThrow(ConfigurationError);
-    expect(() => slow.reduce(EMPTY_STATE, happened)).toThrow(/has to be awaited/);
+    expect(() => slow.reduce(EMPTY_STATE, happened)).toThrow(/is asynchronous, and a dispatch cannot wait/);
   });
 
   it("and passes on what a reducer throws, and goes on afterwards", () => {

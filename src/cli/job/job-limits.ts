@@ -4,7 +4,7 @@ import { RUN_MARK } from "../../core/artifact-name.ts";
 import { fitsPattern } from "../../core/call/action-pattern.ts";
 import { ConfigurationError } from "../../core/errors.ts";
 import type { Environment } from "../../core/job/blueprint-environment.ts";
-import { placeOfRun, type RunSpec } from "../../core/job/run-spec.ts";
+import { type RunSpec, runDirectory } from "../../core/job/run-spec.ts";
 import { checkUrl, isWithinDomains, opensPrivate } from "../../core/network-policy.ts";
 import type { JobCeiling } from "../../engine/definition/job-ceiling.ts";
 import { isBelow } from "../../store/guarded-folder.ts";
@@ -163,7 +163,7 @@ function modelProblems({ ceiling, loaded }: JobContext, { models }: JobAccess): 
 async function workspaceProblems(job: JobContext, workspace: string): Promise<readonly string[]> {
   const { ceiling, project, loaded, runId } = job;
   const runs = resolve(project, loaded.config.workspaceRoot ?? ".");
-  const folder = resolve(runs, placeOfRun(workspace, runId ?? "the-run"));
+  const folder = resolve(runs, runDirectory(workspace, runId ?? "the-run"));
   const roots =
     ceiling.workspaceRoot === undefined ? [project, runs] : [resolve(project, ceiling.workspaceRoot)];
   const real = await realPath(folder);

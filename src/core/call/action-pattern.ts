@@ -3,22 +3,22 @@ import { memoized } from "../memoized.ts";
 import { comparableText } from "../visible-text.ts";
 import { parseToolName } from "./tool-name.ts";
 
-/** A tool by all the names that it has. */
+/** A tool, by all of its names. */
 export type NamedTool = {
-  /** What the model calls it. */
+  /** The name that the model uses. */
   readonly name: string;
   readonly namespace: string;
-  /** The MCP server that it comes from, and what that server itself calls it. */
+  /** The MCP server that it comes from, and its name on that server. */
   readonly server?: string | null;
   readonly ownName?: string | null;
 };
 
 /**
- * The first pattern that binds an action, or null: for what forbids, asks or warns, where one tool too many is better than one
- * too few. A pattern is compared with every name that the tool has: the model's, its server's own, and those behind where it
- * comes from (`server/tool`, `server:tool`, `namespace:tool`). Those are for patterns that say where as well, so that `git*` says
- * nothing about the tools of the namespace `github`. `*` stands for any text; case, separators and what is not seen make no
- * difference.
+ * The first pattern that matches a tool, or null. For rules that forbid, ask or warn, where matching one tool too many is
+ * better than one too few. A pattern is compared with every name of the tool: the model's, its server's own, and the qualified
+ * ones (`server/tool`, `server:tool`, `namespace:tool`). Only qualified patterns match qualified names, so that `git*` does
+ * not match the tools of the namespace `github`. `*` matches any text; case, separators and invisible characters do not
+ * matter.
  *
  * @example
  * matchesAction(["delete_*", "github:*"], { namespace: "github", name: "read_file" }); // "github:*"
@@ -35,9 +35,9 @@ export function matchesAction(patterns: readonly string[], tool: NamedTool): str
 }
 
 /**
- * The first pattern that says of a tool of an MCP server that it may do more than others, or null. What a tool is called is its
- * server's word, so the pattern has to say which server it means (`files/read_*`), by the operator's name for it, as it is
- * spelled: `read_*` would be for every server, and a tool called `files/read` for whoever lists it.
+ * The first pattern that grants a privilege to a tool of an MCP server, or null. The server chooses the tool's name, so the
+ * pattern must name the server (`files/read_*`), exactly as the operator spells it: `read_*` would match every server, and
+ * any server can list a tool called `files/read`.
  *
  * @example
  * allowsAction(["files/read_*"], { namespace: "mcp", server: "files", ownName: "read_file", name: "files__read_file" });
@@ -57,7 +57,7 @@ export function allowsAction(
   return found ?? null;
 }
 
-/** What a pattern may say by where and what: names of servers may hold separators themselves. */
+/** Every way to split a pattern into a server and a tool: names of servers may contain separators themselves. */
 function placesIn(pattern: string): readonly { readonly place: string; readonly tool: string }[] {
   const bare = pattern.trim().replace(/^mcp(?:__|[:/])/i, "");
   return [...bare.matchAll(SAYS_WHERE)].map(({ 0: mark, index }) => ({
@@ -66,12 +66,12 @@ function placesIn(pattern: string): readonly { readonly place: string; readonly 
   }));
 }
 
-/** Whether a pattern means one name, and none that is not known yet. */
+/** True if a pattern matches one name only. */
 export function isExactName(pattern: string): boolean {
   return !comparableText(pattern).includes("*");
 }
 
-/** What a person would write to mean just this tool. */
+/** The name with which a rule matches just this tool. */
 export function fullName({ name, server = null, ownName = null }: NamedTool): string {
   return server === null || ownName === null ? name : `${server}/${ownName}`;
 }
@@ -98,7 +98,7 @@ type Compiled = {
 
 const compiled = memoized((pattern): Compiled => {
   const seen = comparableText(pattern);
-  // A separator beside a `*` says something; at an end it does not.
+  // A separator beside a `*` counts; at either end of the pattern it does not.
   const wanted = spellings(seen).flatMap((each) => [each, each.replaceAll(/^_(?!\*)|(?<!\*)_$/g, "")]);
   return {
     wanted: [...new Set(wanted)].filter((each) => each !== ""),
@@ -106,12 +106,12 @@ const compiled = memoized((pattern): Compiled => {
   };
 });
 
-/** A name begins where its first word does: `_delete_file` deletes, too. */
+/** A name begins with its first word: `_delete_file` deletes, too. */
 function nameSpellings(name: string): readonly string[] {
   return spellings(comparableText(name)).flatMap((each) => [each, each.replaceAll(/^_|_$/g, "")]);
 }
 
-/** A name as it is compared, with and without a cut where a capital begins a word: deleteFile is delete_file, GitHub github. */
+/** A name as it is compared, whole and split before capitals: deleteFile is delete_file, GitHub is github. */
 function spellings(seen: string): readonly string[] {
   const [whole, cut] = [folded(seen), folded(seen.replaceAll(CAPITAL, "_"))];
   return whole === cut ? [whole] : [whole, cut];
@@ -119,14 +119,14 @@ function spellings(seen: string): readonly string[] {
 
 const CAPITAL = /(?<=[\p{Ll}\p{N}])(?=\p{Lu})|(?<=\p{Lu})(?=\p{Lu}\p{Ll})/gu;
 
-/** All that may stand between the words of a name: whatever a model's name has `_` for, in any script. */
+/** Anything that may separate the words of a name, in any script. */
 const SEPARATORS = /[^\p{L}\p{M}\p{N}*]+/gu;
 
 function folded(name: string): string {
   return name.toLowerCase().replaceAll(SEPARATORS, "_");
 }
 
-/** Throws for what could never forbid anything, so that a slip does not pass for a rule. */
+/** Throws for a pattern that could never match, so that a typo is not mistaken for a rule. */
 export function assertPatterns(patterns: unknown, what: string): asserts patterns is readonly string[] {
   if (!Array.isArray(patterns)) {
     throw new ConfigurationError(`${what} is no list: give an array of tool names or patterns.`);
@@ -144,8 +144,8 @@ export function assertPattern(pattern: unknown, what: string): asserts pattern i
 }
 
 /**
- * Whether a text is what a pattern says, `*` standing for any text. Piece by piece instead of by a regular expression: no
- * character needs escaping, and no pattern takes long.
+ * True if a pattern matches a text; `*` matches any text. Piece by piece instead of with a regular expression: no character
+ * needs escaping, and no pattern takes long.
  */
 export function fitsPattern(pattern: string, text: string): boolean {
   const [first = "", ...pieces] = pattern.split("*");

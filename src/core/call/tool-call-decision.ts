@@ -1,4 +1,4 @@
-/** What may be done when nobody knows whether a call happened. */
+/** What may be done about a call whose outcome is unknown. */
 export type RecoveryClass = "repeat" | "keyed" | "reconcile" | "opaque";
 export type SideEffectClass = "external" | "memory" | "local" | "read_only";
 
@@ -9,7 +9,7 @@ export type SideEffectClass = "external" | "memory" | "local" | "read_only";
  *      │        in_doubt ─► succeeded | failed
  *      └─► deduplicated | cancelled
  *
- * A call in one of the last four has its receipt, and stays as it is.
+ * A call in one of the last four states has its receipt and never changes again.
  */
 export type ToolCallStatus = UnsettledStatus | ReceiptStatus;
 export type UnsettledStatus = "prepared" | "running" | "in_doubt";
@@ -19,47 +19,47 @@ export function defaultRecovery(effect: SideEffectClass): RecoveryClass {
   return effect === "read_only" ? "repeat" : "opaque";
 }
 
-/** What is known about a call when somebody has to decide what becomes of it. */
+/** The facts that decide what happens to a call. */
 export type ToolCallFacts = {
   readonly status: ToolCallStatus;
   readonly recovery: RecoveryClass;
-  /** Whom a doubt that nothing can clear is put before: a person, or the model. */
+  /** Who decides when the outcome stays unknown: `ask` a person, or `tell` the model. */
   readonly inDoubt: "ask" | "tell";
   readonly canReconcile: boolean;
-  /** Whether the outside system still knows the key, so that it drops a second call. */
+  /** The outside system still knows the key, so that it drops a second call. */
   readonly keyIsValid: boolean;
-  /** Each of its tries said that nothing happened. */
+  /** Each of its attempts reported that nothing happened. */
   readonly wasNotApplied: boolean;
-  /** A person has seen this doubt and said: run it again. */
+  /** A person has looked at the call in doubt and decided to run it again. */
   readonly isToRetry: boolean;
   readonly approval: "not_needed" | "needed" | "given" | "outdated" | "denied";
   /**
-   * What an earlier call with the same identity came to; `left_over`: a restarted step did another effect of this tool
-   * before, and has not asked for it again.
+   * The outcome of an earlier call with the same identity. `left_over`: before it was restarted, the step made another call
+   * of this tool, and has not made that call again.
    */
   readonly earlier: "none" | "succeeded" | "uncertain" | "left_over";
 };
 
 export type ToolCallDecision =
-  /** It was never dispatched: run it. */
+  /** The call was never dispatched: run it. */
   | { readonly kind: "execute" }
   /** It has a receipt: use it. */
   | { readonly kind: "replay" }
-  /** The same effect was had before, and is wanted once: use that receipt. */
+  /** The same effect succeeded earlier, and must happen only once: reuse that receipt. */
   | { readonly kind: "deduplicate" }
-  /** It may have happened, and another try is harmless: by its nature, by its key, or because a person says so. */
+  /** It may have happened, and another attempt is harmless: by its nature, by its key, or by a person's decision. */
   | { readonly kind: "retry" }
-  /** It may have happened: ask the outside world. */
+  /** It may have happened: look it up in the outside system. */
   | { readonly kind: "reconcile" }
   /** A person has to decide. */
   | { readonly kind: "ask"; readonly why: AskReason }
-  /** It is not run, and whoever asked for it is told why. */
+  /** It is not run; the model or code that made the call gets the reason. */
   | { readonly kind: "refuse"; readonly why: RefusalReason };
 
 export type AskReason = "approval" | "outdated_approval" | "uncertain_before" | "left_over" | "in_doubt";
 export type RefusalReason = "denied" | "unknown_outcome";
 
-/** What is done about a call. The whole of "never silently twice" is on this page. */
+/** Decides what to do about a call. This file is the whole argument for "never silently twice". */
 export function decideToolCall(call: ToolCallFacts): ToolCallDecision {
   switch (call.status) {
     case "succeeded":
@@ -69,7 +69,7 @@ export function decideToolCall(call: ToolCallFacts): ToolCallDecision {
       return { kind: "replay" };
     case "prepared":
       return decidePrepared(call);
-    // A call that this worker did not dispatch itself was running when its worker stopped.
+    // This worker did not dispatch it: the call was running when its worker stopped.
     case "running":
     case "in_doubt":
       return decideInDoubt(call);
@@ -108,7 +108,7 @@ function decideInDoubt(call: ToolCallFacts): ToolCallDecision {
   }
 }
 
-/** An approval covers the tries of its call, with the arguments that were approved and no others. */
+/** An approval covers every attempt of its call, with exactly the arguments that were approved. */
 function retry(call: ToolCallFacts): ToolCallDecision {
   switch (call.approval) {
     case "not_needed":
@@ -126,15 +126,15 @@ function unknown({ inDoubt }: { readonly inDoubt: "ask" | "tell" }): ToolCallDec
   return inDoubt === "tell" ? { kind: "refuse", why: "unknown_outcome" } : { kind: "ask", why: "in_doubt" };
 }
 
-/** What the outside world says about a call in doubt. */
+/** The result of looking up a call in doubt in the outside system. */
 export type ReconcileStatus = "done" | "absent" | "unknown";
 
 export type ReconcileDecision =
-  /** It happened: what was found is its receipt. */
+  /** It happened: the result that was found becomes its receipt. */
   | { readonly kind: "adopt" }
-  /** It did not happen, and cannot any more. */
+  /** It did not happen, and no longer can. */
   | { readonly kind: "retry" }
-  /** It did not happen so far: look again when the old attempt can no longer land. */
+  /** It has not happened yet: look again when the old attempt can no longer land. */
   | { readonly kind: "wait" }
   | Extract<ToolCallDecision, { kind: "ask" | "refuse" }>;
 
@@ -157,7 +157,7 @@ export function decideReconciled({ found, canStillLand, inDoubt }: LookedUpCall)
   }
 }
 
-/** How a try ended that brought no result. */
+/** How an attempt without a result ended. */
 export type FailedAttemptOutcome =
   | "failed"
   | "not_applied"
@@ -166,20 +166,20 @@ export type FailedAttemptOutcome =
   | "aborted"
   | "lost";
 
-/** The error code of a try that was lost with its process: nothing of it is at work any more. */
+/** The error code of an attempt that was lost with its process: no part of it is still running. */
 export const PROCESS_ENDED = "process_ended";
 
-/** The error code of a try that certainly never left its process. */
+/** The error code of an attempt that certainly never left its process. */
 export const NOT_SENT = "not_sent";
 
 export type FailedAttemptDecision =
-  /** Once more, with the same key, after a pause. */
+  /** Another attempt, with the same key, after a pause. */
   | { readonly kind: "retry" }
-  /** The model sees the error. Uncertain: it may have happened, so the same again needs a person. */
+  /** The model sees the error. Uncertain: it may have happened, so that the same call again needs a person. */
   | { readonly kind: "fail"; readonly uncertain: boolean }
-  /** Nobody knows whether it happened: `decideToolCall` says what then. */
+  /** It is unknown whether it happened: `decideToolCall` decides next. */
   | { readonly kind: "doubt" }
-  /** It asked for a person itself, or keeps failing in the same way. */
+  /** The tool asked for a person, or keeps failing in the same way. */
   | { readonly kind: "escalate" };
 
 export type FailedAttempt = {

@@ -2,17 +2,17 @@ import { allowsAction, matchesAction, type NamedTool } from "./action-pattern.ts
 import { defaultRecovery, type RecoveryClass, type SideEffectClass } from "./tool-call-decision.ts";
 import { parseToolName, tokensOf, wordSet } from "./tool-name.ts";
 
-/** What the people who run the agent say about tools. */
+/** The operator's rules about the effects of tools. */
 export type ToolPolicy = {
   /** An entry is a name or a pattern, as in `forbiddenActions`. */
   readonly sideEffectDenylist?: readonly string[];
-  /** The same; for a tool of an MCP server that is not trusted, an entry has to say which server: `files/read_*`. */
+  /** The same; to match a tool of an untrusted MCP server, an entry must name the server: `files/read_*`. */
   readonly readOnlyAllowlist?: readonly string[];
-  /** MCP servers that are believed what their tools' names and hints say. The tools of others are external and opaque. */
+  /** MCP servers whose tool names and hints are trusted. The tools of other servers are external and opaque. */
   readonly trustedServers?: readonly string[];
 };
 
-/** What an MCP server says about its tool. It may be wrong, or lie. */
+/** The hints of an MCP server about its tool. They may be wrong or dishonest. */
 export type ToolAnnotations = { readonly readOnlyHint?: boolean; readonly idempotentHint?: boolean };
 
 export type Classification = {
@@ -28,9 +28,9 @@ export type Classification = {
     | "untrusted_server"
     | "unknown"
     | "annotation";
-  /** One sentence for people, with the word or the entry that decided. */
+  /** One sentence for people, with the word or entry that decided. */
   readonly reason: string;
-  /** False where the tool counts as external for want of anything better. */
+  /** False if the tool counts as external only because nothing better is known. */
   readonly known: boolean;
 };
 
@@ -46,7 +46,7 @@ export type ClassifiedTool = {
 
 type ClassifiedEffect = Pick<Classification, "effect" | "rule" | "reason">;
 
-/** Tools whose names say too little, by class. Written as tokens, so that any style of the same name is known. */
+/** Tools whose names alone say too little, with their class. Written as tokens, so that every style of a name matches. */
 const KNOWN_NAMES: ReadonlyMap<string, SideEffectClass> = new Map([
   ["WORKBENCH UPLOAD", "external"],
   ["UPLOAD TO COMPOSIO", "external"],
@@ -67,7 +67,7 @@ const KNOWN_NAMES: ReadonlyMap<string, SideEffectClass> = new Map([
   ["CRAWL PARALLEL", "read_only"],
 ]);
 
-/** Verbs and hardly ever anything else: they say what is done, whatever stands beside them (getOrCreateUser). */
+/** Words that are hardly ever anything but verbs: they decide, whatever other words are there (getOrCreateUser). */
 export const ACTION_WORDS = wordSet(`
   ABORT ACCEPT ADD APPEND APPROVE ASSIGN ATTACH CANCEL CLEAR CONFIRM CREATE DECLINE DECREMENT DELETE DEPLOY DESTROY
   DETACH DISABLE EDIT ENABLE ENROLL ERASE INCREMENT INSERT INSTALL KILL MARK MODIFY MOVE NOTIFY OVERWRITE PROVISION
@@ -77,9 +77,9 @@ export const ACTION_WORDS = wordSet(`
 `);
 
 /**
- * Verbs that are names of things as well: `order_pizza` acts, `get_order` most likely does not, `find_and_order` does
- * again. Beside a read-only word they leave the tool unknown. It is external either way, but what is known to be
- * external may be held to once in a run, and whoever polls `get_order` would see its first answer for ever.
+ * Verbs that are also nouns: `order_pizza` acts, `get_order` most likely does not, `find_and_order` does. Beside a read-only
+ * word they leave the tool unknown. It is external either way, but a tool known to be external may be limited to one call
+ * in a run, and an agent that polls `get_order` would see its first answer forever.
  */
 export const NOUN_OR_ACTION_WORDS = wordSet(`
   ARCHIVE BAN BID BLOCK BOOK BROADCAST BUY CHANGE CHARGE CHECKOUT CLONE CLOSE COMMENT COMMIT COMPLETE CONNECT COPY
@@ -90,7 +90,7 @@ export const NOUN_OR_ACTION_WORDS = wordSet(`
 `);
 
 /**
- * Something is done, and the name does not say what: a query language has DELETE too, a script can do anything, an
+ * The tool does something, but the name does not say what: a query language has DELETE, too, a script can do anything, an
  * export or a download writes somewhere. Never read-only, and never known: `run_tests` twice is no duplicate.
  */
 export const OPEN_ENDED_WORDS = wordSet(`
@@ -98,19 +98,19 @@ export const OPEN_ENDED_WORDS = wordSet(`
   MAKE PERFORM POPULATE PRESS PROCESS QUERY REBUILD REFRESH REORDER RUN SCRIPT SHELL SQL SYNC TAP
 `);
 
-// In none of these lists, for they are things far more often, and alone they leave a tool unknown, thus external:
+// In none of these lists, since they are nouns far more often, and alone they leave a tool unknown, thus external:
 // EMAIL ISSUE LOG MESSAGE NOTE RATE RECORD REPORT REQUEST REVIEW (get_email reads), OPEN (list_open_issues reads).
 
 /**
- * Out, although they sound like reading: CHECK (check_in, check_out), VERIFY (it may send the code), SHOW
+ * Left out, although they sound like reading: CHECK (check_in, check_out), VERIFY (it may send the code), SHOW
  * (show_notification), WATCH (Gmail's subscribes), SCAN (it may start a job), BROWSE, CRAWL, QUERY.
  */
 export const READ_ONLY_WORDS = wordSet("GET LIST SEARCH READ FETCH RETRIEVE DESCRIBE FIND GLOB GREP LOOKUP");
 
-/** Things as well (refresh_view), so they count only where a name begins with them (view_file). */
+/** Also nouns (refresh_view), so they count only at the beginning of a name (view_file). */
 const READ_ONLY_FIRST_WORDS = wordSet("COUNT VIEW");
 
-/** What is done to files and memories. SEND, SHARE and UPLOAD go elsewhere, so they are no part of this. */
+/** Changes to files and memories. SEND, SHARE and UPLOAD leave the machine, so they are not among them. */
 const WRITE_WORDS = wordSet(`
   ADD APPEND CLEAR COPY CREATE DELETE EDIT INSERT MODIFY MOVE OVERWRITE PUT REMOVE RENAME REPLACE SAVE SET STORE
   UPDATE WRITE
@@ -126,8 +126,8 @@ const LOCAL_DETAILS = wordSet(
 );
 
 /**
- * Says what a tool changes, and what may be done when nobody knows whether a call of it happened. What the developer
- * declares beats everything. Where it is unclear, a tool is external: to ask a person costs less than a second mail.
+ * Classifies a tool: what it changes, and what may be done about a call whose outcome is unknown. The developer's
+ * declaration overrides everything. An unclear tool is external: asking a person costs less than a second email.
  *
  * @example
  * classifyTool({ name: "GMAIL_SEND_EMAIL", declaredEffect: null, declaredRecovery: null }, {});
@@ -147,12 +147,12 @@ export function classifyTool(tool: ClassifiedTool, policy: ToolPolicy): Classifi
 }
 
 type Subject = {
-  /** What the entries of a list are held against. */
+  /** What the entries of a list are compared with. */
   readonly named: NamedTool;
   readonly tokens: readonly string[];
-  /** Where words that act are looked for. */
+  /** The words that are searched for actions. */
   readonly suspects: readonly string[];
-  /** Stated by the caller or by an `mcp__` name, for what is not stated is not to be trusted. */
+  /** Given by the caller or by an `mcp__` name. A server that is merely guessed from a name is never trusted. */
   readonly server: string | null;
   readonly isOfServer: boolean;
   readonly isTrusted: boolean;
@@ -168,7 +168,7 @@ function subjectOf(
   return {
     named: { name, namespace: namespace ?? (server === null ? "local" : "mcp"), server, ownName },
     tokens: parsed.tokens,
-    // `create__list` may have no server at all, but a verb before its "__".
+    // `create__list` may have no server at all: `create` may be a verb.
     suspects: isMcpName || parsed.server === given ? parsed.tokens : tokensOf(name),
     server,
     isOfServer: server !== null || isMcpName,
@@ -197,7 +197,7 @@ function allowed(subject: Subject, { readOnlyAllowlist = [] }: ToolPolicy): Clas
   };
 }
 
-/** The names of our own tools, and those of a server that is trusted, are what they say. */
+/** Names of local tools, and of tools of a trusted server, can be believed. */
 function allowingEntry(
   { named, server, isOfServer, isTrusted }: Subject,
   entries: readonly string[],
@@ -206,7 +206,7 @@ function allowingEntry(
   return server === null ? null : allowsAction(entries, { ...named, server });
 }
 
-/** Whether an entry of `readOnlyAllowlist` is about a tool: what looks like one may say too little to allow anything. */
+/** True if an entry of `readOnlyAllowlist` applies to a tool. An entry that names no server allows nothing to untrusted ones. */
 export function isAllowed(tool: ClassifiedTool, entry: string, policy: ToolPolicy): boolean {
   return allowingEntry(subjectOf(tool, policy), [entry]) !== null;
 }
@@ -216,7 +216,7 @@ function byName(subject: Subject): ClassifiedEffect {
   const classified = knownName(subject) ?? byWords(subject);
   if (!subject.isOfServer || subject.isTrusted || classified.effect === "external") return classified;
   const which = subject.server === null ? "an MCP server" : `MCP server ${subject.server}`;
-  const reason = `It comes from ${which}, which policy.trustedServers does not name: whatever its name says, it counts as external.`;
+  const reason = `It comes from ${which}, which is not in policy.trustedServers: whatever its name says, it counts as external.`;
   return { effect: "external", rule: "untrusted_server", reason };
 }
 
@@ -269,8 +269,8 @@ function whyUnknown(read: string | undefined, doubt: string | undefined): string
 }
 
 /**
- * Memory or local only where every word of the name is about that: update_memory_limit is about a machine, and
- * create_file of a GitHub server about a repository.
+ * Memory or local only if every word of the name is about that: update_memory_limit is about a machine, and create_file of a
+ * GitHub server is about a repository.
  */
 function effectOfAction(tokens: readonly string[], server: string | null): SideEffectClass {
   const isAbout = (subject: ReadonlySet<string>, details: ReadonlySet<string>) =>

@@ -6,7 +6,7 @@ import { wordSet } from "./tool-name.ts";
 
 export type IdentityScope = "email" | "upload" | "memory";
 
-/** Names of fields are compared without their style: `Idempotency-Key` and `idempotencykey` are IDEMPOTENCYKEY. */
+/** Names of fields are compared without case and separators: `Idempotency-Key` and `idempotencykey` are IDEMPOTENCYKEY. */
 const KEY_NAMES = wordSet("IDEMPOTENCYKEY IDEMPOTENCYID IDEMPOTENCYTOKEN IDEMPOTENTKEY IDEMPOTENCEKEY");
 const REQUEST_NAMES = wordSet("REQUESTID REQUESTUUID REQID");
 const TRACE_NAMES = wordSet(`
@@ -17,9 +17,9 @@ const ABOUT_REQUESTS = wordSet("REQUEST REQUESTS");
 const ABOUT_TRACES = wordSet("TRACE TRACES SPAN SPANS CORRELATION CORRELATIONS");
 
 /**
- * The arguments without the fields that name the transport and not the effect: idempotency keys, request and trace ids.
- * A tool about requests or traces means them, so they stay. So does everything where nothing else is left: a call, or
- * an item of a list, that consists of an id is about that id.
+ * The arguments without the fields that belong to the transport and not to the effect: idempotency keys, request and trace
+ * ids. A tool about requests or traces keeps those. So does a call, or an item of a list, that would be empty without them:
+ * it is about that id.
  *
  * @example
  * withoutVolatile(["SEND", "SMS"], { to: "+1", headers: { "X-Request-Id": "r-7" } }); // { to: "+1", headers: {} }
@@ -30,7 +30,7 @@ export function withoutVolatile(toolTokens: readonly string[], args: Json): Json
   return strip(args, VOLATILE[requests][traces]);
 }
 
-/** Made once, for this is asked of every call: by whether request ids are kept, and whether trace ids are. */
+/** Built once, since every call needs it: by whether request ids and trace ids are kept. */
 const VOLATILE = {
   kept: { kept: KEY_NAMES, "left out": new Set([...KEY_NAMES, ...TRACE_NAMES]) },
   "left out": {
@@ -39,7 +39,7 @@ const VOLATILE = {
   },
 } as const;
 
-/** What is about to be sent, or an item of a list of such. */
+/** All arguments, or an item of a list among them. */
 function strip(value: Json, volatile: ReadonlySet<string>): Json {
   const kept = stripFields(value, volatile);
   const isEmptied = isJsonObject(kept) && Object.keys(kept).length === 0;
@@ -49,7 +49,7 @@ function strip(value: Json, volatile: ReadonlySet<string>): Json {
 function stripFields(value: Json, volatile: ReadonlySet<string>): Json {
   if (isList(value)) return value.map((item) => strip(item, volatile));
   if (!isJsonObject(value)) return value;
-  // An id is a plain value: whatever is bigger under such a name is something else.
+  // An id is a plain value: an object or a list under such a name is something else.
   const isVolatile = (name: string, field: Json) => !isContainer(field) && volatile.has(plainName(name));
   return Object.fromEntries(
     Object.entries(value)
@@ -58,7 +58,7 @@ function stripFields(value: Json, volatile: ReadonlySet<string>): Json {
   );
 }
 
-/** A name without its style. Header names begin with "X-" as it pleases them. */
+/** A name without case and separators. The "X-" of a header name is optional. */
 function plainName(name: string): string {
   const bare =
     /^x(?:[^\p{L}\p{N}]|(?=\p{Lu}))/u.test(name) || /^X[^\p{L}\p{N}]/u.test(name) ? name.slice(1) : name;
@@ -66,10 +66,9 @@ function plainName(name: string): string {
 }
 
 /**
- * What makes two calls the same effect, for tools that send mail, upload or remember. Only what is understood to be
- * wording is left out. Every other field stays (as `other`): were an account, a thread or a date dropped, two effects
- * would be one, and the second would be lost in silence. Null where the arguments are not understood: then all of them
- * are the identity.
+ * The identity of an effect, for tools that send email, upload or write to a memory. Only fields known to be wording are left
+ * out. Every other field stays (as `other`): without an account, a thread or a date, two effects would look like one, and
+ * the second would be silently lost. Null if the arguments are not understood: then all of them are the identity.
  */
 export function builtInIdentity(
   tokens: readonly string[],
@@ -103,7 +102,7 @@ const OVERWRITE_WORDS = wordSet(
 function scopeOf(tokens: readonly string[], effect: SideEffectClass): IdentityScope | null {
   if (effect === "read_only") return null;
   if (effect === "memory") return hasAny(tokens, OVERWRITE_WORDS) ? null : "memory";
-  // get_upload_url, cancel_upload, create_mail_forward_rule: more is meant than the scope covers.
+  // get_upload_url, cancel_upload, create_mail_forward_rule: these do more than the scope covers.
   if (tokens.some((token) => READ_ONLY_WORDS.has(token) || (ACTION_WORDS.has(token) && token !== "SEND")))
     return null;
   const isMail = hasAny(tokens, MAIL_NAMES) || (hasAny(tokens, MAIL_WORDS) && hasAny(tokens, MAIL_VERBS));
@@ -115,11 +114,11 @@ type ArgumentField = {
   readonly name: string;
   readonly plain: string;
   readonly value: Json;
-  /** Of the object inside the arguments that carries the mail. */
+  /** A field of the object inside the arguments that holds the email. */
   readonly isInner: boolean;
 };
 
-/** A blank field is as good as absent. Sorted, for two spellings of one name can stand side by side in any order. */
+/** A blank field counts as absent. Sorted, since two spellings of one name may come in any order. */
 function fieldsOf(object: JsonObject): readonly ArgumentField[] {
   return Object.keys(object)
     .sort()
@@ -131,7 +130,7 @@ function innerFields(value: Json): readonly ArgumentField[] {
   return isJsonObject(value) ? fieldsOf(value).map((field) => ({ ...field, isInner: true })) : [];
 }
 
-/** By the order of the names, not of the fields. */
+/** The first name in the set wins, not the first field. */
 function firstNamed(fields: readonly ArgumentField[], names: ReadonlySet<string>): ArgumentField | undefined {
   for (const name of names) {
     const found = fields.find(({ plain }) => plain === name);
@@ -155,13 +154,13 @@ const SUBJECT_NAMES = wordSet("SUBJECT EMAILSUBJECT MAILSUBJECT MESSAGESUBJECT S
 const ATTACHMENT_NAMES = wordSet(
   "ATTACHMENT ATTACHMENTS ATTACHMENTPATH ATTACHMENTPATHS ATTACHMENTFILE ATTACHMENTFILES",
 );
-/** The same mail in other words is the same mail: an agent that starts over never finds the same ones. */
+/** The same email in other words is the same email: an agent that starts over never finds the same words. */
 const WORDING_NAMES = wordSet(`
   BODY HTML TEXT CONTENT CONTENTS MESSAGE MARKDOWN PLAINTEXT EMAILBODY MAILBODY MESSAGEBODY BODYHTML HTMLBODY BODYTEXT
   TEXTBODY BODYMARKDOWN EMAILCONTENT MESSAGECONTENT MESSAGETEXT HTMLCONTENT TEXTCONTENT ISHTML BODYTYPE BODYFORMAT
   CONTENTTYPE BODYCONTENTTYPE COMMENT
 `);
-/** What says which mail it is where there is no subject: the thread or the mail that is answered, or a template. */
+/** Fields that identify an email without a subject: the thread or the email that it replies to, or a template. */
 const MAIL_ID_NAMES = wordSet(`
   ID THREAD THREADID CONVERSATIONID MESSAGEID EMAILID MAILID PARENTMESSAGEID ORIGINALMESSAGEID INREPLYTO REPLYTOID
   REPLYTOMESSAGEID TEMPLATE TEMPLATEID TEMPLATENAME
@@ -173,7 +172,7 @@ function emailIdentity(args: JsonObject): Json {
   const recipients = addressesOf(to);
   if (recipients === null || recipients.length === 0) return null;
   const subject = fields.find(({ plain, value }) => SUBJECT_NAMES.has(plain) && typeof value === "string");
-  // Without any of these, the words are all that tells two mails to one person apart.
+  // Without any of these, only the wording distinguishes two emails to one person.
   if (subject === undefined && !fields.some(({ plain }) => MAIL_ID_NAMES.has(plain))) return null;
   const attachments = fields.filter(({ plain }) => ATTACHMENT_NAMES.has(plain));
   const understood = new Set([...to, subject, ...attachments]);
@@ -189,7 +188,7 @@ function emailIdentity(args: JsonObject): Json {
   };
 }
 
-/** The mail may be an object in the arguments, as in `{ message: { toRecipients, subject, body } }`. */
+/** The email may be an object in the arguments, as in `{ message: { toRecipients, subject, body } }`. */
 function mailFields(args: JsonObject): {
   readonly fields: readonly ArgumentField[];
   readonly wrapper: string | null;
@@ -203,7 +202,7 @@ function mailFields(args: JsonObject): {
     if (hasRecipient(inner))
       return { fields: [...outer.filter((field) => field.name !== name), ...inner], wrapper: name };
   }
-  // `email` alone is the recipient where nothing else can be, and only if that is what it holds.
+  // `email` is the recipient if no other field can be, and only if it holds an address.
   const asRecipient = ({ plain, value }: ArgumentField) => ADDRESS_NAMES.has(plain) && isAddress(value);
   return {
     fields: outer.map((field) => (asRecipient(field) ? { ...field, plain: "TO" } : field)),
@@ -221,7 +220,7 @@ function isWording({ plain, value }: ArgumentField): boolean {
   return !isJsonObject(value) || fieldsOf(value).every(isWording);
 }
 
-/** Sorted, each once, in lower case; null where one of them is not understood. */
+/** Sorted, without duplicates, in lower case; null if one of them is not understood. */
 function addressesOf(fields: readonly { readonly value: Json }[]): readonly string[] | null {
   const found = fields.map(({ value }) => addressesIn(value));
   if (found.includes(null)) return null;
@@ -242,14 +241,14 @@ function addressesIn(value: Json): readonly string[] | null {
   return isUnderstood && addresses.length === 1 ? addressesOf(addresses) : null;
 }
 
-/** In order of precedence: what is called local is, and then `path` is where it goes. */
+/** In order of precedence: a field called local names the file, and then `path` is the destination. */
 const PATH_NAMES = wordSet(`
   LOCALFILEPATH LOCALPATH LOCALFILE SOURCEPATH SOURCEFILEPATH SOURCEFILE SOURCE SRC FILEPATH FILEPATHS FILE FILES PATH
   PATHS FILENAME
 `);
 const CAPTION_NAMES = wordSet("DESCRIPTION CAPTION COMMENT INITIALCOMMENT");
 
-/** All that is not the file says where it goes, and as what: a new content under the old path is another upload. */
+/** Every field but the file and its caption counts as the destination: new content under the same path is another upload. */
 function uploadIdentity(args: JsonObject): Json {
   const fields = fieldsOf(args);
   const path = firstNamed(fields, PATH_NAMES);
@@ -281,7 +280,7 @@ function memoryIdentity(args: JsonObject): Json {
 
 export type DedupedTool = {
   readonly declared: "effect" | "call" | null;
-  /** It has an identity function of its own. */
+  /** The tool has its own identity function. */
   readonly hasIdentity: boolean;
   readonly scope: IdentityScope | null;
   readonly effect: SideEffectClass;
@@ -289,8 +288,8 @@ export type DedupedTool = {
 };
 
 /**
- * Whether the same effect may happen once in a run (`effect`), or once for each time that it is asked for (`call`).
- * A tool that merely counts as external is not held to once: its second call may be a wanted look at something.
+ * Decides whether the same effect may happen once in a run (`effect`) or once per call (`call`). A tool that only counts as
+ * external, without being known to be, is not limited to once: its second call may be an intended read.
  */
 export function dedupeOf(
   tool: DedupedTool,

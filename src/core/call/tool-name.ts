@@ -1,13 +1,13 @@
-/** A tool's name, taken apart. */
+/** A tool's name, parsed. */
 export type ToolName = {
-  /** The MCP server that `mcp__server__tool` or `server__tool` names; null where the name has no such part. */
+  /** The MCP server in `mcp__server__tool` or `server__tool`; null if the name has no such part. */
   readonly server: string | null;
   readonly tool: string;
-  /** Of the tool part alone: a server called `send-hub` sends nothing when its tool lists. */
+  /** The words of the tool part alone: a server called `send-hub` sends nothing when its tool lists. */
   readonly tokens: readonly string[];
 };
 
-/** The first `__` ends the server's name, as in other clients: what a tool's own name may hold is not ours to limit. */
+/** The first `__` ends the server's name, as in other clients: Pawl does not restrict what a tool's own name contains. */
 const WITH_SERVER = /^(?:mcp__)?(?<server>.+?)__(?<tool>.+)$/isu;
 
 /**
@@ -20,7 +20,7 @@ export function parseToolName(name: string): ToolName {
   return { server, tool, tokens: tokensOf(tool) };
 }
 
-/** Products with a capital inside one word. Cut in two, ClickUp would click, and SendGrid would send. */
+/** Products with a capital inside one word. Split in two, ClickUp would click, and SendGrid would send. */
 const ONE_WORD = /(?:ClickUp|DropBox|OAuth|PayPal|PostHog|SendGrid|WordPress)(?!\p{Ll})/gu;
 
 const BOUNDARIES: readonly RegExp[] = [
@@ -30,7 +30,7 @@ const BOUNDARIES: readonly RegExp[] = [
   /(?<=\p{Lu})(?=\p{Lu}(?!s(?!\p{Ll}))\p{Ll})/gu,
   // s3upload, s3Upload
   /(?<=\p{N})(?=\p{L})/gu,
-  // send2User: digits belong to a letter or two (S3, EC2, v2), never to a word, which would not be found otherwise.
+  // send2User: digits belong to one or two letters (S3, EC2, v2), never to a whole word, which would not be recognized.
   /(?<=\p{L}{3})(?=\p{N})/gu,
 ];
 
@@ -49,7 +49,7 @@ export function tokensOf(name: string): readonly string[] {
     .map((token) => token.toUpperCase());
 }
 
-/** A set of words, or of names, as it is read best: written out with blanks between them. */
+/** A set of words or names, written with spaces between them for readability. */
 export function wordSet(text: string): ReadonlySet<string> {
   return new Set(text.split(/\s+/).filter((word) => word !== ""));
 }

@@ -5,8 +5,8 @@ import type { SpecPath, SpecProblem } from "./run-spec-field.ts";
 import { nearestName } from "./run-spec-spelling.ts";
 
 /**
- * What is wrong with the arguments of a tool, as far as it can be known before templates are filled: names that the tool does
- * not know, arguments that it needs, and values that it cannot take. `filled` are the arguments that Pawl gives itself.
+ * The mistakes in the arguments of a tool that can be found before templates are filled in: unknown names, missing arguments,
+ * and values of the wrong type. `filled` are the arguments that Pawl fills in.
  */
 export function argumentProblems(
   tool: string,
@@ -69,7 +69,7 @@ class ArgumentCheck {
     return this.#container({}, schema, path);
   }
 
-  /** A template that is one reference may come to anything, every other one is a text. */
+  /** A template that is a single reference may have any value; every other one is a text. */
   #text(text: string, schema: JsonObject, path: SpecPath): readonly SpecProblem[] {
     const parsed = parseTemplate(text);
     if (!parsed.ok) return [];
@@ -86,7 +86,7 @@ class ArgumentCheck {
     return values.flatMap((value, index) => this.#value(value, items, [...path, index]));
   }
 
-  /** Nothing is known of what is inside, which may have templates: only whether there may be such a thing at all. */
+  /** The content may have templates, so that only the type of the container can be checked. */
   #container(empty: Json, schema: JsonObject, path: SpecPath): readonly SpecProblem[] {
     const type = Array.isArray(empty) ? "array" : "object";
     if (this.#ofType(type, schema)) return [];

@@ -1,11 +1,11 @@
 import { isJsonObject, type Json } from "../json.ts";
 import type { SpecPath } from "./run-spec-field.ts";
 
-/** `${NAME}` stands for a variable of the environment, `$${` for `${` itself. */
+/** `${NAME}` is an environment variable, `$${` is a literal `${`. */
 const MARK = /\$\$\{|\$\{([^}]*)\}?/g;
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** Why a text cannot be filled in, whatever the environment has; null where it can. */
+/** The reason why a text cannot be filled in with any environment; null if it can. */
 export function environmentProblem(text: string): string | null {
   for (const { 0: mark, 1: name } of text.matchAll(MARK)) {
     if (name === undefined || (mark.endsWith("}") && NAME.test(name))) continue;
@@ -16,12 +16,12 @@ export function environmentProblem(text: string): string | null {
 
 export type Environment = { readonly [name: string]: string | undefined };
 
-/** A value whose texts have the environment filled in. */
+/** A value with the environment variables in its texts filled in. */
 export type Filled<T> = {
   readonly value: T;
   /** The variables that are not set, each once. */
   readonly missing: readonly string[];
-  /** What was filled in: it is not to be stored or shown. */
+  /** The values that were filled in: they must not be stored or shown. */
   readonly used: readonly string[];
 };
 

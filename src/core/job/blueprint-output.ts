@@ -5,7 +5,7 @@ import { valueAt } from "./blueprint-template.ts";
 import type { SpecProblem } from "./run-spec-field.ts";
 import { nearestName } from "./run-spec-spelling.ts";
 
-/** What is known of a value before it is there. */
+/** What is known about a value before the run. */
 export type KnownOutput =
   | { readonly kind: "unknown" }
   | { readonly kind: "text" }
@@ -18,7 +18,7 @@ type OutputLookup =
   | { readonly ok: true; readonly output: KnownOutput }
   | { readonly ok: false; readonly why: string };
 
-/** What is known of the part of a value at a path; or why there can be none. */
+/** What is known about the part of a value at a path, or the reason why there can be none. */
 export function outputAt(output: KnownOutput, path: readonly string[]): OutputLookup {
   const [name, ...rest] = path;
   if (name === undefined || output.kind === "unknown") return { ok: true, output };
@@ -38,7 +38,7 @@ export function outputAt(output: KnownOutput, path: readonly string[]): OutputLo
   return outputAt(isJsonObject(inner) ? { kind: "schema", schema: inner } : UNKNOWN, rest);
 }
 
-/** Whether an object may have more than its properties, on purpose or by what is said elsewhere. */
+/** True if an object may have more than its listed properties. */
 export function isOpen(schema: JsonObject): boolean {
   const { additionalProperties: more = false } = schema;
   return (
@@ -51,10 +51,10 @@ function missingIn(names: readonly string[], name: string): string {
   return `there is no ${name} in it: ${near === null ? `it has ${names.join(", ")}` : `did you mean ${near}?`}`;
 }
 
-/** Whether it can ever be this value. */
+/** True if the output can have this value. */
 export function canBe(output: KnownOutput, value: Json): boolean {
   if (output.kind === "text") return typeof value === "string";
-  // The schema may be a server's: what could take long is left to whom it is for.
+  // The schema may come from a server: a check that could take long is left to the tool itself.
   if (output.kind !== "schema" || !isQuickToCheck(output.schema, value)) return true;
   try {
     return checkBySchema(output.schema, value).ok;
@@ -63,7 +63,7 @@ export function canBe(output: KnownOutput, value: Json): boolean {
   }
 }
 
-/** What it can be, as the end of a sentence. */
+/** The possible values of an output, as the end of a sentence. */
 export function allowedText(output: KnownOutput): string {
   if (output.kind === "text") return ": it is a text";
   const { enum: values, type } = output.kind === "schema" ? output.schema : {};
@@ -71,7 +71,7 @@ export function allowedText(output: KnownOutput): string {
   return typeof type === "string" ? `: it is of type ${type}` : "";
 }
 
-/** What is inside of a schema and is one itself, by its path. */
+/** The schemas directly inside a schema, with their paths. */
 function partsOf(schema: JsonObject): readonly (readonly [readonly (string | number)[], Json])[] {
   const named = ["properties", "$defs", "definitions"].flatMap((word) => {
     const group = schema[word];
@@ -97,7 +97,7 @@ const WORDS =
     " ",
   );
 
-/** Why a schema cannot be used, where in it, and what to do; none where it can. */
+/** The mistakes in a schema. */
 export function schemaProblems(schema: Json): readonly SpecProblem[] {
   if (typeof schema === "boolean") return [];
   if (!isJsonObject(schema))
@@ -109,11 +109,13 @@ export function schemaProblems(schema: Json): readonly SpecProblem[] {
   return [...own, ...inner, ...undeclared(schema)];
 }
 
-/** JSON Schema takes every word and ignores what it does not know: a slip would be no rule, and nobody would notice. */
+/** JSON Schema ignores unknown keywords: a typo would silently switch off a rule. */
 function misspelt(word: string): readonly SpecProblem[] {
   if (WORDS.includes(word)) return [];
   const near = nearestName(word, WORDS);
-  return near === null ? [] : [{ path: [word], message: `is no word of JSON Schema: did you mean ${near}?` }];
+  return near === null
+    ? []
+    : [{ path: [word], message: `is no keyword of JSON Schema: did you mean ${near}?` }];
 }
 
 function undeclared({ properties, required }: JsonObject): readonly SpecProblem[] {
@@ -122,11 +124,11 @@ function undeclared({ properties, required }: JsonObject): readonly SpecProblem[
     if (typeof name === "string" && Object.hasOwn(properties, name)) return [];
     const near = typeof name === "string" ? nearestName(name, Object.keys(properties)) : null;
     const meant = near === null ? `it has ${Object.keys(properties).join(", ")}.` : `did you mean ${near}?`;
-    return [{ path: ["required", index], message: `is no name of a property: ${meant}` }];
+    return [{ path: ["required", index], message: `is no property: ${meant}` }];
   });
 }
 
-/** What zod has to say about a schema that it cannot read, at the innermost place that it is about. */
+/** Zod's error about a schema that it cannot read, with the path of the innermost faulty part. */
 export function unreadablePart(schema: Json, whole: JsonObject): SpecProblem | null {
   if (!isJsonObject(schema)) return null;
   const why = unreadable(schema === whole ? schema : { ...definitionsOf(whole), ...schema });

@@ -19,8 +19,8 @@ import type { Reading, Rule, SpecPath } from "./run-spec-field.ts";
 import { nearestName } from "./run-spec-spelling.ts";
 
 /**
- * Checks what the parts of a blueprint say about each other. It looks at what was written and passes over what has the
- * wrong form, which is told already: so everything is told at once.
+ * Checks the references between the parts of a blueprint. It reads the raw value and skips parts of the wrong form, which
+ * are reported already: so all mistakes are reported at once.
  */
 export function checkReferences(
   written: JsonObject,
@@ -30,7 +30,7 @@ export function checkReferences(
 ): void {
   const references = new ReferenceCheck(written, path, reading);
   references.check();
-  // What is not used may be so because of something else that is wrong.
+  // A part may be unused only because of another mistake.
   if (isSoundSoFar()) references.checkUse();
 }
 
@@ -79,22 +79,22 @@ class ReferenceCheck {
   }
 
   checkUse(): void {
-    this.#unused("agents", "agents", this.#agents, "an agent", "no step has it");
+    this.#unused("agents", "agents", this.#agents, "an agent", "no step names it");
     this.#unused(
       this.#serversField,
       "servers",
       this.#servers,
       "an MCP server",
-      "no agent and no step has a tool of it",
+      "no agent and no step names a tool of it",
     );
-    this.#unused("tools", "tools", this.#settings, "a tool", "no agent and no step has it");
+    this.#unused("tools", "tools", this.#settings, "a tool", "no agent and no step names it");
   }
 
   #report(path: SpecPath, message: string): void {
     this.#reading.report(path, message);
   }
 
-  /** What the run is given is known where the file says so; the command line may give something else instead. */
+  /** The input of the run is known if the file has one; the command line may override it. */
   #runInput(): KnownOutput {
     const { whole } = this.#reading;
     const input = isJsonObject(whole) ? whole.input : undefined;
@@ -176,11 +176,11 @@ class ReferenceCheck {
       if (!this.#used[kind].has(name))
         this.#report(
           [...this.#path, field, name],
-          `is ${what} that is not used, for ${why}: leave it out, or name it there.`,
+          `is ${what} that is not used: ${why}. Leave it out, or name it there.`,
         );
   }
 
-  /** What the last of them comes to. */
+  /** Returns what is known about the output of the last step. */
   #stepList(steps: Json | undefined, path: SpecPath, outer: Scope): KnownOutput {
     if (!Array.isArray(steps)) return UNKNOWN;
     const visible = new Map(outer.visible);
@@ -196,7 +196,7 @@ class ReferenceCheck {
         if (this.#steps.get(name)?.second === step)
           this.#report(
             [...path, index, "name"],
-            `is ${JSON.stringify(name)}, as another step is already: rename one of them.`,
+            `is ${JSON.stringify(name)}, the name of another step: rename one of them.`,
           );
         visible.set(name, output);
       }
@@ -239,7 +239,7 @@ class ReferenceCheck {
   #loop(step: JsonObject, path: SpecPath, scope: Scope): KnownOutput {
     const name = textIn(step, "name");
     const loops = name === null ? scope.loops : [...scope.loops, name];
-    // The first time it is given what the loop was, and then what it came to.
+    // The first iteration gets the input of the loop, later ones the output of the previous iteration.
     const output = this.#stepList(step.loop, [...path, "loop"], { ...scope, loops, previous: UNKNOWN });
     if (isJsonObject(step.until)) this.#condition(step.until, [...path, "until"], output, "the loop");
     return output;
@@ -256,11 +256,11 @@ class ReferenceCheck {
   #condition(condition: JsonObject, path: SpecPath, output: KnownOutput, whose: string): void {
     const at = outputAt(output, textIn(condition, "output")?.split(".") ?? []);
     const { equals = true } = condition;
-    if (!at.ok) this.#report([...path, "output"], `is nothing that ${whose} comes to: ${ended(at.why)}`);
+    if (!at.ok) this.#report([...path, "output"], `is not in the output of ${whose}: ${ended(at.why)}`);
     else if (!canBe(at.output, equals))
       this.#report(
         [...path, "equals"],
-        `is ${JSON.stringify(equals)}, which ${whose} never comes to${allowedText(at.output)}.`,
+        `is ${JSON.stringify(equals)}, which ${whose} can never output${allowedText(at.output)}.`,
       );
   }
 
@@ -303,10 +303,10 @@ function unknownName(what: string, name: string, names: readonly string[], field
       : names.length === 0
         ? `add it to pipeline.${field}.`
         : `there ${names.length === 1 ? "is" : "are"} ${names.join(", ")}.`;
-  return `names ${what} ${JSON.stringify(name)} that is not there: ${meant}`;
+  return `names ${what} ${JSON.stringify(name)} that does not exist: ${meant}`;
 }
 
 function unknownTool(name: string, names: readonly string[]): string {
   const near = nearestName(name, names);
-  return `is no tool that is known: ${near === null ? `there are ${names.join(", ")}, those in \`tools\` of pawl.config.ts, and server/tool of MCP servers.` : `did you mean ${near}?`}`;
+  return `is no known tool: ${near === null ? `there are ${names.join(", ")}, those in \`tools\` of pawl.config.ts, and server/tool of MCP servers.` : `did you mean ${near}?`}`;
 }

@@ -5,7 +5,7 @@ import type { Rule } from "./run-spec-field.ts";
 const LINE = /^(?!\s)[^\p{Cc}]+(?<!\s)$/u;
 const LONGEST = 100_000;
 
-// Letters of all languages are not told by a pattern: whoever reads it in the JSON Schema may not take it for one of Unicode.
+// Refined instead of a pattern: a reader of the JSON Schema may not treat the pattern as a Unicode one.
 function line(most: number): z.ZodString {
   return z
     .string()
@@ -16,7 +16,7 @@ function line(most: number): z.ZodString {
 
 const WORD = /^\p{L}[\p{L}\p{N}_-]*$/u;
 
-/** Names that stand in templates and before a slash: one word. */
+/** A name that is used in templates and before a slash: one word. */
 function word(what: string): Rule<string> {
   return {
     schema: z
@@ -33,7 +33,7 @@ export const STEP_NAME = word("a step");
 export const STEP_REFERENCE = word("a step");
 export const AGENT_NAME = word("an agent");
 
-/** It is what the names of its tools begin with, and providers take short ones only. */
+/** The names of its tools begin with it, and providers accept only short names. */
 export const SERVER_NAME: Rule<string> = {
   schema: z.string().regex(/^[A-Za-z](?:[A-Za-z0-9-]|_(?!_)){0,29}(?<!_)$/),
   must: 'the name of an MCP server, 1 to 30 letters, digits, "-" or single "_", beginning with a letter',
@@ -73,7 +73,7 @@ export const TEMPLATE: Rule<string | null> = {
     .max(LONGEST)
     .refine((text) => text.trim() !== "")
     .nullable(),
-  must: `a text of 1 to ${LONGEST} characters, or null for what the step before came to`,
+  must: `a text of 1 to ${LONGEST} characters, or null for the output of the previous step`,
 };
 
 export const QUESTION: Rule<string> = {
@@ -104,17 +104,17 @@ export function COUNT(least: number, most: number): Rule<number> {
 
 export const OUTPUT_TOKENS: Rule<number | null> = {
   schema: z.int().min(1).max(10_000_000).nullable(),
-  must: "a whole number from 1 to 10000000, or null for the usual one",
+  must: "a whole number from 1 to 10000000, or null for the default",
 };
 
 export const TEMPERATURE: Rule<number | null> = {
   schema: z.number().min(0).max(2).nullable(),
-  must: "a number from 0 to 2, or null for the usual one",
+  must: "a number from 0 to 2, or null for the default",
 };
 
 export const PROBABILITY: Rule<number | null> = {
   schema: z.number().min(0).max(1).nullable(),
-  must: "a number from 0 to 1, or null for the usual one",
+  must: "a number from 0 to 1, or null for the default",
 };
 
 export const SEED: Rule<number | null> = {
@@ -131,7 +131,7 @@ const LEVELS = ["provider-default", "none", "minimal", "low", "medium", "high", 
 
 export const REASONING: Rule<string | null> = {
   schema: z.enum(LEVELS).nullable(),
-  must: `one of ${LEVELS.join(", ")}, or null for the usual one`,
+  must: `one of ${LEVELS.join(", ")}, or null for the default`,
 };
 
 function environmentWhy(text: string | null): string | null {
@@ -150,15 +150,17 @@ export const ARGUMENT: Rule<string> = {
 export const COMMAND: Rule<string> = {
   schema: line(1_000),
   must: 'a program, such as "npx" or "./server.js"; what follows it goes into args',
-  why: (text) => environmentWhy(text) ?? (text.startsWith("~") ? 'only a shell knows what "~" is' : null),
+  why: (text) => environmentWhy(text) ?? (text.startsWith("~") ? '"~" works in a shell only' : null),
 };
 
 export const FOLDER: Rule<string | null> = {
   schema: line(1_000).nullable(),
   must: "the path of a folder, or null for that of this file",
   why: (text) => {
-    if (text?.startsWith("~")) return 'only a shell knows what "~" is, so write the whole path';
-    return text?.includes("${") ? "a folder is the same for everybody, so it names no variable" : null;
+    if (text?.startsWith("~")) return '"~" works in a shell only, so write the whole path';
+    return text?.includes("${")
+      ? "a folder must be the same for every user, so it cannot have variables"
+      : null;
   },
 };
 
@@ -173,7 +175,7 @@ function isWebAddress(text: string): boolean {
   return url !== null && /^https?:$/.test(url.protocol);
 }
 
-/** Whether an address has a name or a password in it, which would be stored and shown. */
+/** True if an address contains a user name or password, which would be stored and shown. */
 export function hasCredentials(address: string): boolean {
   const { username = "", password = "" } = URL.parse(address) ?? {};
   return username !== "" || password !== "";

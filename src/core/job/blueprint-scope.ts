@@ -2,24 +2,24 @@ import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import type { KnownOutput } from "./blueprint-output.ts";
 import { nearestName } from "./run-spec-spelling.ts";
 
-/** What a step can look back at. */
+/** What a step can refer to. */
 export type Scope = {
-  /** The steps before it, beside it or beside a loop that it is inside of, and what is known of what they come to. */
+  /** The earlier steps of its list and of the lists around it, and what is known about their outputs. */
   readonly visible: ReadonlyMap<string, KnownOutput>;
-  /** The loops that it is inside of, the outermost first. */
+  /** The loops around it, the outermost first. */
   readonly loops: readonly string[];
-  /** What is known of what it is given. */
+  /** What is known about its input. */
   readonly previous: KnownOutput;
 };
 
-/** A step that was written somewhere, by its name. */
+/** A named step anywhere in a blueprint. */
 export type WrittenStep = {
   readonly loops: readonly string[];
-  /** The second one of that name, where there is one. */
+  /** A second step of the same name, if there is one. */
   readonly second: JsonObject | null;
 };
 
-/** All steps of a blueprint, as far as they have names. */
+/** All named steps of a blueprint. */
 export function collectSteps(
   steps: Json | undefined,
   loops: readonly string[] = [],
@@ -41,7 +41,7 @@ export function collectSteps(
   return found;
 }
 
-/** Why a step cannot look at the one of that name, as the end of a sentence; null where it can. */
+/** The reason why a step cannot refer to another one, as the end of a sentence; null if it can. */
 export function stepProblem(
   name: string,
   own: string | null,
@@ -51,12 +51,12 @@ export function stepProblem(
   if (visible.has(name)) return null;
   if (name === own) return "that is this step itself: name one before it.";
   if (loops.includes(name))
-    return `this step is inside of ${name}, which is not done yet: name a step before it.`;
+    return `this step is inside ${name}, which is not done yet: name a step before it.`;
   const written = steps.get(name);
   if (written === undefined) return unknownStep(name, [...visible.keys()]);
   const inside = written.loops.find((loop) => !loops.includes(loop));
   return inside !== undefined && visible.has(inside)
-    ? `that step is inside of ${inside}: steps.${inside} is what the loop came to.`
+    ? `that step is inside ${inside}: steps.${inside} is the output of the loop.`
     : `step ${name} comes later: name one before it.`;
 }
 

@@ -1,17 +1,17 @@
 import { isJsonObject, type Json } from "../json.ts";
 import { nearestName } from "./run-spec-spelling.ts";
 
-/** What a template may refer to: what the run was given, what the step is given, and what an earlier step came to. */
+/** What a template may refer to: the input of the run, the input of the step, and the outputs of earlier steps. */
 export const TEMPLATE_ROOTS = ["input", "previous", "steps"] as const;
 
-/** `{{ steps.draft.text }}`, taken apart. */
+/** `{{ steps.draft.text }}`, parsed. */
 export type TemplateReference = {
-  /** As it was written, without blanks: `steps.draft.text`. */
+  /** As written, without the spaces around it: `steps.draft.text`. */
   readonly text: string;
   readonly root: (typeof TEMPLATE_ROOTS)[number];
-  /** The step that is meant, where the root is `steps`. */
+  /** The step, if the root is `steps`. */
   readonly step: string | null;
-  /** Where in that value: names of fields, and positions in lists from 0. */
+  /** The path inside that value: names of fields, and indexes of lists from 0. */
   readonly path: readonly string[];
 };
 
@@ -21,10 +21,10 @@ export type ParsedTemplate =
   | { readonly ok: true; readonly parts: readonly TemplatePart[] }
   | { readonly ok: false; readonly problem: string };
 
-/** A backslash before two braces makes them text. */
+/** A backslash before two braces escapes them. */
 const MARK = /\\\{\{|\{\{/g;
 
-/** A text with references in it, each `{{ … }}`. */
+/** Parses a text with references, each written as `{{ … }}`. */
 export function parseTemplate(text: string): ParsedTemplate {
   const parts: TemplatePart[] = [];
   let at = 0;
@@ -52,7 +52,7 @@ export function parseTemplate(text: string): ParsedTemplate {
 }
 
 function parseReference(text: string): TemplateReference | string {
-  if (text === "") return "has {{ }} with nothing in it: write what it stands for, such as {{ previous }}.";
+  if (text === "") return "has an empty {{ }}: write a reference in it, such as {{ previous }}.";
   const [root = "", ...path] = text.split(".");
   const known = TEMPLATE_ROOTS.find((each) => each === root);
   if (known === undefined) {
@@ -75,7 +75,7 @@ export type ValueLookup =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly why: string };
 
-/** What is at a path of a value; or, for people, why there is nothing. */
+/** The value at a path, or the reason why there is none. */
 export function valueAt(value: Json, path: readonly string[]): ValueLookup {
   let at = value;
   for (const segment of path) {
@@ -104,7 +104,7 @@ function kindOf(value: Json): string {
   return `an object with ${names.slice(0, MAX_LISTED).join(", ")}${names.length > MAX_LISTED ? ", …" : ""}`;
 }
 
-/** A template that is one reference gives the value itself, every other one a text. */
+/** A template that is a single reference returns the value itself, every other one a text. */
 export async function fillTemplate(
   parts: readonly TemplatePart[],
   valueOf: (reference: TemplateReference) => Promise<Json>,
@@ -117,7 +117,7 @@ export async function fillTemplate(
   return values.map(asText).join("");
 }
 
-/** As it stands in a text. */
+/** A value as it is written into a text. */
 export function asText(value: Json): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }

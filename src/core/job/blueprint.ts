@@ -33,7 +33,7 @@ import { anyObject, itemsOf, kindOf, mapOf, orNull } from "./run-spec-collection
 import { anything, type Field, laterField, listOf, objectOf, single } from "./run-spec-field.ts";
 import { YES_OR_NO } from "./run-spec-rules.ts";
 
-/** A pipeline that is written down in a job file: agents, steps, and where their tools come from. Every field is there. */
+/** A pipeline that is defined in a job file: agents, steps, and the sources of their tools. Every field is filled in. */
 export type Blueprint = {
   readonly name: string;
   readonly mcpServers: { readonly [name: string]: BlueprintServer };
@@ -48,26 +48,26 @@ export type BlueprintServer =
       readonly command: string;
       readonly args: readonly string[];
       readonly env: { readonly [name: string]: string };
-      /** Relative to the folder of the configuration; null is where `jobs.commands` has it start, which is that folder unless said. */
+      /** Relative to the folder of the configuration; null is the folder in `jobs.commands`, by default that of the configuration. */
       readonly cwd: string | null;
     }
   | {
       readonly url: string;
       readonly headers: { readonly [name: string]: string };
-      /** Absent unless it is written: runs that began before it could be keep their blueprint. */
+      /** Absent by default, so that the blueprints of earlier runs stay equal. */
       readonly private?: boolean;
     };
 
 export type BlueprintAgent = {
-  /** `openai/gpt-5.2`, or a name that the configuration has for one. */
+  /** `openai/gpt-5.2`, or a name in `models` of the configuration. */
   readonly model: string;
   readonly instructions: string;
-  /** Names of tools; `server/tool` and `server/*` are those of an MCP server. */
+  /** Names of tools; `server/tool` and `server/*` are tools of an MCP server. */
   readonly tools: readonly string[];
-  /** The JSON Schema of its answer; null where that is a text. */
+  /** The JSON Schema of its answer; null if the answer is a text. */
   readonly output: JsonObject | null;
   readonly settings: BlueprintSettings;
-  /** Absent unless it is written: runs that began before it could be keep their blueprint. */
+  /** Absent by default, so that the blueprints of earlier runs stay equal. */
   readonly acceptCutAnswers?: boolean;
 };
 
@@ -91,7 +91,7 @@ type StepParts = {
 
 export type BlueprintAgentStep = StepParts & {
   readonly agent: string;
-  /** A template; null: what the step before came to. */
+  /** A template; null is the output of the previous step. */
   readonly prompt: string | null;
   readonly maxTurns: number;
 };
@@ -107,7 +107,7 @@ export type BlueprintLoopStep = StepParts & {
   readonly maxIterations: number;
 };
 
-/** Whether what a step came to, or the part of it at a path, is a value. */
+/** True if the output of a step, or the part of it at a path, equals a value. */
 export type BlueprintCondition = { readonly output: string | null; readonly equals: Json };
 
 export type BlueprintWhen = BlueprintCondition & { readonly step: string };
@@ -118,28 +118,28 @@ const CONDITION = {
   output: single(
     DOTTED_PATH,
     NO_VALUE,
-    "Where in that output to look, with dots between names: is_complete, review.verdict. All of it, where nothing is said.",
+    "The field of that output, with dots between names: is_complete, review.verdict. By default all of it.",
   ),
-  equals: anything(true, "The value that has to be there; true, where nothing is said."),
+  equals: anything(true, "The value that it must have; true by default."),
 };
 
 const STEP_PARTS = {
-  name: single(STEP_NAME, null, "The name of the step; no other step has it."),
-  phase: single(PHASE, NO_VALUE, "A name for several steps that belong together, for people."),
+  name: single(STEP_NAME, null, "The name of the step, unique in the blueprint."),
+  phase: single(PHASE, NO_VALUE, "A name for several steps that belong together, for display."),
   when: orNull(
     objectOf<BlueprintWhen>(
       {
         step: single(STEP_REFERENCE, null, "An earlier step, by its name."),
         ...CONDITION,
       },
-      "The step is done only if an earlier step came to this; otherwise it is skipped, and what came in is passed on.",
+      "The step runs only if an earlier step had this output; otherwise it is skipped, and its input is passed on.",
       {},
       "`when`",
     ),
   ),
 };
 
-/** A step by where its schema is: there may be steps inside of it. */
+/** A step inside a step: its schema is a reference, since steps are recursive. */
 const INNER_STEP: Pick<Field<BlueprintStep>, "schema" | "read"> = {
   schema: { $ref: "#/$defs/step" },
   read: (...given) => STEP.read(...given),
@@ -150,11 +150,11 @@ const STEP: Field<BlueprintStep> = kindOf<BlueprintStep>(
     agent: objectOf<BlueprintAgentStep>(
       {
         ...STEP_PARTS,
-        agent: single(AGENT_NAME, null, "The agent that does it, by its name in `agents`."),
+        agent: single(AGENT_NAME, null, "The agent of the step, by its name in `agents`."),
         prompt: single(
           TEMPLATE,
           NO_VALUE,
-          "What it is asked, with {{ input… }}, {{ previous… }} and {{ steps.NAME… }}; what the step before came to, where nothing is said.",
+          "The prompt, with {{ input… }}, {{ previous… }} and {{ steps.NAME… }}; by default the output of the previous step.",
         ),
         maxTurns: single(COUNT(1, 10_000), { value: 20 }, "How many turns it may take."),
       },
@@ -165,20 +165,20 @@ const STEP: Field<BlueprintStep> = kindOf<BlueprintStep>(
     ask: objectOf<BlueprintAskStep>(
       {
         ...STEP_PARTS,
-        ask: single(QUESTION, null, "The question to a person; it may have templates in it."),
+        ask: single(QUESTION, null, "The question to a person; it may contain templates."),
         choices: choices(),
       },
-      "A person is asked; the run waits, and the answer is what the step comes to.",
+      "A person is asked; the run waits, and the answer is the output of the step.",
       {},
       "a step",
     ),
     tool: objectOf<BlueprintToolStep>(
       {
         ...STEP_PARTS,
-        tool: single(TOOL_NAME, null, "A tool by its name; server/tool is one of an MCP server."),
-        with: anyObject("Its arguments; texts in them may have templates.", { value: {} }),
+        tool: single(TOOL_NAME, null, "The name of a tool; server/tool is a tool of an MCP server."),
+        with: anyObject("Its arguments; texts in them may contain templates.", { value: {} }),
       },
-      "A tool is called once; its result is what the step comes to.",
+      "A tool is called once; its result is the output of the step.",
       {},
       "a step",
     ),
@@ -189,34 +189,34 @@ const STEP: Field<BlueprintStep> = kindOf<BlueprintStep>(
           INNER_STEP,
           "steps",
           1,
-          "The steps that are done again and again, each time on what they came to before.",
+          "The steps of an iteration; each iteration gets the output of the previous one.",
         ),
         until: {
           ...objectOf<BlueprintCondition>(
             CONDITION,
-            "When it is done: what its last step has come to.",
+            "The condition that ends the loop: the output of its last step.",
             {},
             "`until`",
           ),
           absent: null,
         },
-        maxIterations: single(COUNT(1, 10_000), { value: 10 }, "How often it may be done."),
+        maxIterations: single(COUNT(1, 10_000), { value: 10 }, "The maximum number of iterations."),
       },
-      "Steps that are done again and again until the last of them comes to something.",
+      "Steps that are repeated until the output of the last one meets a condition.",
       {},
       "a step",
     ),
   },
   "a step",
-  "One step: an agent, a question to a person, a call of a tool, or a loop.",
+  "One step: an agent, a question to a person, a tool call, or a loop.",
 );
 
-/** Whoever may choose has two answers to choose from. */
+/** A choice needs at least two answers. */
 function choices(): Field<readonly string[]> {
   const list = listOf(
     ANSWER,
     "answers",
-    "The answers to choose from, at least two; any answer will do, where none are given.",
+    "The answers to choose from, at least two; without them, any answer is accepted.",
   );
   return {
     ...list,
@@ -231,15 +231,19 @@ function choices(): Field<readonly string[]> {
 
 const SETTINGS = objectOf<BlueprintSettings>(
   {
-    maxOutputTokens: single(OUTPUT_TOKENS, NO_VALUE, "The most that one answer may have; 4096 unless said."),
-    temperature: single(TEMPERATURE, NO_VALUE, "How much the model varies what it says."),
+    maxOutputTokens: single(
+      OUTPUT_TOKENS,
+      NO_VALUE,
+      "The most tokens that one answer may have; 4096 by default.",
+    ),
+    temperature: single(TEMPERATURE, NO_VALUE, "How much the model varies its answers."),
     topP: single(PROBABILITY, NO_VALUE, "The share of likely words that the model chooses from."),
-    seed: single(SEED, NO_VALUE, "Makes answers more alike, where the provider knows how."),
+    seed: single(SEED, NO_VALUE, "Makes answers more reproducible, if the provider supports it."),
     stopSequences: itemsOf(single(STOP_SEQUENCE, null, ""), "texts", 0, "Texts that end an answer."),
     reasoning: single(REASONING, NO_VALUE, "How much the model thinks before it answers."),
     providerOptions: orNull(anyObject("Options of the provider, under its name.", null)),
   },
-  "How the model is asked.",
+  "The settings of the model call.",
   {},
   "`settings`",
 );
@@ -251,19 +255,17 @@ const AGENT = objectOf<BlueprintAgent>(
       null,
       "provider/model, such as openai/gpt-5.2; or a name in `models` of pawl.config.ts.",
     ),
-    instructions: single(INSTRUCTIONS, { value: "" }, "What the agent is told before anything else."),
+    instructions: single(INSTRUCTIONS, { value: "" }, "The system prompt of the agent."),
     tools: listOf(
       TOOL_REFERENCE,
       'names of tools such as "read_file" or "notes/*"',
-      "What it may use: built-in tools, tools of pawl.config.ts, and server/tool or server/* of an MCP server.",
+      "The tools that it may use: built-in ones, those of pawl.config.ts, and server/tool or server/* of an MCP server.",
     ),
-    output: orNull(
-      anyObject("The JSON Schema that its answer has to fit; a text, where nothing is said.", null),
-    ),
+    output: orNull(anyObject("The JSON Schema of its answer; by default the answer is a text.", null)),
     settings: SETTINGS,
     acceptCutAnswers: laterField(
       YES_OR_NO,
-      "Whether an answer that was cut off at max_output_tokens may be its output; if not, a shorter one is asked for.",
+      "Whether an answer that was cut off at max_output_tokens may be its output; if not, a shorter one is requested.",
     ),
   },
   "A model with its instructions and tools.",
@@ -274,7 +276,7 @@ const AGENT = objectOf<BlueprintAgent>(
 const texts = (name: Parameters<typeof mapOf>[0], description: string) =>
   mapOf(name, single(ARGUMENT, null, ""), description);
 
-/** What is in an address is stored, and shown to people. */
+/** Addresses are stored and shown to people, so they must not contain credentials. */
 function address(description: string): Field<string> {
   const field = single(URL_TEXT, null, description);
   return {
@@ -283,7 +285,7 @@ function address(description: string): Field<string> {
       if (typeof value !== "string" || !hasCredentials(value)) return field.read(value, path, reading);
       reading.report(
         path,
-        "has a name or a password in it, and is stored: use headers, with ${NAME} for a variable.",
+        "contains a user name or password, and would be stored: use headers, with ${NAME} for a variable.",
       );
       return undefined;
     },
@@ -294,66 +296,66 @@ const SERVER = kindOf<BlueprintServer>(
   {
     command: objectOf<Extract<BlueprintServer, { command: string }>>(
       {
-        command: single(COMMAND, null, "The program that is the server, spoken to over stdin and stdout."),
+        command: single(COMMAND, null, "The program of the server, which talks over stdin and stdout."),
         args: itemsOf(
           single(ARGUMENT, null, ""),
           "texts",
           0,
-          "Its arguments. ${NAME} is a variable of the environment.",
+          "Its arguments. ${NAME} is an environment variable.",
         ),
         env: texts(
           VARIABLE_NAME,
-          "Variables that it is given beside the usual ones. ${NAME} is a variable of the environment.",
+          "Environment variables of the server in addition to the usual ones. ${NAME} is an environment variable.",
         ),
         cwd: single(
           FOLDER,
           NO_VALUE,
-          "The folder that it expects to be started in, from that of this file. jobs.commands says which it is: that of pawl.config.ts unless said.",
+          "The folder that it expects to be started in, relative to this file. jobs.commands decides it: by default the folder of pawl.config.ts.",
         ),
       },
-      "A server that is a program here.",
+      "A server that runs as a local program.",
       {},
       "an MCP server",
     ),
     url: objectOf<Extract<BlueprintServer, { url: string }>>(
       {
-        url: address("The address of the server. ${NAME} is a variable of the environment."),
-        headers: texts(HEADER_NAME, "Headers of every request. ${NAME} is a variable of the environment."),
+        url: address("The address of the server. ${NAME} is an environment variable."),
+        headers: texts(HEADER_NAME, "Headers of every request. ${NAME} is an environment variable."),
         private: laterField(
           YES_OR_NO,
-          "Whether its name may have a private address; an address, and localhost, may be private anyway.",
+          "Whether its name may resolve to a private address; an IP address, and localhost, may be private anyway.",
         ),
       },
-      "A server elsewhere.",
+      "A remote server.",
       {},
       "an MCP server",
     ),
   },
   "an MCP server",
-  "Where tools come from, over the Model Context Protocol.",
+  "A source of tools, over the Model Context Protocol.",
 );
 
-/** The one table of what a blueprint has. What it refers to is checked in blueprint-references.ts. */
+/** The single definition of a blueprint. References between its parts are checked in blueprint-references.ts. */
 export const BLUEPRINT: Field<Blueprint> = objectOf<Blueprint>(
   {
-    name: single(PIPELINE_NAME, null, "The name of the pipeline: a run is found again by it."),
+    name: single(PIPELINE_NAME, null, "The name of the pipeline: runs are found by it."),
     mcpServers: mapOf(
       SERVER_NAME,
       SERVER,
-      "MCP servers by a name of your own, which their tools are named with: server/tool.",
+      "MCP servers by a name of your choice, which prefixes their tools: server/tool.",
     ),
     tools: mapOf(
       TOOL_NAME,
       anyObject("The settings of a tool.", null),
-      "The settings of built-in tools that need some, by the tool's name. ${NAME} is a variable of the environment.",
+      "The settings of built-in tools that need some, by the tool's name. ${NAME} is an environment variable.",
     ),
-    agents: mapOf(AGENT_NAME, AGENT, "Agents by a name of your own."),
-    steps: itemsOf(INNER_STEP, "steps", 1, "The steps, in order; each is given what the one before came to."),
+    agents: mapOf(AGENT_NAME, AGENT, "Agents by a name of your choice."),
+    steps: itemsOf(INNER_STEP, "steps", 1, "The steps, in order; each gets the output of the previous one."),
   },
-  "A pipeline that is written down here: agents, steps, and where their tools come from.",
+  "A pipeline that is defined here: agents, steps, and the sources of their tools.",
   {},
   "a blueprint",
 );
 
-/** For the JSON Schema of whatever holds a blueprint. */
+/** The definitions that the JSON Schema of a document with a blueprint needs. */
 export const BLUEPRINT_DEFINITIONS: JsonObject = { step: STEP.schema };

@@ -4,7 +4,7 @@ import { nearestName } from "./run-spec-spelling.ts";
 
 const MAX_ITEMS = 1_000;
 
-/** Values by a name that whoever writes them chooses. */
+/** Values by names that the author of the file chooses. */
 export function mapOf<T>(
   name: Rule<string>,
   item: Field<T>,
@@ -22,21 +22,21 @@ export function mapOf<T>(
         return undefined;
       }
       const entries = Object.entries(value).map(([key, each]) => {
-        const place = [...path, key];
+        const keyPath = [...path, key];
         const isNamed =
-          names.read(key, place, {
+          names.read(key, keyPath, {
             ...reading,
-            report: (_, message) => reading.report(place, `its name ${message}`),
+            report: (_, message) => reading.report(keyPath, `its name ${message}`),
           }) !== undefined;
-        return [key, isNamed ? item.read(each, place, reading) : undefined] as const;
+        return [key, isNamed ? item.read(each, keyPath, reading) : undefined] as const;
       });
-      // Where one is undefined, a mistake was reported, and nobody gets to see what was read.
+      // An undefined value means that a mistake was reported, and then the whole result is discarded.
       return Object.fromEntries(entries) as { readonly [name: string]: T };
     },
   };
 }
 
-/** Values in order. */
+/** A list of values. */
 export function itemsOf<T>(
   item: Pick<Field<T>, "schema" | "read">,
   what: string,
@@ -60,13 +60,13 @@ export function itemsOf<T>(
         reading.report(path, `must be a list of ${least} to ${MAX_ITEMS} ${what}, not ${given}.`);
         return undefined;
       }
-      // As with the values of a map.
+      // Undefined values are as in `mapOf`.
       return value.map((each, index) => item.read(each, [...path, index], reading)) as readonly T[];
     },
   };
 }
 
-/** Any JSON that is an object. */
+/** Any JSON object. */
 export function anyObject(description: string, absent: Field<JsonObject>["absent"]): Field<JsonObject> {
   return {
     schema: described({ type: "object" }, description, absent),
@@ -91,46 +91,46 @@ export function orNull<T extends Json | object>(field: Field<T>): Field<T | null
   };
 }
 
-/** An object that is one of several kinds, each told by a field that only it has. */
+/** An object of one of several kinds, each recognized by a field that only it has. */
 export function kindOf<T>(
   kinds: { readonly [field: string]: Field<T> },
   what: string,
   description: string,
 ): Field<T> {
-  const tellers = Object.keys(kinds);
+  const kindFields = Object.keys(kinds);
   return {
     schema: described({ anyOf: Object.values(kinds).map(({ schema }) => schema) }, description, null),
     absent: null,
     fields: {},
     read(value, path, reading) {
       if (!isJsonObject(value)) {
-        reading.report(path, `must be an object, not ${shown(value)}: ${what} has ${either(tellers)}.`);
+        reading.report(path, `must be an object, not ${shown(value)}: ${what} has ${either(kindFields)}.`);
         return undefined;
       }
-      const [told, second] = tellers.filter((field) => Object.hasOwn(value, field));
-      if (told === undefined) reading.report(...untold(value, path, tellers, what));
+      const [kind, second] = kindFields.filter((field) => Object.hasOwn(value, field));
+      if (kind === undefined) reading.report(...unknownKind(value, path, kindFields, what));
       else if (second !== undefined)
         reading.report(
           [...path, second],
-          `stands beside ${told}: ${what} has only one of ${tellers.join(", ")}.`,
+          `cannot be combined with ${kind}: ${what} has only one of ${kindFields.join(", ")}.`,
         );
-      else return kinds[told]?.read(value, path, reading);
+      else return kinds[kind]?.read(value, path, reading);
       return undefined;
     },
   };
 }
 
-function untold(
+function unknownKind(
   value: JsonObject,
   path: SpecPath,
-  tellers: readonly string[],
+  kindFields: readonly string[],
   what: string,
 ): readonly [SpecPath, string] {
   for (const name of Object.keys(value)) {
-    const near = nearestName(name, tellers);
+    const near = nearestName(name, kindFields);
     if (near !== null) return [[...path, name], `is no field of ${what}: did you mean ${near}?`];
   }
-  return [path, `does not say what it is: ${what} has ${either(tellers)}.`];
+  return [path, `has no kind: ${what} has ${either(kindFields)}.`];
 }
 
 function either(names: readonly string[]): string {

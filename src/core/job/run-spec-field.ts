@@ -8,35 +8,36 @@ import { inStyleOf, nearestName, snakeCase } from "./run-spec-spelling.ts";
 
 export type SpecPath = readonly (string | number)[];
 
-/** One mistake: where it is, in the spelling it was written in, and what is wrong there. */
+/** One mistake: its path, in the spelling of the author, and what is wrong there. */
 export type SpecProblem = { readonly path: SpecPath; readonly message: string };
 
-/** What goes on while a value is read: the mistakes so far, and where a name that is misplaced belongs. */
+/** The context of reading a value: where mistakes are reported, and what is known about the rest of the RunSpec. */
 export type Reading = {
   readonly report: (path: SpecPath, message: string) => void;
-  readonly placeOf: (name: string) => string | null;
-  /** What the whole RunSpec was read from. */
+  /** Where a field belongs that is in the wrong place: `maxSteps` in `budgets.maxSteps`. */
+  readonly fieldPath: (name: string) => string | null;
+  /** The whole value that the RunSpec is read from. */
   readonly whole: unknown;
-  /** The tools that there are beside those of MCP servers; null where nobody knows. */
+  /** The tools that exist apart from those of MCP servers; null if unknown. */
   readonly tools: KnownTools | null;
 };
 
-/** The tools that a blueprint may name, and what is wrong with the settings that it gives one of them. */
+/** The tools that a blueprint may name, and the checks of their settings. */
 export type KnownTools = {
   readonly names: readonly string[];
   readonly settingsProblems: (tool: string, settings: JsonObject) => readonly SpecProblem[];
-  /** The JSON Schema of its arguments; null where that is not known. */
+  /** The JSON Schema of its arguments; null if unknown. */
   readonly argumentSchema: (tool: string) => JsonObject | null;
 };
 
-/** One field of a RunSpec: its help, its JSON Schema and how it is read, from one place. */
+/** One field of a RunSpec: its help, its JSON Schema and how it is read, in one place. */
 export type Field<T> = {
   readonly schema: JsonObject;
-  /** What holds where nothing is written; null in a field that has to be written. */
+  /** The default; null for a required field. */
   readonly absent: { readonly value: T } | null;
-  /** The fields inside it, where it has some. */
+  /** The fields inside it, if it has any. */
   readonly fields: { readonly [name: string]: Field<unknown> };
-  /** The value, or undefined when a mistake was reported. */
+  /** The value, or undefined if a mistake was reported. */
   read(value: unknown, path: SpecPath, reading: Reading): T | undefined;
 };
 
@@ -47,7 +48,7 @@ export type Rule<T> = {
   readonly schema: z.ZodType<T>;
   /** Ends the sentence "must be …". */
   readonly must: string;
-  /** Why a value of the right kind will not do; null where it does. */
+  /** Why a value of the right type is not allowed; null if it is. */
   readonly why?: (value: T) => string | null;
 };
 
@@ -70,7 +71,7 @@ export function single<T extends Json>(
   };
 }
 
-/** One that is left out of what is read unless it is written, as fields are that came later: what runs began with stays equal. */
+/** A field without a default, for fields that were added later: the stored RunSpecs of earlier runs stay equal. */
 export function laterField<T extends Json>(rule: Rule<T>, description: string): Field<T | undefined> {
   return { ...single(rule, null, description), absent: { value: undefined } };
 }
@@ -92,7 +93,7 @@ export function anything(absent: Json, description: string): Field<Json> {
 
 const MAX_ITEMS = 1_000;
 
-/** A list of texts, none of them twice in either case: none unless some are given. */
+/** A list of texts without duplicates, compared case-insensitively. Empty by default. */
 export function listOf(rule: Rule<string>, what: string, description: string): Field<readonly string[]> {
   const items = zodJsonSchema(rule.schema);
   const absent = { value: [] };
@@ -127,10 +128,7 @@ function readItems(
     const first = firstAt.get(folded);
     if (first === undefined) firstAt.set(folded, index);
     else
-      report(
-        [...path, index],
-        `is ${shown(checked.value)}, as [${first}] is already: leave one of them out.`,
-      );
+      report([...path, index], `is ${shown(checked.value)}, the same as [${first}]: leave one of them out.`);
     texts.push(checked.value);
   }
   return texts;
@@ -147,7 +145,7 @@ function check<T>({ schema, must, why }: Rule<T>, value: unknown): Checked<T> {
     : { ok: false, message: `cannot be ${shown(value)}: ${reason}.` };
 }
 
-/** An object of fields, each in camelCase or snake_case. `ignored` names may be there and say nothing; `what` it is, for people. */
+/** An object of fields, each in camelCase or snake_case. `ignored` fields are allowed and have no effect; `what` names it in messages. */
 export function objectOf<T extends object>(
   fields: Fields<T>,
   description: string,
@@ -186,7 +184,7 @@ export function objectOf<T extends object>(
         const key = written.get(name);
         if (key !== undefined) return field.read(value[key], [...path, key], reading);
         if (field.absent === null) {
-          reading.report([...path, name], `is missing: ${what} cannot do without it.`);
+          reading.report([...path, name], `is missing: ${what} needs it.`);
         }
         return field.absent?.value;
       });
@@ -194,7 +192,7 @@ export function objectOf<T extends object>(
   };
 }
 
-/** Under which of its spellings each field was written. */
+/** The spelling that the author used for each field. */
 function spelledAs(
   given: readonly string[],
   spellings: ReadonlyMap<string, string>,
@@ -215,7 +213,7 @@ function spelledAs(
   return written;
 }
 
-/** The type of `fields` says which value each name has, and a list of entries cannot. */
+/** The cast is safe: the type of `fields` has the type of each value, which a list of entries cannot express. */
 function collect<T>(
   fields: readonly (readonly [string, Field<unknown>])[],
   valueOf: (field: Field<unknown>, name: string) => unknown,
@@ -228,26 +226,26 @@ function unknownField(
   name: string,
   path: SpecPath,
   fields: ReadonlySet<string>,
-  { placeOf }: Reading,
+  { fieldPath }: Reading,
 ): string {
   const what = `is no field of ${path.length === 0 ? "a RunSpec" : pathText(path)}`;
-  const place = placeOf(name);
+  const elsewhere = fieldPath(name);
   const near = nearestName(name, [...fields]);
-  // A name that is right elsewhere beats one that is nearly right here.
-  if (place !== null && (near === null || normaliseKeyName(near) !== normaliseKeyName(name))) {
-    return `${what}: did you mean ${inStyleOf(name, place)}${place.includes(".") ? "" : " at the top level"}?`;
+  // An exact name elsewhere is more likely than a similar one here.
+  if (elsewhere !== null && (near === null || normaliseKeyName(near) !== normaliseKeyName(name))) {
+    return `${what}: did you mean ${inStyleOf(name, elsewhere)}${elsewhere.includes(".") ? "" : " at the top level"}?`;
   }
   return near === null
     ? `${what}: it has ${[...fields].join(", ")}.`
     : `${what}: did you mean ${inStyleOf(name, near)}?`;
 }
 
-/** Where each field is, by its name without regard to style: `maxsteps` is at `budgets.maxSteps`. */
-export function placesOf(fields: Field<unknown>["fields"], prefix = ""): ReadonlyMap<string, string> {
+/** The path of each field, by its normalized name: `maxsteps` is at `budgets.maxSteps`. */
+export function fieldPaths(fields: Field<unknown>["fields"], prefix = ""): ReadonlyMap<string, string> {
   return new Map(
     Object.entries(fields).flatMap(([name, field]) => [
       [normaliseKeyName(name), `${prefix}${name}`] as const,
-      ...placesOf(field.fields, `${prefix}${name}.`),
+      ...fieldPaths(field.fields, `${prefix}${name}.`),
     ]),
   );
 }
@@ -257,11 +255,11 @@ export function described(
   description: string,
   absent: Field<unknown>["absent"],
 ): JsonObject {
-  // What is absent is JSON here: it is the value of a field of a RunSpec.
+  // The default is JSON here: it is the value of a field of a RunSpec.
   return { description, ...schema, ...(absent === null ? {} : { default: absent.value as Json }) };
 }
 
-/** Where something is that JSON cannot carry, and what it is. */
+/** The first value that is not JSON: its path, and what it is. */
 export function findNotJson(value: unknown): SpecProblem | null {
   try {
     assertJson(value, "It");
@@ -273,7 +271,7 @@ export function findNotJson(value: unknown): SpecProblem | null {
   }
 }
 
-/** `$.input["a b"][0]`, as the error has it, taken apart. */
+/** The segments of `$.input["a b"][0]`, the form in the error. */
 function pathOf(text: string): SpecPath {
   return [...text.matchAll(/\.([\w$]+)|\[(\d+|"(?:[^"\\]|\\.)*")\]/g)].map(
     ([, name, literal]) => name ?? (JSON.parse(literal ?? "0") as string | number),
@@ -282,7 +280,7 @@ function pathOf(text: string): SpecPath {
 
 const MAX_SHOWN = 60;
 
-/** A value as a message shows it: short, and in one line. */
+/** A value in a message: short, and in one line. */
 export function shown(value: unknown): string {
   if (typeof value === "string") {
     return value.length > MAX_SHOWN

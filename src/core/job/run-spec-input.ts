@@ -4,7 +4,7 @@ import type { RunSpec } from "./run-spec.ts";
 
 type Parts<T> = { readonly [K in keyof T]?: T[K] };
 
-/** A RunSpec as people write it: what is left out has its usual value. Keys in snake_case are read too. */
+/** A RunSpec as people write it: fields that are left out have their defaults. Keys in snake_case are accepted, too. */
 export type RunSpecInput =
   | {
       readonly objective: string;

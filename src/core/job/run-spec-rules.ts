@@ -7,10 +7,10 @@ import type { Rule } from "./run-spec-field.ts";
 
 export const YES_OR_NO: Rule<boolean> = { schema: z.boolean(), must: "true or false" };
 
-/** A whole number of things. Zero is for those that can be forbidden altogether. */
+/** A count. Zero is for things that can be forbidden altogether. */
 export function countOf(least: 0 | 1, most: number): Rule<number | null> {
   return {
-    // Adding 0 makes 0 of -0, which JSON does not know.
+    // Adding 0 turns -0, which JSON does not have, into 0.
     schema: z
       .int()
       .min(least)
@@ -21,13 +21,13 @@ export function countOf(least: 0 | 1, most: number): Rule<number | null> {
   };
 }
 
-/** From a sixteenth of a second, so that the time is not over before it began. */
+/** At least 0.06 seconds, so that the deadline does not pass before the run starts. */
 export const MINUTES: Rule<number | null> = {
   schema: z.number().min(0.001).max(5_256_000).nullable(),
   must: "a number of minutes from 0.001 to 5256000 (ten years), or null for no limit",
 };
 
-/** From a micro-dollar, the least that is counted. */
+/** At least one micro-dollar, the smallest unit. */
 export const DOLLARS: Rule<number | null> = {
   schema: z.number().min(0.000_001).max(1_000_000).nullable(),
   must: "a number of US dollars from 0.000001 to 1000000, or null for no limit",
@@ -39,13 +39,13 @@ export const OBJECTIVE: Rule<string> = {
     .min(1)
     .max(100_000)
     .refine((text) => text.trim() !== ""),
-  must: "a text of 1 to 100000 characters that says what is to be done",
+  must: "a text of 1 to 100000 characters that says what to do",
   why: (text) => (/[^\P{Cc}\t\n\r]/u.test(text) ? "leave out control characters" : null),
 };
 
 const NAME = z.string().min(1).max(1_000);
 
-/** One line with nothing around it. */
+/** One line without spaces at its ends. */
 function isPlainLine(text: string): boolean {
   return text === text.trim() && !/\p{Cc}/u.test(text);
 }
@@ -77,9 +77,11 @@ export const ACTION: Rule<string> = {
 export const CONDITION: Rule<string> = {
   schema: z.string().regex(/^[A-Za-z][A-Za-z0-9_.-]{0,99}$/),
   must: 'a name of 1 to 100 letters, digits, "_", "-" or ".", beginning with a letter',
-  // Conditions are looked up by name, and an object answers to these without having been given one.
+  // Conditions are looked up by name, and every object has properties of these names.
   why: (name) =>
-    name in Object.prototype ? "every object has something of that name, so choose another" : null,
+    name in Object.prototype
+      ? "every JavaScript object has a property of that name, so choose another"
+      : null,
 };
 
 export const OUTPUT: Rule<string> = {
@@ -88,17 +90,17 @@ export const OUTPUT: Rule<string> = {
   why: artifactNameProblem,
 };
 
-/** What stands for the id of the run in the path of its directory. */
+/** The placeholders for the run id in the path of its directory. */
 export const RUN_ID_MARKS = /<(?:id|run_id)>/g;
 
-/** Any directory, outside of the usual place too: code chooses it freely, and a job file within what the operator lets job files. */
+/** Any directory, even outside the default one: code may choose freely, a job file within what the operator allows. */
 export const WORKSPACE: Rule<string | null> = {
   schema: NAME.nullable(),
-  must: "the path of a directory, or null for the usual one",
+  must: "the path of a directory, or null for the default",
   why(directory) {
     if (directory === null) return null;
     if (!isPlainLine(directory)) return "leave out control characters, and spaces at its ends";
-    if (directory.startsWith("~")) return 'only a shell knows what "~" is, so write the whole path';
+    if (directory.startsWith("~")) return '"~" works in a shell only, so write the whole path';
     return /[<>]/.test(directory.replace(RUN_ID_MARKS, ""))
       ? "only <id> and <run_id> are replaced, by the id of the run"
       : null;

@@ -5,17 +5,17 @@ export function snakeCase(camelCase: string): string {
   return camelCase.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** A name in the style of another: whoever writes `max_stepz` is told of `max_steps`. */
+/** A name in the style of another: for `max_stepz` the suggestion is `max_steps`. */
 export function inStyleOf(written: string, camelCase: string): string {
   return written.includes("_") ? snakeCase(camelCase) : camelCase;
 }
 
-/** Nobody types a longer name by mistake, and comparing takes time. */
+/** A longer name is no typo, and comparing takes time. */
 const LONGEST_COMPARED = 64;
 
 /**
- * The name that somebody who wrote this most likely meant, or null where none is near: at most every third letter
- * wrong, or a part of the name left out.
+ * The name that the author most likely meant, or null if none is close: at most every third letter wrong, or a part of the
+ * name left out.
  *
  * @example
  * nearestName("max_stepz", ["maxSteps", "maxTokens"]); // "maxSteps"
@@ -31,7 +31,7 @@ export function nearestName(written: string, names: readonly string[]): string |
   return names.find((name) => wanted.length >= 4 && normaliseKeyName(name).includes(wanted)) ?? null;
 }
 
-/** How many letters have to be added, left out, replaced or swapped with their neighbour to make one of the other. */
+/** The edit distance: how many letters must be added, removed, replaced or swapped with their neighbour. */
 function distanceOf(a: string, b: string): number {
   let beforeLast: readonly number[] = [];
   let last: readonly number[] = Array.from({ length: b.length + 1 }, (_, column) => column);

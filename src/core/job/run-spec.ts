@@ -8,12 +8,12 @@ import { checkReferences } from "./blueprint-references.ts";
 import {
   anything,
   type Field,
+  fieldPaths,
   findNotJson,
   type KnownTools,
   listOf,
   objectOf,
   pathText,
-  placesOf,
   type Reading,
   type SpecPath,
   type SpecProblem,
@@ -37,14 +37,14 @@ import {
 export type { KnownTools, SpecProblem } from "./run-spec-field.ts";
 
 /**
- * The contract of a run: what is to be done, within which limits, and when a person is asked. It never changes for as
- * long as the run lives. `parseRunSpec` makes one from what a person wrote; every field is then there.
+ * The contract of a run: what to do, within which limits, and when to ask a person. It never changes during the run.
+ * `parseRunSpec` makes one from what a person wrote, with every field filled in.
  */
 export type RunSpec = {
   readonly objective: string;
-  /** The pipeline that does it, by its name or written down here; null where whoever starts the run says so. */
+  /** The pipeline to run: its name, or a blueprint; null if the caller chooses it. */
   readonly pipeline: string | Blueprint | null;
-  /** What the pipeline is given; null when absent. */
+  /** The input of the pipeline; null if absent. */
   readonly input: Json;
   readonly constraints: {
     readonly mustCiteSources: boolean;
@@ -73,11 +73,11 @@ export type Budgets = {
   readonly maxSameErrorRepeats: number | null;
   readonly maxTokens: number | null;
   readonly maxCostUsd: number | null;
-  /** Whether the time in which the run waits for a person counts as wall-clock time. */
+  /** Time spent waiting for a person counts as wall-clock time. */
   readonly countWaitingTime: boolean;
 };
 
-/** The name that a run of it has for its pipeline. */
+/** The name of the pipeline of a RunSpec. */
 export function pipelineName({ pipeline }: Pick<RunSpec, "pipeline">): string | null {
   return typeof pipeline === "string" || pipeline === null ? pipeline : pipeline.name;
 }
@@ -86,9 +86,9 @@ const NO_VALUE = { value: null };
 const NO = { value: false };
 const YES = { value: true };
 
-/** A pipeline of the configuration by its name, or one that is written down. */
+/** The name of a pipeline of the configuration, or a blueprint. */
 function nameOrBlueprint(): Field<RunSpec["pipeline"]> {
-  const description = "The pipeline that does it: its name in pawl.config.ts, or agents and steps.";
+  const description = "The pipeline to run: its name in pawl.config.ts, or agents and steps.";
   const name = single(PIPELINE, NO_VALUE, "A pipeline by its name in pawl.config.ts.");
   return {
     schema: { description, anyOf: [name.schema, BLUEPRINT.schema], default: null },
@@ -106,8 +106,8 @@ function nameOrBlueprint(): Field<RunSpec["pipeline"]> {
         isSound = false;
         reading.report(...problem);
       };
-      // What is misplaced inside of it does not belong outside of it.
-      const inside = { ...reading, report, placeOf: () => null };
+      // A misplaced field inside a blueprint never belongs outside it.
+      const inside = { ...reading, report, fieldPath: () => null };
       const blueprint = BLUEPRINT.read(value, path, inside);
       checkReferences(value, path, inside, () => isSound);
       return blueprint;
@@ -115,55 +115,55 @@ function nameOrBlueprint(): Field<RunSpec["pipeline"]> {
   };
 }
 
-/** The one table of what a RunSpec has: it is read by it, and its JSON Schema and the help in editors come from it. */
+/** The single definition of a RunSpec: the parser, the JSON Schema and the help in editors are all derived from it. */
 const RUN_SPEC: Field<RunSpec> = objectOf<RunSpec>(
   {
-    objective: single(
-      OBJECTIVE,
-      null,
-      "What the run is to achieve, in words that the model and people read.",
-    ),
+    objective: single(OBJECTIVE, null, "What the run must achieve, in words that the model and people read."),
     pipeline: nameOrBlueprint(),
-    input: anything(null, "What the pipeline is given: any JSON."),
+    input: anything(null, "The input of the pipeline: any JSON."),
     constraints: objectOf<RunSpec["constraints"]>(
       {
         mustCiteSources: single(
           YES_OR_NO,
           NO,
-          "Whether a report must cite what it uses of the pages that were fetched, and no page that was not.",
+          "Whether a report must cite the fetched pages that it uses, and no page that was not fetched.",
         ),
         noDuplicateExternalActions: single(
           YES_OR_NO,
           NO,
-          "Whether each effect on an outside system happens once in the run, whoever asks for it again.",
+          "Whether each effect on an outside system happens only once in the run, even if it is requested again.",
         ),
         allowedDomains: listOf(
           DOMAIN,
           'hosts such as "example.com"',
-          "The only hosts that the built-in tools, guardedFetch and tools that declare their URLs connect to, at the ports 80 and 443 or at the one that is written: example.com, *.example.com, example.com:8443, example.com:* (every port), intranet.corp!private (a name whose address is private). None: every public host. A tool with a fetch of its own is bound only where the operator has set policy.network to enforce; one with its own sockets or processes never is.",
+          "The only hosts that the built-in tools, guardedFetch and tools that declare their URLs connect to, at ports 80 and 443 or at the given port: example.com, *.example.com, example.com:8443, example.com:* (every port), intranet.corp!private (a name whose address is private). An empty list allows every public host. A tool with a fetch of its own is restricted only if the operator has set policy.network to enforce; a tool with its own sockets or processes never is.",
         ),
         forbiddenActions: listOf(
           ACTION,
           'names of tools or patterns such as "delete_*"',
-          "Tools that must not run, by any name that they have, or by pattern: send_email, delete_*, files/delete_file, github:*. A name that no tool of the run has is an error.",
+          "Tools that must not run, by any of their names or by pattern: send_email, delete_*, files/delete_file, github:*. A name that no tool of the run has is an error.",
         ),
       },
       "What the run must and must not do. Enforced by the runtime, not by the prompt.",
     ),
     budgets: objectOf<Budgets>(
       {
-        maxWallclockMinutes: single(MINUTES, NO_VALUE, "How many minutes the run may take from its start."),
-        maxSteps: single(countOf(1, 1_000_000), NO_VALUE, "How many steps the run may begin."),
+        maxWallclockMinutes: single(
+          MINUTES,
+          NO_VALUE,
+          "The maximum duration of the run, in minutes from its start.",
+        ),
+        maxSteps: single(countOf(1, 1_000_000), NO_VALUE, "How many steps the run may start."),
         maxToolCalls: single(countOf(0, 10_000_000), NO_VALUE, "How many tool calls the run may make."),
         maxRetriesPerToolCall: single(
           countOf(0, 1_000),
           NO_VALUE,
-          "How often one tool call may be tried again after its first try.",
+          "How often one tool call may be retried after its first attempt.",
         ),
         maxSameErrorRepeats: single(
           countOf(1, 1_000),
           NO_VALUE,
-          "How often in a row the same error may come back before the run asks a person or fails.",
+          "How often in a row the same error may occur before the run asks a person or fails.",
         ),
         maxTokens: single(
           countOf(1, 1_000_000_000_000),
@@ -177,12 +177,12 @@ const RUN_SPEC: Field<RunSpec> = objectOf<RunSpec>(
           "Whether time spent waiting for a person counts towards maxWallclockMinutes.",
         ),
       },
-      "The limits of the run, over all its resumes together. One that is not given, or null, does not limit.",
+      "The limits of the run, over all its resumes together. A limit that is absent or null does not apply.",
     ),
     stopConditions: listOf(
       CONDITION,
       "names of conditions",
-      "Conditions that must hold when the run ends, by the names they have in code.",
+      "Conditions that must hold when the run ends, by their names in code.",
     ),
     escalation: objectOf<RunSpec["escalation"]>(
       {
@@ -191,7 +191,7 @@ const RUN_SPEC: Field<RunSpec> = objectOf<RunSpec>(
         askHumanOnRepeatedFailures: single(
           YES_OR_NO,
           YES,
-          "Ask a person when the same error keeps coming back.",
+          "Ask a person when the same error keeps occurring.",
         ),
         askHumanOnBudgetReached: single(
           YES_OR_NO,
@@ -206,31 +206,31 @@ const RUN_SPEC: Field<RunSpec> = objectOf<RunSpec>(
         workspaceDir: single(
           WORKSPACE,
           NO_VALUE,
-          "The directory for the run's files; <id> and <run_id> stand for the id of the run.",
+          "The directory for the run's files; <id> and <run_id> are replaced by the id of the run.",
         ),
         expectedOutputs: listOf(
           OUTPUT,
           'paths of files such as "report.pdf"',
-          "Files that must be there when the run ends, relative to the workspace.",
+          "Files that must exist when the run ends, relative to the workspace.",
         ),
       },
       "The files of the run.",
     ),
   },
-  "The contract of a run: what is to be done, within which limits, and when a person is asked.",
+  "The contract of a run: what to do, within which limits, and when to ask a person.",
   { $schema: { type: "string", description: "The JSON Schema that an editor checks this file with." } },
 );
 
-const PLACES = placesOf(RUN_SPEC.fields);
+const FIELD_PATHS = fieldPaths(RUN_SPEC.fields);
 
 export type ParsedRunSpec =
   | { readonly ok: true; readonly spec: RunSpec }
   | { readonly ok: false; readonly problems: readonly SpecProblem[] };
 
 /**
- * Reads a RunSpec as a person writes it: in camelCase, in snake_case or in both, with only the objective required. All
- * mistakes are found at once. What it returns it reads again as the same. The tools that a blueprint names are checked
- * where `tools` says which ones there are.
+ * Parses a RunSpec as a person writes it: in camelCase, in snake_case or in both, with only the objective required. All
+ * mistakes are found at once. Parsing the result again returns the same. The tools that a blueprint names are checked if
+ * `tools` is given.
  *
  * @example
  * parseRunSpec({ objective: "Write the report", budgets: { max_steps: 50 } });
@@ -239,16 +239,16 @@ export function parseRunSpec(value: unknown, tools: KnownTools | null = null): P
   const problems: SpecProblem[] = [];
   const spec = RUN_SPEC.read(value, [], {
     report: (path, message) => problems.push({ path, message }),
-    placeOf: (name) => PLACES.get(normaliseKeyName(name)) ?? null,
+    fieldPath: (name) => FIELD_PATHS.get(normaliseKeyName(name)) ?? null,
     whole: value,
     tools,
   });
   const notJson = findNotJson(value);
-  if (notJson !== null && !isTold(notJson, problems)) problems.push(notJson);
+  if (notJson !== null && !isReported(notJson, problems)) problems.push(notJson);
   return spec !== undefined && problems.length === 0 ? { ok: true, spec } : { ok: false, problems };
 }
 
-/** `parseRunSpec` for a caller who cannot go on without one: throws one error that lists every mistake. */
+/** `parseRunSpec` for a caller that needs one: throws a single error that lists every mistake. */
 export function assertRunSpec(value: unknown): RunSpec {
   const parsed = parseRunSpec(value);
   if (parsed.ok) return parsed.spec;
@@ -259,10 +259,10 @@ export function assertRunSpec(value: unknown): RunSpec {
   );
 }
 
-/** Where the field itself was refused, or for the same reason further in: depth counts from where one starts. */
-function isTold({ path, message }: SpecProblem, problems: readonly SpecProblem[]): boolean {
+/** True if the field itself was refused, or a value inside it for the same reason: depth is counted from different roots. */
+function isReported({ path, message }: SpecProblem, problems: readonly SpecProblem[]): boolean {
   return problems.some(
-    (told) => isWithin(path, told.path) || (told.message === message && isWithin(told.path, path)),
+    (other) => isWithin(path, other.path) || (other.message === message && isWithin(other.path, path)),
   );
 }
 
@@ -272,12 +272,12 @@ function isWithin(path: SpecPath, outer: SpecPath): boolean {
 
 export type SpecChange = { readonly path: string; readonly was: Json; readonly is: Json };
 
-/** What differs between two RunSpecs: a run keeps the one it began with, and whoever brings another is shown this. */
+/** The differences between two RunSpecs. A run keeps the one it began with; a caller that passes another one sees these. */
 export function describeSpecChanges(was: RunSpec, is: RunSpec): readonly SpecChange[] {
   return changesBetween(was, is, []);
 }
 
-/** Objects with the same fields are compared field by field, everything else as a whole. A blueprint is taken apart further. */
+/** Objects with the same fields are compared field by field, everything else as a whole. A blueprint is always compared in depth. */
 function changesBetween(was: Json, is: Json, path: SpecPath): readonly SpecChange[] {
   const isInBlueprint = path[0] === "pipeline";
   if (isJsonObject(was) && isJsonObject(is) && (isInBlueprint || haveSameFields(was, is))) {
@@ -301,11 +301,11 @@ function haveSameFields(a: JsonObject, b: JsonObject): boolean {
 }
 
 /** The directory of one run: `runs/<id>` is `runs/q-1` for the run q-1. */
-export function placeOfRun(workspaceDir: string, runId: string): string {
+export function runDirectory(workspaceDir: string, runId: string): string {
   return workspaceDir.replace(RUN_ID_MARKS, () => runId);
 }
 
-/** For editors: what a job file may say, in both spellings, each field with its help. Draft 2020-12. */
+/** The JSON Schema of a job file, for editors: both spellings, each field with its help. Draft 2020-12. */
 export function runSpecJsonSchema(): JsonObject {
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",

@@ -1,36 +1,36 @@
 import type { GradualWork } from "../gradual-work.ts";
 import { entityCode, LONGEST_ENTITY_NAME } from "./html-entities.ts";
 
-/** A text, and the one that it was decoded from; null: from none. */
+/** A text, and the text that it was decoded from; null for an original text. */
 export type DecodedText = {
   readonly text: string;
   readonly source: { readonly of: DecodedText; readonly marks: Uint32Array } | null;
 };
 
-/** Units that are read in one step: a few milliseconds. */
-const UNITS_A_STEP = 250_000;
+/** Units that are read between two pauses: a few milliseconds. */
+const UNITS_PER_PAUSE = 250_000;
 
-/** As often is it noted down where the decoded text stands in the other: for each unit it would take longer than decoding. */
-const UNITS_A_MARK = 256;
+/** The distance between recorded positions in the source. Recording every unit would take longer than decoding. */
+const UNITS_PER_MARK = 256;
 
 const [PERCENT, BACKSLASH, AMPERSAND] = [0x25, 0x5c, 0x26];
 
-/** As many digits may an escape have: more are no character. */
-const [MOST_DECIMALS, MOST_HEX] = [7, 6];
+/** The most digits of an escape: more are no character. */
+const [MAX_DECIMALS, MAX_HEX] = [7, 6];
 
 /**
- * The same text with its escapes decoded, once; null where it has none. Read unit by unit, without an object for each escape:
- * a page may be nothing but escapes.
+ * The text with its escapes decoded once; null if it has none. It is read unit by unit, without an object for each escape: a
+ * page may consist of nothing but escapes.
  */
 export function* decodedOnce(of: DecodedText): GradualWork<DecodedText | null> {
   const { text } = of;
   if (!hasEscapes(text)) return null;
-  // What an escape stands for is never longer than the escape.
+  // A decoded character is never longer than its escape.
   const units = new Uint16Array(text.length);
-  const marks = new Uint32Array(2 * Math.ceil(text.length / UNITS_A_MARK) + 2);
+  const marks = new Uint32Array(2 * Math.ceil(text.length / UNITS_PER_MARK) + 2);
   const decoding: Decoding = { text, units, marks, read: 0, written: 0, allBits: 0 };
   while (decoding.read < text.length) {
-    decodeUntil(decoding, Math.min(text.length, decoding.read + UNITS_A_STEP));
+    decodeUntil(decoding, Math.min(text.length, decoding.read + UNITS_PER_PAUSE));
     if (decoding.read < text.length) yield;
   }
   const { written, allBits } = decoding;
@@ -42,17 +42,17 @@ export function hasEscapes(text: string): boolean {
   return text.includes("%") || text.includes("\\") || text.includes("&");
 }
 
-/** Where a unit of a decoded text, or its end, stands in the text that it all began with. */
-export function placeOf({ text, source }: DecodedText, index: number): number {
+/** The position of a unit of a decoded text, or of its end, in the original text. */
+export function positionInOriginal({ text, source }: DecodedText, index: number): number {
   if (source === null) return index;
   const { of, marks } = source;
-  if (index >= text.length) return placeOf(of, of.text.length);
-  const mark = 2 * Math.floor(index / UNITS_A_MARK);
+  if (index >= text.length) return positionInOriginal(of, of.text.length);
+  const mark = 2 * Math.floor(index / UNITS_PER_MARK);
   let [written, read] = [marks[mark] ?? 0, marks[mark + 1] ?? 0];
   for (;;) {
     const next = characterAt(of.text, read);
     written += (next & CODE_MASK) > 0xffff ? 2 : 1;
-    if (written > index) return placeOf(of, read);
+    if (written > index) return positionInOriginal(of, read);
     read += next >>> CODE_BITS;
   }
 }
@@ -60,20 +60,20 @@ export function placeOf({ text, source }: DecodedText, index: number): number {
 type Decoding = {
   readonly text: string;
   readonly units: Uint16Array;
-  /** Pairs: how much was written, and read, when a part began. */
+  /** Pairs of positions: written and read at the start of each part. */
   readonly marks: Uint32Array;
   read: number;
   written: number;
-  /** Of all units together: whether one of them is no Latin-1. */
+  /** The bitwise OR of all units: shows whether all are Latin-1. */
   allBits: number;
 };
 
 function decodeUntil(decoding: Decoding, end: number): void {
   const { text, units, marks } = decoding;
   let { read, written, allBits } = decoding;
-  let nextMark = Math.ceil(written / UNITS_A_MARK);
+  let nextMark = Math.ceil(written / UNITS_PER_MARK);
   while (read < end) {
-    if (written >= nextMark * UNITS_A_MARK) {
+    if (written >= nextMark * UNITS_PER_MARK) {
       marks[2 * nextMark] = written;
       marks[2 * nextMark + 1] = read;
       nextMark++;
@@ -98,14 +98,14 @@ function decodeUntil(decoding: Decoding, end: number): void {
   Object.assign(decoding, { read, written, allBits });
 }
 
-/** The escape that stands there, or the unit. */
+/** The escape at a position, or the unit if there is none. */
 function characterAt(text: string, at: number): number {
   const code = text.charCodeAt(at);
   const isIntroducer = code === PERCENT || code === BACKSLASH || code === AMPERSAND;
   return (isIntroducer ? escapeAt(text, at, code) : 0) || packed(code, 1);
 }
 
-/** A text of units; `allBits` is what all of them have together. */
+/** The text of some units; `allBits` is the bitwise OR of them all. */
 export function textOfUnits(units: Uint16Array, allBits: number): string {
   return allBits < 0x100
     ? Buffer.from(Uint8Array.from(units).buffer).toString("latin1")
@@ -121,8 +121,8 @@ function packed(code: number, width: number): number {
 }
 
 /**
- * An escape as addresses (`%41`, `%u0041`), code and JSON (`\u0041`, `\u{41}`, `\U00000041`, `\x41`, `\101`, `\n`) and HTML
- * (`&#65;`, `&#x41;`, `&amp;`) have it; 0 where there is none.
+ * An escape of URLs (`%41`, `%u0041`), of code and JSON (`\u0041`, `\u{41}`, `\U00000041`, `\x41`, `\101`, `\n`) or of HTML
+ * (`&#65;`, `&#x41;`, `&amp;`); 0 if there is none.
  */
 function escapeAt(text: string, at: number, introducer: number): number {
   if (introducer === AMPERSAND) return entityAt(text, at);
@@ -139,7 +139,7 @@ function escapeAt(text: string, at: number, introducer: number): number {
   return control < 0 ? 0 : packed(control, 2);
 }
 
-/** What a backslash and one more character stand for, by that character, in either case. */
+/** The characters written as a backslash and one more character, by that character, in either case. */
 const CONTROLS: readonly number[] = (() => {
   const codes = Array<number>(128).fill(-1);
   for (const itself of "\"'\\/") codes[itself.charCodeAt(0)] = itself.charCodeAt(0);
@@ -155,7 +155,7 @@ function isLetter(code: number, letter: string): boolean {
 function unicodeAt(text: string, at: number): number {
   if (text.charCodeAt(at + 2) === 0x7b) {
     let digits = 0;
-    while (digits < MOST_HEX && hexDigit(text.charCodeAt(at + 3 + digits)) >= 0) digits++;
+    while (digits < MAX_HEX && hexDigit(text.charCodeAt(at + 3 + digits)) >= 0) digits++;
     const isClosed = digits > 0 && text.charCodeAt(at + 3 + digits) === 0x7d;
     return isClosed ? packed(hexAt(text, at + 3, digits), digits + 4) : 0;
   }
@@ -163,7 +163,7 @@ function unicodeAt(text: string, at: number): number {
   return long >= 0 && long <= 0x10ffff ? packed(long, 10) : packed(hexAt(text, at + 2, 4), 6);
 }
 
-/** The number that so many hexadecimal digits make; -1 where something else stands there. */
+/** The value of some hexadecimal digits; -1 if one of them is no digit. */
 function hexAt(text: string, at: number, digits: number): number {
   let value = 0;
   for (let index = at; index < at + digits; index++) {
@@ -190,7 +190,7 @@ function octalAt(text: string, at: number): number {
   return value;
 }
 
-/** One character of bytes that are each written with so many units: UTF-8 where they are that, and Latin-1 where not. */
+/** The character of escaped bytes, each `width` units long: read as UTF-8 if they are valid, otherwise as Latin-1. */
 function bytesAt(text: string, at: number, width: number): number {
   const first = byteAt(text, at, width);
   if (first < 0) return 0;
@@ -204,7 +204,7 @@ function bytesAt(text: string, at: number, width: number): number {
   return size === 1 || code > 0x10ffff ? packed(first, width) : packed(code, size * width);
 }
 
-/** A byte as `%41` or `\x41`, by its width; -1 where there is none. */
+/** A byte written as `%41` or `\x41`, by its width; -1 if there is none. */
 function byteAt(text: string, at: number, width: number): number {
   const introducer = text.charCodeAt(at);
   const isByte =
@@ -215,7 +215,7 @@ function byteAt(text: string, at: number, width: number): number {
 function entityAt(text: string, at: number): number {
   if (text.charCodeAt(at + 1) !== 0x23) return namedEntityAt(text, at);
   const isHex = isLetter(text.charCodeAt(at + 2), "x");
-  const [from, base, most] = isHex ? [at + 3, 16, MOST_HEX] : [at + 2, 10, MOST_DECIMALS];
+  const [from, base, most] = isHex ? [at + 3, 16, MAX_HEX] : [at + 2, 10, MAX_DECIMALS];
   let code = 0;
   let end = from;
   for (; end < from + most; end++) {
@@ -240,5 +240,5 @@ function isNamePart(code: number): boolean {
   return (letter >= 0x61 && letter <= 0x7a) || (code >= 0x30 && code <= 0x39);
 }
 
-/** The most units that one character takes when it is escaped once: `&#0000065;`. */
-export const WIDEST_ESCAPE = MOST_DECIMALS + 3;
+/** The most units that one escaped character takes: `&#0000065;`. */
+export const WIDEST_ESCAPE = MAX_DECIMALS + 3;

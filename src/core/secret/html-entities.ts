@@ -1,4 +1,4 @@
-/** The names of HTML for what a keyboard writes. */
+/** The HTML entity names of the characters on a keyboard. */
 const KEYBOARD = {
   amp: "&",
   lt: "<",
@@ -50,20 +50,20 @@ const KEYBOARD = {
   euro: "\u20ac",
 };
 
-/** The names of the characters of Latin-1 from U+00A1 on, in their order. */
+/** The entity names of the Latin-1 characters from U+00A1, in order. */
 const LATIN_1 =
   "iexcl cent pound curren yen brvbar sect uml copy ordf laquo not shy reg macr deg plusmn sup2 sup3 acute micro para middot cedil sup1 ordm raquo frac14 frac12 frac34 iquest Agrave Aacute Acirc Atilde Auml Aring AElig Ccedil Egrave Eacute Ecirc Euml Igrave Iacute Icirc Iuml ETH Ntilde Ograve Oacute Ocirc Otilde Ouml times Oslash Ugrave Uacute Ucirc Uuml Yacute THORN szlig agrave aacute acirc atilde auml aring aelig ccedil egrave eacute ecirc euml igrave iacute icirc iuml eth ntilde ograve oacute ocirc otilde ouml divide oslash ugrave uacute ucirc uuml yacute thorn yuml";
 
 const CODES: ReadonlyMap<string, number> = new Map([
   ...LATIN_1.split(" ").map((name, index) => [name, 0xa1 + index] as const),
   ...Object.entries(KEYBOARD).map(([name, character]) => [name, character.charCodeAt(0)] as const),
-  // A blank like others, for whoever looks for one.
+  // A space like any other, for the search.
   ["nbsp", 0x20],
 ]);
 
 export const LONGEST_ENTITY_NAME = Math.max(...[...CODES.keys()].map(({ length }) => length));
 
-/** What `&name;` stands for; in another case of letters where only that is a name. */
+/** The character of `&name;`; in lower case if the name has no meaning as written. */
 export function entityCode(name: string): number | undefined {
   return CODES.get(name) ?? CODES.get(name.toLowerCase());
 }

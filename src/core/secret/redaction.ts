@@ -12,20 +12,20 @@ import {
 } from "./secret-mark.ts";
 import { type FoundSecret, MAX_FOUND, type SecretSearch } from "./secret-search.ts";
 
-/** What is hidden, and the digest that is left of it. */
+/** What to hide, and the digest that replaces it. */
 export type Hiding = {
-  /** Values under these names are hidden where they stand, and looked for nowhere else: anybody may have given them. */
+  /** Values under these names are hidden in place, and not searched for elsewhere: they may come from anyone. */
   readonly names: ReadonlySet<string>;
-  /** What is looked for in every text. */
+  /** The secrets to find in every text. */
   readonly search: SecretSearch;
   readonly digest: SecretDigest;
 };
 
 /**
- * Replaces values under the names (case-insensitive, compared without _ and -), at any depth, whole value whatever its type,
- * and every occurrence of the known secrets inside any string (values and keys), in all spellings that `SecretSearch` knows.
- * What stands there instead has a keyed digest, so that two hidden values can be told apart and shown to be equal. Returns the
- * same reference when nothing changed.
+ * Replaces values under the names (case-insensitive, compared without _ and -), at any depth, the whole value whatever its
+ * type, and every occurrence of the known secrets inside any string (values and keys), in all spellings that `SecretSearch`
+ * knows. The replacement has a keyed digest, which shows whether two hidden values are equal. Returns the same reference if
+ * nothing changed.
  *
  * A name also counts where a string contains JSON text, `"password":"x"`, escaped or not, and where it contains a query,
  * `?password=x`. It does not count in `password=x` or `password: x` elsewhere: that may as well be prose or code.
@@ -38,17 +38,17 @@ export function redact(value: Json, hiding: Hiding): Json {
   return runToEnd(redacting(value, hiding));
 }
 
-/** The same in steps, for what may be large. */
+/** The same as gradual work, for values that may be large. */
 export function* redacting(value: Json, { names: given, search, digest }: Hiding): GradualWork<Json> {
   const names = secretNames(given);
   if (names === null && search.isEmpty) return value;
   return yield* redactValue(value, { names, search, digest: cached(digest), work: 0 });
 }
 
-/** More values are not told apart: each takes a few microseconds. */
+/** Further values get no digest of their own: each takes a few microseconds. */
 const MAX_DIGESTS = 5_000;
 
-/** A text that holds a secret a thousand times has it digested once. */
+/** A secret that occurs a thousand times is digested once. */
 function cached(digest: SecretDigest): SecretDigest {
   const digests = new Map<string, string>();
   return (text) => {
@@ -58,18 +58,18 @@ function cached(digest: SecretDigest): SecretDigest {
   };
 }
 
-/** At which of its ends a text was torn off from what it is a part of. */
+/** The ends at which a text was cut off from a longer one. */
 export type Torn = { readonly start?: boolean; readonly end?: boolean };
 
 /**
- * A text without its secrets. Where it was torn, a part of a secret may stand, which nobody can know as one: as much as that
- * could be is left out.
+ * A text without its secrets. Where it was cut off there may be a part of a secret, which cannot be recognized: as much as
+ * the longest secret is left out there.
  */
 export function redactText(text: string, hiding: Hiding, torn: Torn = {}): string {
   return runToEnd(redactingText(text, hiding, torn));
 }
 
-/** The same in steps, for what may be large. */
+/** The same as gradual work, for texts that may be large. */
 export function* redactingText(
   text: string,
   hiding: Hiding,
@@ -80,7 +80,7 @@ export function* redactingText(
   return whole.slice(start ? longest : 0, end ? Math.max(0, whole.length - longest) : whole.length);
 }
 
-/** The texts (and numbers as texts) under the names, each once; all that is inside of an object or an array there counts. */
+/** The texts (and numbers as texts) under the names, each once, including everything inside an object or an array there. */
 export function namedSecrets(value: Json, names: ReadonlySet<string>): readonly string[] {
   const found = new Set<string>();
   const normal = secretNames(names)?.normal;
@@ -111,16 +111,16 @@ export function normaliseKeyName(name: string): string {
   return name.replace(/[_-]/g, "").toLowerCase();
 }
 
-/** Names as they are compared, and what finds them in a text. */
+/** Names as they are compared, and the pattern that finds them in a text. */
 type SecretNames = { readonly normal: ReadonlySet<string>; readonly pairStart: RegExp };
 
 const preparedNames = new WeakMap<ReadonlySet<string>, SecretNames | null>();
 
-/** Null where there are none. Prepared once: a run has the same ones all the time. */
+/** Null if there are none. Prepared once, since a run always has the same names. */
 function secretNames(given: ReadonlySet<string>): SecretNames | null {
   const known = preparedNames.get(given);
   if (known !== undefined) return known;
-  // A name without a letter, "_", would otherwise stand for the key "" and for "-".
+  // A name without a letter, "_", would otherwise match the keys "" and "-".
   const normal = new Set([...given].map(normaliseKeyName).filter((name) => name !== ""));
   const prepared = normal.size === 0 ? null : { normal, pairStart: pairStart(normal) };
   preparedNames.set(given, prepared);
@@ -131,18 +131,18 @@ type Rewriting = {
   readonly names: SecretNames | null;
   readonly search: SecretSearch;
   readonly digest: SecretDigest;
-  /** About how many characters were looked at since the last step. */
+  /** Roughly the characters searched since the last pause. */
   work: number;
 };
 
 /** A few milliseconds. */
-const WORK_A_STEP = 200_000;
-/** What a value takes beside its characters. */
-const WORK_A_VALUE = 40;
+const WORK_PER_PAUSE = 200_000;
+/** The work per value in addition to its characters. */
+const WORK_PER_VALUE = 40;
 
 function* redactValue(value: Json, how: Rewriting): GradualWork<Json> {
-  how.work += WORK_A_VALUE;
-  if (how.work > WORK_A_STEP) {
+  how.work += WORK_PER_VALUE;
+  if (how.work > WORK_PER_PAUSE) {
     how.work = 0;
     yield;
   }
@@ -162,12 +162,12 @@ function* redactValue(value: Json, how: Rewriting): GradualWork<Json> {
   return changed ? redacted : items;
 }
 
-/** Nothing of it can be a secret. */
+/** True if the value cannot contain a secret. */
 function isPlain(value: Json, { search }: Rewriting): boolean {
   return value === null || typeof value === "boolean" || (typeof value === "number" && !search.findsNumbers);
 }
 
-/** Other systems make numbers of texts that look so. */
+/** Other systems turn texts that look like numbers into numbers. */
 function redactedNumber(value: number, how: Rewriting): Json {
   const text = String(value);
   const hidden = rewritten(text, how);
@@ -176,11 +176,11 @@ function redactedNumber(value: number, how: Rewriting): Json {
 
 function* redactObject(value: JsonObject, how: Rewriting): GradualWork<JsonObject> {
   const keys = Object.keys(value);
-  // Made when the first one changes: of most objects nothing does.
+  // Created at the first change: most objects have none.
   let entries: [string, Json][] | null = null;
   for (const [index, key] of keys.entries()) {
     const item = value[key] ?? null;
-    how.work += WORK_A_VALUE;
+    how.work += WORK_PER_VALUE;
     const newKey = rewritten(key, how);
     const isNamed = how.names?.normal.has(normaliseKeyName(key)) === true;
     const newItem = isNamed
@@ -200,7 +200,7 @@ function namedMark(value: Json, digest: SecretDigest): string {
   return isMark(text) ? text : markOfNamed(digest, text);
 }
 
-/** Below this a text is searched in less than a step. */
+/** A shorter text needs no pause. */
 const SHORT = 50_000;
 
 function rewritten(text: string, how: Rewriting): string {
@@ -219,8 +219,8 @@ function* rewriting(text: string, how: Rewriting): GradualWork<string> {
 }
 
 /**
- * Finds all of them before it replaces any: of one inside another nothing is left but the mark of the longer one, in whatever
- * order they come, and those that overlap leave a mark each. Marks that are there already stay as they are.
+ * Replaces the secrets that were found with marks. Of one inside another, only the mark of the longer one is left, in any
+ * order; two that overlap leave one mark each. Existing marks stay unchanged.
  */
 function replaceFound(text: string, found: readonly FoundSecret[], digest: SecretDigest): string {
   const [first] = found;
@@ -246,8 +246,8 @@ function replaceFound(text: string, found: readonly FoundSecret[], digest: Secre
 }
 
 /**
- * `"name":`, with the backslashes of JSON inside JSON inside JSON, or `?name=`. All but the names has a limit, so that no text
- * takes long.
+ * `"name":`, with the backslashes of JSON inside JSON inside JSON, or `?name=`. Everything but the names is bounded, so that
+ * no text takes long.
  */
 function pairStart(names: ReadonlySet<string>): RegExp {
   const apart = "[_-]{0,64}";
@@ -261,7 +261,7 @@ function literally(letter: string): string {
   return /[\^$\\.*+?()[\]{}|/]/.test(letter) ? `\\${letter}` : letter;
 }
 
-/** A name, and what may stand around its letters. */
+/** A name, and the characters that may surround its letters. */
 const LONGEST_PAIR_START = 10_000;
 
 function* replacingPairs(
@@ -287,32 +287,32 @@ function* replacingPairs(
   return parts.length === 0 ? text : parts.join("") + text.slice(end);
 }
 
-/** A value in a text: what it says, what it is to be quoted with, and where it ends. */
+/** A value in a text: its decoded text, the quote for its replacement, and where it ends. */
 type PairValue = { readonly text: string; readonly quote: string; readonly end: number };
 
 function queryValueAt(text: string, at: number): PairValue | null {
   const end = at + text.slice(at).search(/[&#\s"'<>\\]|$/);
-  return end === at ? null : { text: meantInQuery(text.slice(at, end)), quote: "", end };
+  return end === at ? null : { text: decodedQuery(text.slice(at, end)), quote: "", end };
 }
 
 const NUMBER = /-?\d[\d.eE+-]{0,400}/y;
 
-/** A string or a number; objects and arrays in a text are left alone, since nothing says where a broken one ends. */
+/** A string or a number. Objects and arrays in a text are left alone: the end of a broken one is unknown. */
 function jsonValueAt(text: string, at: number, escape: string): PairValue | null {
   const quote = `${escape}"`;
   if (text.startsWith(quote, at)) {
     const from = at + quote.length;
     const end = endOfString(text, from, escape.length);
     const inside = text.slice(from, text.startsWith(quote, end - quote.length) ? end - quote.length : end);
-    return { text: meantInJson(inside, escape), quote, end };
+    return { text: decodedJson(inside, escape), quote, end };
   }
   NUMBER.lastIndex = at;
   const number = NUMBER.exec(text)?.[0];
   return number === undefined ? null : { text: number, quote, end: at + number.length };
 }
 
-/** What is meant, so that the digest is that of the same value elsewhere; as it is written where it was cut off. */
-function meantInJson(written: string, escape: string): string {
+/** The decoded text, so that its digest equals that of the same value elsewhere; as written if it was cut off. */
+function decodedJson(written: string, escape: string): string {
   try {
     let text = written;
     // No backslash, one or three: JSON, inside JSON, inside JSON.
@@ -323,7 +323,7 @@ function meantInJson(written: string, escape: string): string {
   }
 }
 
-function meantInQuery(written: string): string {
+function decodedQuery(written: string): string {
   try {
     return decodeURIComponent(written.replaceAll("+", " "));
   } catch {
@@ -331,14 +331,14 @@ function meantInQuery(written: string): string {
   }
 }
 
-/** Behind the closing quote; where a text was cut off there is none, and all that is left belongs to the value. */
+/** The position after the closing quote. A text that was cut off has none: the rest of it belongs to the value. */
 function endOfString(text: string, from: number, escapes: number): number {
   for (let at = text.indexOf('"', from); at !== -1; at = text.indexOf('"', at + 1)) {
     let slashes = 0;
     while (text[at - slashes - 1] === "\\") slashes++;
-    // Fewer than an inner quote has: the text around the value ends here, so the value was cut off.
+    // Fewer than an inner quote has: the surrounding text ends here, so the value was cut off.
     if (slashes < escapes) return at - slashes;
-    // At this depth a backslash of the value is written as escapes + 1 of them, and a quote of it has an odd number of those.
+    // At this depth a backslash of the value is written as escapes + 1 backslashes, and its quotes have an odd number of those.
     if (((slashes - escapes) / (escapes + 1)) % 2 === 0) return at + 1;
   }
   return text.length;

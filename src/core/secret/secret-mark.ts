@@ -1,36 +1,36 @@
 import { createHmac } from "node:crypto";
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 
-/** What stands where a secret stood that no digest is known of: in what a `Secret` prints, and in runs of earlier versions. */
+/** Replaces a secret without a digest: when a `Secret` is printed, and in runs of earlier versions. */
 export const REDACTED = "[secret]";
 
-/** The keyed digest of what is hidden: equal texts have equal ones, and without the key none can be found by trying. */
+/** The keyed digest of a hidden text: equal texts have equal digests, and no text can be guessed without the key. */
 export type SecretDigest = (text: string) => string;
 
-/** As long as a mark needs to tell any two values of a store apart. */
+/** Long enough to distinguish all values of a store. */
 const DIGEST_LENGTH = 12;
 
-/** A mark as it is written here, or was by earlier versions. It has no blank, quote or backslash: no text around it breaks. */
+/** A mark, as written by this version or by earlier ones. It has no space, quote or backslash that could break a text. */
 const MARK = /\[secret(?::[0-9a-f]{12}(?:,\d{1,16}-characters)?)?\]/g;
 const ONLY_A_MARK = new RegExp(`^${MARK.source}$`);
 const MARK_WITH_DIGEST = /\[secret:[0-9a-f]{12}(?:,\d{1,16}-characters)?\]/g;
-/** Also of a mark that was cut through. */
+/** Also in a mark that was cut off. */
 const DIGEST_IN_MARK = /\[secret:[0-9a-f]{0,12}(?:,[\d\-a-z]{0,27})?\]?/g;
 
-/** Makes the digest of a store or an operator; the key is asked for when the first text is hidden. */
+/** The digest function of a store or an operator; the key is read when the first text is hidden. */
 export function digestWith(key: () => Uint8Array): SecretDigest {
   return (text) => createHmac("sha256", key()).update(text, "utf8").digest("hex").slice(0, DIGEST_LENGTH);
 }
 
-/** In the place of a digest where there are too many values to make one of each. */
+/** Replaces a digest when there are too many values to make one for each. */
 export const NO_DIGEST = "0".repeat(DIGEST_LENGTH);
 
-/** In the place of a secret that the operator or the run's own code gave, however it was spelled there. */
+/** Replaces a secret that the operator or the run's own code provided, in any spelling. */
 export function markOfSecret(digest: SecretDigest, secret: string): string {
   return `[secret:${digest(secret)}]`;
 }
 
-/** In the place of a value that stood under a secret name, with its length: whoever gave it may not be trusted. */
+/** Replaces a value under a secret name. It shows the length, since the value's source may not be trusted. */
 export function markOfNamed(digest: SecretDigest, value: string): string {
   return `[secret:${digest(value)},${value.length}-characters]`;
 }
@@ -39,13 +39,13 @@ export function isMark(text: string): boolean {
   return text.startsWith("[secret") && ONLY_A_MARK.test(text);
 }
 
-/** Where marks stand in a text. */
+/** The positions of the marks in a text. */
 export function marksIn(text: string): readonly { readonly start: number; readonly end: number }[] {
   if (!text.includes("[secret")) return [];
   return [...text.matchAll(MARK)].map(({ index, 0: mark }) => ({ start: index, end: index + mark.length }));
 }
 
-/** The mark that a place in a text lies inside of; null where it may be cut there. */
+/** The mark around a position in a text; null if the text may be cut there. */
 export function markAround(
   text: string,
   at: number,
@@ -58,7 +58,7 @@ export function markAround(
 
 const LONGEST_MARK = "[secret:0123456789ab,9007199254740991-characters]".length;
 
-/** Whether a mark stands anywhere in a value: something of it is lost. */
+/** True if a value contains a mark: part of it is lost. */
 export function holdsMark(value: Json): boolean {
   if (typeof value === "string") return marksIn(value).length > 0;
   if (Array.isArray(value)) return value.some(holdsMark);
@@ -66,8 +66,8 @@ export function holdsMark(value: Json): boolean {
 }
 
 /**
- * What a person is to know of the marks in a value, a sentence for each: where it stands, why it is hidden, how long it is, and
- * the digest by which it can be told from others.
+ * One sentence for people per mark in a value: where it is, why it is hidden, how long it is, and the digest that
+ * distinguishes it from others.
  */
 export function hiddenIn(value: Json, path: string): string[] {
   if (typeof value === "string")
@@ -83,27 +83,27 @@ export function hiddenIn(value: Json, path: string): string[] {
 function hiddenAs(mark: string, path: string): string {
   const [, digest, characters] = /^\[secret:([0-9a-f]+)(?:,(\d+))?/.exec(mark) ?? [];
   if (digest === undefined)
-    return `${path} has the text ${REDACTED}: it was written so, or hidden by an earlier version.`;
+    return `${path} has the text ${REDACTED}: it was written that way, or hidden by an earlier version.`;
   if (characters === undefined)
-    return `${path} is hidden because it holds a secret that the operator or the run's code gave: digest ${digest}.`;
+    return `${path} is hidden because it contains a secret of the operator or of the run's code: digest ${digest}.`;
   const known = digest === NO_DIGEST ? "one of too many to have a digest" : `digest ${digest}`;
   return `${path} is hidden because policy.secretKeys has its name: ${characters} characters, ${known}.`;
 }
 
 /**
- * The same with bare marks. For a model, which could otherwise find a short secret by hiding guesses until a digest is the
- * same; and for what is compared with what an earlier version, or a store with another key, has written.
+ * The same with bare marks. For a model, which could otherwise find a short secret by having guesses hidden until a digest
+ * is the same; and for comparisons with values from an earlier version, or from a store with another key.
  */
 export function withoutDigests<T extends Json>(value: T): T {
   return bare(value, DIGEST_IN_MARK) as T;
 }
 
-/** The same of what has never had a digest to see: one that it has is made up. Whatever is no mark stays as it is. */
+/** The same for a value from a source that never sees digests: one that it has is forged. Anything else stays unchanged. */
 export function withoutForgedDigests<T extends Json>(value: T): T {
   return bare(value, MARK_WITH_DIGEST) as T;
 }
 
-/** Whether something was hidden in a value that had no digests before. */
+/** True if something was hidden in a value that had no digests before. */
 export function isHiddenIn(value: Json): boolean {
   return withoutForgedDigests(value) !== value;
 }
@@ -118,7 +118,7 @@ function bare(value: Json, digests: RegExp): Json {
   }
   if (!isJsonObject(value)) return value;
   const keys = Object.keys(value);
-  // Made when the first one changes: of most objects nothing does.
+  // Created at the first change: most objects have none.
   let entries: [string, Json][] | null = null;
   for (const [index, key] of keys.entries()) {
     const item = value[key] ?? null;
@@ -131,8 +131,8 @@ function bare(value: Json, digests: RegExp): Json {
 }
 
 /**
- * Two keys that were secrets are one text now, and neither value may be lost: the second gets a number. The next free one is
- * remembered for each text, since there may be thousands.
+ * Two hidden keys may have the same text now, and neither value may be lost: the second key gets a number. The next free
+ * number is cached for each text, since there may be thousands.
  */
 export function objectOf(entries: readonly (readonly [string, Json])[]): JsonObject {
   const found = new Map<string, Json>();

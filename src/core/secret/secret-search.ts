@@ -3,49 +3,49 @@ import {
   type DecodedText,
   decodedOnce,
   hasEscapes,
-  placeOf,
+  positionInOriginal,
   textOfUnits,
   WIDEST_ESCAPE,
 } from "./escaped-text.ts";
 
-/** Shorter texts are not looked for inside others: "12" or "abc" would shred every text they happen to be part of. */
+/** Shorter secrets are not searched for: "12" or "abc" would shred every text that happens to contain them. */
 const MIN_SEARCHED_LENGTH = 4;
 
-/** Shorter ones without a digit count as they are written only: "Test" is a word, whatever "test" may be. */
+/** Shorter secrets without a digit match in their exact case only: "Test" is a word, even if "test" is a secret. */
 const MIN_ANY_CASE_LENGTH = 8;
 
-/** A part of a base64 text shorter than this may well be part of something else. */
+/** A shorter part of a base64 text may well belong to something else. */
 const MIN_BASE64_PART_LENGTH = 8;
 
-/** JSON in JSON in JSON, an address in an address: as often is a text decoded. */
+/** How often a text is decoded: JSON in JSON in JSON, a URL in a URL. */
 const MAX_DECODINGS = 3;
 
-/** In a text that holds more secrets than this, whoever wrote it knows them, and means to keep somebody busy. */
+/** The author of a text with more secrets than this knows them already, and only tries to waste time. */
 export const MAX_FOUND = 10_000;
 
-/** Units that are searched in one step, for one after the other: a few milliseconds. */
-const UNITS_A_STEP = 20_000_000;
+/** Units that are searched between two pauses, over all secrets: a few milliseconds. */
+const UNITS_PER_PAUSE = 20_000_000;
 
-/** Where a secret stands in a text, in whatever spelling. */
+/** The position of a secret in a text, in any spelling. */
 export type FoundSecret = { readonly start: number; readonly end: number; readonly secret: string };
 
 type Needle = { readonly text: string; readonly secret: string };
 
 /**
- * The known secrets, ready to be looked for. A text is searched as it stands, and with its escapes decoded (URLs, JSON and
- * code, HTML, one inside the other): a character of a secret counts however it is written there, in upper or lower case. Hex
- * and base64 have spellings of their own, base64 wherever the secret begins in it. What is split, reversed, compressed,
- * encrypted or encoded in another way is not found.
+ * Searches texts for the known secrets. A text is searched as written, and with its escapes decoded (URLs, JSON and code,
+ * HTML, one inside the other): a character of a secret matches however it is escaped, in upper or lower case. Hex and base64
+ * forms are found, too, base64 at any offset. A secret that is split, reversed, compressed, encrypted or encoded in another
+ * way is not found.
  */
 export class SecretSearch {
-  /** Looked for in any case of letters; the shortest first. */
+  /** Matched in upper and lower case; the shortest first. */
   readonly #anyCase: readonly Needle[];
   readonly #exact: readonly Needle[];
-  /** Whether one of them has several lines: then line ends are blanks. */
+  /** One of the secrets has several lines: then line ends count as spaces. */
   readonly #hasLines: boolean;
-  /** Whether one of them may be written as a number. */
+  /** One of the secrets may be written as a number. */
   readonly findsNumbers: boolean;
-  /** The most characters that one of them may take in a text: so much of a torn end may be a part of one. */
+  /** The most characters that one secret may take in a text: this much of a cut-off end may be part of one. */
   readonly longest: number;
 
   constructor(texts: Iterable<string>) {
@@ -69,17 +69,17 @@ export class SecretSearch {
     return this.#anyCase.length === 0;
   }
 
-  /** All of them, also those that overlap, in no order; not all where there are more than `MAX_FOUND`. */
+  /** All occurrences, overlapping ones included, in no order; not all if there are more than `MAX_FOUND`. */
   find(text: string): readonly FoundSecret[] {
     if (this.isEmpty || text.length < MIN_SEARCHED_LENGTH) return [];
-    if (text.length > UNITS_A_STEP || hasEscapes(text)) return runToEnd(this.search(text));
-    // Most texts are names and words.
+    if (text.length > UNITS_PER_PAUSE || hasEscapes(text)) return runToEnd(this.search(text));
+    // The fast path: most texts are names and words.
     const found: FoundSecret[] = [];
     this.#look({ text, source: null }, this.#folded(text), 0, found);
     return found;
   }
 
-  /** The same in steps, for what may be large. */
+  /** The same as gradual work, for texts that may be large. */
   *search(text: string): GradualWork<readonly FoundSecret[]> {
     const found: FoundSecret[] = [];
     if (this.isEmpty || text.length < MIN_SEARCHED_LENGTH) return found;
@@ -94,13 +94,13 @@ export class SecretSearch {
     return found;
   }
 
-  /** Looks for as many as one step allows, from one of them on. Returns which is next, and null where none is. */
+  /** Searches for as many secrets as fit between two pauses, starting at `from`. Returns the next index, or null at the end. */
   #look(level: DecodedText, haystack: string, from: number, found: FoundSecret[]): number | null {
     if (from === 0 && this.#exact.length > 0) {
       const asWritten = this.#spaced(level.text);
       for (const needle of this.#exact) collect(asWritten, needle, level, found);
     }
-    const many = Math.max(1, Math.floor(UNITS_A_STEP / haystack.length));
+    const many = Math.max(1, Math.floor(UNITS_PER_PAUSE / haystack.length));
     for (let index = from; index < this.#anyCase.length; index++) {
       const needle = this.#anyCase[index];
       if (needle === undefined || needle.text.length > haystack.length) return null;
@@ -110,7 +110,7 @@ export class SecretSearch {
     return null;
   }
 
-  /** In small letters, and exactly as long as before. */
+  /** In lower case, and exactly as long as before. */
   #folded(text: string): string {
     return this.#spaced(text).toLowerCase();
   }
@@ -119,30 +119,30 @@ export class SecretSearch {
     const isFine =
       !SIGNS.some((sign) => text.includes(sign)) &&
       !(this.#hasLines && LINE_ENDS.some((end) => text.includes(end)));
-    return isFine ? text : evened(text, this.#hasLines ? "one line" : "lines");
+    return isFine ? text : normalized(text, this.#hasLines ? "one line" : "lines");
   }
 }
 
-/** What is put down as something else before letters are made small. */
+/** Characters that are replaced before the text is made lower case. */
 const SIGNS = ["+", "İ", "Σ", "ς"];
 const LINE_ENDS = ["\r", "\n", "\t"];
 
 /**
- * A text of the same length in which forms have blanks for plus signs, İ is one unit in small letters too, sigma is the same
- * wherever it stands in a word, and lines, if that is wanted, are one.
+ * A text of the same length in which plus signs are spaces, as in forms, İ is one unit in lower case, too, and sigma is the
+ * same at the end of a word. As "one line", line ends are spaces as well.
  */
-function evened(text: string, as: "one line" | "lines"): string {
+function normalized(text: string, as: "one line" | "lines"): string {
   const units = new Uint16Array(text.length);
   let allBits = 0;
   for (let index = 0; index < text.length; index++) {
-    const code = evenedUnit(text.charCodeAt(index), as);
+    const code = normalizedUnit(text.charCodeAt(index), as);
     units[index] = code;
     allBits |= code;
   }
   return textOfUnits(units, allBits);
 }
 
-function evenedUnit(code: number, as: "one line" | "lines"): number {
+function normalizedUnit(code: number, as: "one line" | "lines"): number {
   if (code === 0x2b) return 0x20;
   if (code < 0x20)
     return as === "one line" && (code === 0x09 || code === 0x0a || code === 0x0d) ? 0x20 : code;
@@ -152,10 +152,10 @@ function evenedUnit(code: number, as: "one line" | "lines"): number {
 
 const LINE_END = /[\r\n]/;
 
-/** Of a character that is escaped twice, as long as that can be: a third time around is for whoever pads in vain. */
+/** The most units of a character that is escaped twice. A third time is left out: it would only be padding. */
 const WIDEST_CHARACTER = WIDEST_ESCAPE ** 2;
 
-/** Those in the places that are found first come first: the shortest. */
+/** All forms of the secrets, the shortest first. */
 function needles(
   secrets: readonly string[],
   formsOf: (text: string) => readonly string[],
@@ -165,7 +165,7 @@ function needles(
     .sort((a, b) => a.text.length - b.text.length);
 }
 
-/** Half a character becomes another one on its way, and a line end two. */
+/** A lone surrogate becomes another character in transit, and a line end may become two characters. */
 function variants(text: string): readonly string[] {
   const whole = text.toWellFormed();
   return [
@@ -175,7 +175,7 @@ function variants(text: string): readonly string[] {
   ];
 }
 
-/** In the encodings that texts usually have. */
+/** The bytes of a text in the usual encodings. */
 function bytesOf(text: string): readonly Buffer[] {
   const whole = text.toWellFormed();
   const isLatin1 = /[\x80-\xff]/.test(whole) && !/[^\0-\xff]/.test(whole);
@@ -187,21 +187,21 @@ function bytesOf(text: string): readonly Buffer[] {
   ];
 }
 
-/** As it is, and with what usually stands between bytes. */
+/** Hex without separators, and with the usual ones. */
 function hexForms(bytes: Buffer): readonly string[] {
   const pairs = bytes.toString("hex").match(/../g) ?? [];
   return ["", ":", " "].map((between) => pairs.join(between));
 }
 
 /**
- * The bytes encoded by themselves, and the characters that they make alone wherever they begin in a longer text: that is how
- * `Authorization: Basic` carries a password, behind a user name and a colon.
+ * The base64 of the bytes alone, and the characters that depend on them alone at each offset in a longer text:
+ * `Authorization: Basic` carries a password after a user name and a colon.
  */
 function base64Forms(bytes: Buffer): readonly string[] {
   const whole = bytes.toString("base64");
   const parts = [0, 1, 2].map((offset) => {
     const shifted = Buffer.concat([Buffer.alloc(offset), bytes]);
-    // Six bits a character: only those that hold no bit of a neighbour.
+    // Six bits a character: only the characters without a bit of a neighbouring byte.
     return shifted
       .toString("base64")
       .slice(Math.ceil((offset * 8) / 6), Math.floor((shifted.length * 8) / 6));
@@ -214,7 +214,7 @@ function base64Forms(bytes: Buffer): readonly string[] {
   return [...forms, ...forms.map((form) => form.replaceAll("+", "-").replaceAll("/", "_"))];
 }
 
-/** Those that overlap each other, as "aaaa" does in "aaaaa", are one. */
+/** Overlapping occurrences, as of "aaaa" in "aaaaa", count as one. */
 function collect(
   text: string,
   { text: needle, secret }: Needle,
@@ -226,7 +226,7 @@ function collect(
     let end = start + needle.length;
     let next = text.indexOf(needle, start + 1);
     for (; next !== -1 && next < end; next = text.indexOf(needle, next + 1)) end = next + needle.length;
-    found.push({ start: placeOf(level, start), end: placeOf(level, end), secret });
+    found.push({ start: positionInOriginal(level, start), end: positionInOriginal(level, end), secret });
     start = next;
   }
 }

@@ -2,10 +2,10 @@ import { ConfigurationError } from "../errors.ts";
 import { MAX_DEPTH } from "../json.ts";
 import { REDACTED } from "./secret-mark.ts";
 
-/** `Symbol.for`, so that a secret is still recognised when two copies of the package are installed. */
+/** `Symbol.for`, so that a secret is recognised even if two copies of the package are installed. */
 const MARKER = Symbol.for("pawl.secret");
 
-/** A text that does not show itself: printed, logged or written as JSON it is "[secret]". */
+/** A text that hides itself: printed, logged or serialized as JSON, it is "[secret]". */
 export class Secret {
   readonly #value: string;
 
@@ -31,15 +31,15 @@ export class Secret {
     return REDACTED;
   }
 
-  /** What `util.inspect` and `console.log` show. */
+  /** Used by `util.inspect` and `console.log`. */
   [Symbol.for("nodejs.util.inspect.custom")](): string {
     return REDACTED;
   }
 }
 
 /**
- * Marks a text as a secret: Pawl hands it to the tool, and hides it in all that the run stores, tells or throws. What stands
- * there instead, `[secret:5e2b1ddc3a07]`, has a keyed digest.
+ * Marks a text as a secret: Pawl passes it to the tool, and hides it in everything that the run stores, emits or throws. Its
+ * replacement, `[secret:5e2b1ddc3a07]`, has a keyed digest.
  *
  * @example
  * const key = secret("sk-12345");
@@ -54,11 +54,11 @@ export function isSecret(value: unknown): value is Secret {
   return typeof value === "object" && value !== null && MARKER in value;
 }
 
-/** For those who came without types; above all for a variable of the environment that is not set. */
+/** For callers without types; above all for an environment variable that is not set. */
 function assertSecretText(value: unknown): void {
   if (typeof value === "string" && value !== "") return;
   const given = typeof value === "string" ? "an empty text" : value === null ? "null" : typeof value;
-  throw new ConfigurationError(`A secret needs a text and got ${given}: check that its variable is set.`);
+  throw new ConfigurationError(`A secret must be a text, not ${given}: check that its variable is set.`);
 }
 
 /** A value with its secrets revealed, and their texts, each once. */
@@ -68,8 +68,8 @@ export type ExtractedSecrets = {
 };
 
 /**
- * Looks for secrets in plain objects and arrays, at any depth. All other values, and whatever holds no secret, are
- * passed on as they are, the same references.
+ * Finds secrets in plain objects and arrays, at any depth. All other values, and those without a secret, are returned
+ * unchanged, as the same references.
  */
 export function extractSecrets(value: unknown): ExtractedSecrets {
   const texts = new Set<string>();
@@ -81,14 +81,14 @@ export function extractSecrets(value: unknown): ExtractedSecrets {
   return { revealed, texts: [...texts] };
 }
 
-/** The same value with a mark in the place of each secret, also of one that is too short to be looked for. */
+/** The same value with a mark in place of each secret, even of one that is too short to be searched for in texts. */
 export function hideSecrets(value: unknown, mark: (text: string) => string): unknown {
   return replaceSecrets(value, [], (found) => mark(found.reveal()));
 }
 
 function replaceSecrets(value: unknown, ancestors: object[], replace: (found: Secret) => string): unknown {
   if (isSecret(value)) return replace(value);
-  // A cycle, or what is nested too deep, is left for the code that stores the value to refuse: it knows the path.
+  // The code that stores the value refuses cycles and values that are nested too deep: it knows the path.
   if (!isContainer(value) || ancestors.includes(value) || ancestors.length > MAX_DEPTH) return value;
   ancestors.push(value);
   const changed = Object.entries(value).flatMap(([key, before]) => {

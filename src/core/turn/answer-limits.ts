@@ -1,18 +1,18 @@
 import { type Json, MAX_PAYLOAD_DEPTH } from "../json.ts";
 import { sizeOf } from "../json-schema-check.ts";
 
-// How much a model may answer at once. What is taken is journaled, and read again by every process that resumes the run, so
-// that nobody takes more than can be read without a pause.
+// Limits on the size of one model answer. An accepted answer is journaled, and read again by every process that resumes the
+// run, so none may be larger than what can be read without blocking for long.
 
 const MAX_CALLS = 128;
-/** Four times of what the longest answers of models have. */
+/** Four times the length of the longest answers of models. */
 const MAX_CHARACTERS = 2_000_000;
-/** In the arguments of all calls together: they are hashed, searched for secrets and written, each time all of them. */
+/** In the arguments of all calls together: all of them are hashed, searched for secrets and written each time. */
 const MAX_ARGUMENT_VALUES = 8_000;
-/** In an answer that is JSON, which is only held against its schema. */
+/** In an answer that is JSON, which is only checked against its schema. */
 export const MAX_ANSWER_VALUES = 50_000;
 
-/** A part of an answer; arguments may still be JSON text, as providers send them. */
+/** A part of an answer; the arguments may still be JSON text, as providers send them. */
 type AnswerContentPart = {
   readonly type: string;
   readonly text?: unknown;
@@ -20,7 +20,7 @@ type AnswerContentPart = {
   readonly input?: unknown;
 };
 
-/** What is too much in an answer, as the end of a sentence that begins with the model; null where nothing is. */
+/** The limit that an answer exceeds, as the end of a sentence whose subject is the model; null if there is none. */
 export function excessIn(content: readonly AnswerContentPart[]): string | null {
   const calls = content.filter(({ type }) => type === "tool-call");
   if (calls.length > MAX_CALLS)
@@ -31,7 +31,7 @@ export function excessIn(content: readonly AnswerContentPart[]): string | null {
     for (const each of [text, toolName, input]) if (typeof each === "string") characters += each.length;
     if (characters > MAX_CHARACTERS)
       return `answered with more than ${MAX_CHARACTERS} characters, which is the most`;
-    // What lies deeper is cut, and the model is told of that.
+    // Deeper values are cut, and the model is told so.
     const size = sizeOf(argumentsOf(input), MAX_ARGUMENT_VALUES - values, { levels: MAX_PAYLOAD_DEPTH });
     if (size === null)
       return `asked for calls with more than ${MAX_ARGUMENT_VALUES} values in their arguments, which is the most`;
@@ -40,7 +40,7 @@ export function excessIn(content: readonly AnswerContentPart[]): string | null {
   return null;
 }
 
-/** Of a text too short to have too many values nothing has to be read. */
+/** A text that is too short to have too many values need not be parsed. */
 function argumentsOf(input: unknown): Json {
   if (typeof input !== "string") return (input ?? null) as Json;
   if (input.length < MAX_ARGUMENT_VALUES / 4) return null;

@@ -1,10 +1,10 @@
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 
-/** What a completion predicate is shown. */
+/** The argument of a completion predicate. */
 export type CompletedTurn = {
   readonly turnIndex: number;
   readonly text: string;
-  /** The structured output, where the agent has one and the answer fits it. */
+  /** The structured output, if the agent has an output schema and the answer fits it. */
   readonly output: Json;
   readonly toolCalls: readonly { readonly name: string; readonly input: Json }[];
 };
@@ -16,12 +16,12 @@ const FLAGS = ["isComplete", "is_complete", "done", "finished"] as const;
 /** COMPLETE or DONE as a whole upper-case word: neither INCOMPLETE nor DONE_FLAG nor AUTO-COMPLETE. */
 const SIGNAL = /(?<![\p{L}\p{N}]_*-?)(?:COMPLETE|DONE)(?!_*-?[\p{L}\p{N}])/gu;
 
-/** Where a clause ends: what was denied before it says nothing about what comes after it. */
+/** The end of a clause: a negation before it does not apply to the words after it. */
 const CLAUSE_END =
   /[.,](?=\s|$)|[;:!?()[\]|\n→–—]|\s-+\s|\b(?:and|but|so|because|since|though|although|however)\b/iu;
 /** Longer than any clause that matters. */
 const CLAUSE_LENGTH = 200;
-/** Emphasis and quotation marks say nothing about whether it is true. */
+/** Emphasis and quotation marks do not change the meaning. */
 const MARKUP = /[*_`~"“”]/g;
 
 /** Before it in its clause: "not DONE", "I don't think that it is DONE", "I will say DONE when", "almost DONE". */
@@ -32,12 +32,12 @@ const UNFINISHED = /(?:\bto(?: be| get)?|(?<!100(?:\.0+)?\s?)%)\s*$/iu;
 /** Right after it: "DONE yet?", "DONE: no". */
 const UNSURE = /^[^.,;:!?()\n–—-]{0,30}\?|^\s*[:=]\s*(?:no|false|not(?: yet)?)\s*(?:[.,;!\n]|$)/iu;
 
-/** What an agent was told and can say about being done: read once from its definition, not from its answers. */
+/** How an agent reports that it is done: derived once from its definition, not from its answers. */
 export type CompletionRule = {
   readonly completion: Completion;
-  /** The flag of the output schema that says so, if it has one. */
+  /** The completion flag of the output schema, if it has one. */
   readonly flag: string | null;
-  /** Whether the instructions ask for the word. */
+  /** The instructions ask for the word DONE or COMPLETE. */
   readonly asksForSignal: boolean;
 };
 
@@ -51,17 +51,17 @@ export function completionRule(
   return { completion, flag: flag ?? null, asksForSignal: instructions.search(SIGNAL) !== -1 };
 }
 
-/** Not a list of what is `done`, say. A schema that does not name its type (a union, a constant) may be one. */
+/** Excludes, for example, a list called `done`. A schema without a type (a union, a constant) may be boolean. */
 function canBeBoolean(schema: Json | undefined): boolean {
   return isJsonObject(schema) && (schema.type === undefined || [schema.type].flat().includes("boolean"));
 }
 
-/** Whether the agent says that it is done. A turn that asks for tools is not an answer yet. */
+/** True if the agent reports that it is done. A turn with tool calls is not an answer yet. */
 export function isTurnComplete(rule: CompletionRule, turn: CompletedTurn): boolean {
   if (typeof rule.completion === "function") {
-    const verdict: unknown = rule.completion(turn);
-    if (typeof verdict === "boolean") return verdict;
-    throw new TypeError(`The completion predicate returned ${typeof verdict}: return true or false.`);
+    const isComplete: unknown = rule.completion(turn);
+    if (typeof isComplete === "boolean") return isComplete;
+    throw new TypeError(`The completion predicate returned ${typeof isComplete}: return true or false.`);
   }
   if (turn.toolCalls.length > 0) return false;
   switch (rule.completion) {
@@ -75,26 +75,26 @@ export function isTurnComplete(rule: CompletionRule, turn: CompletedTurn): boole
   }
 }
 
-/** What is known of an answer that asks for no tools. */
+/** The facts about an answer without tool calls. */
 export type AnswerFacts = {
-  /** Whether the agent says that it is done. */
+  /** The agent reports that it is done. */
   readonly isComplete: boolean;
-  /** What is wrong with it, in a sentence for the model. */
+  /** What is wrong with the answer, in a sentence for the model. */
   readonly problem: string | null;
-  /** Whether it ended at the limit of output tokens, and not where the model would have ended it. */
+  /** It was cut off at the limit of output tokens. */
   readonly isCut: boolean;
 };
 
 export type AnswerDecision =
   | { readonly kind: "final" }
-  /** The model is asked again, with these words. */
+  /** The model is asked again, with this message. */
   | { readonly kind: "ask"; readonly followUp: string }
-  /** To ask for a shorter one did not help. */
+  /** Asking for a shorter answer did not help. */
   | { readonly kind: "cut_again" };
 
 /**
- * Whether an answer is the agent's last. One that was cut off is not: the rest of it is missing. It is asked for again once, whole
- * and shorter, since the rest alone would be no output either. `before` is the answer before it, if there is one.
+ * Decides whether an answer is the agent's last. One that was cut off is not. The model is asked once for a shorter, whole
+ * answer, since the missing rest alone would be no valid output either. `before` is the previous answer, if there is one.
  */
 export function decideAnswer(
   answer: AnswerFacts,
@@ -111,12 +111,12 @@ export function decideAnswer(
   return isComplete ? { kind: "final" } : { kind: "ask", followUp: "Continue." };
 }
 
-/** An agent that does not say that it is done yet may have been cut off in the middle of its work, and continues. */
+/** An agent that does not report to be done may have been cut off in the middle of its work: it just continues. */
 function isCutAnswer({ isComplete, problem, isCut }: AnswerFacts): boolean {
   return isCut && (isComplete || problem !== null);
 }
 
-/** A structured `false` beats any word in the text. */
+/** A structured `false` overrides any word in the text. */
 function flagValue(rule: CompletionRule, turn: CompletedTurn): boolean | undefined {
   if (rule.flag === null || !isJsonObject(turn.output)) return undefined;
   const value = turn.output[rule.flag];
@@ -124,8 +124,8 @@ function flagValue(rule: CompletionRule, turn: CompletedTurn): boolean | undefin
 }
 
 /**
- * True when the text claims the signal at least once. Where that is unclear it does not: another turn costs less
- * than work that was left undone.
+ * True if the text claims at least once that the work is done. In unclear cases it is false: another turn costs less than
+ * unfinished work.
  */
 export function saysDone(text: string): boolean {
   for (const { 0: signal, index } of text.matchAll(SIGNAL)) {

@@ -1,10 +1,10 @@
 import type { Message, SystemMessage } from "../message.ts";
 
-/** Messages that are kept or dropped together: a response and the results of the calls it asked for. */
+/** Messages that are kept or dropped together: a response and the results of its calls. */
 export type MessageGroup = {
   readonly messages: readonly Message[];
   readonly tokens: number;
-  /** The same messages with less of its results, as near to so many tokens as they can be made. */
+  /** The same messages with shortened results, as close to `maxTokens` as possible. */
   readonly within?: (maxTokens: number) => MessageGroup;
 };
 
@@ -12,17 +12,17 @@ export function truncationPlaceholder(omittedMessages: number): SystemMessage {
   return { role: "system", content: `... [Context Truncated: ${omittedMessages} messages omitted] ...` };
 }
 
-/** What the placeholder costs, whatever its number: fixed, so that the cut does not depend on how N is spelled. */
+/** The cost of the placeholder. Fixed, so that the cut does not depend on the digits of its number. */
 export const PLACEHOLDER_TOKENS = 24;
 
-/** Groups older than those at hand: they are counted, not read. */
+/** Groups older than the loaded ones: they are counted, not read. */
 export type EarlierMessages = { readonly messages: number; readonly tokens: number };
 
 const NONE: EarlierMessages = { messages: 0, tokens: 0 };
 
 /**
- * Keeps the head, and the longest tail that fits beside it. The newest group always stays, with less of its results
- * where it alone is over the limit: an agent that does not see what it was just told would ask for it again.
+ * Keeps the head and the longest tail that fits. The newest group always stays, with shortened results if it alone is over
+ * the limit: an agent that does not see its latest results would request them again.
  */
 export function truncateMiddleOut(
   head: MessageGroup,
@@ -50,7 +50,7 @@ export function truncateMiddleOut(
   };
 }
 
-/** The index of the first group that fits. All of them need no placeholder; fewer make room for it. */
+/** The index of the first group that fits. If any group is dropped, the placeholder needs room, too. */
 export function firstKept(
   head: { readonly tokens: number },
   tail: readonly { readonly tokens: number }[],

@@ -1,11 +1,11 @@
 import { ConfigurationError } from "../errors.ts";
 import { stepId } from "../step-path.ts";
 
-/** What the store knows of a step's turns. */
+/** The stored state of a step's turns. */
 export type StoredTurns = {
-  /** How many turns are committed. */
+  /** The number of committed turns. */
   readonly committed: number;
-  /** The index of a turn whose response is journaled and not yet committed. */
+  /** The index of the turn whose response is journaled but not committed. */
   readonly journaled: number | null;
   readonly isComplete: boolean;
   /** Null before the first turn. */
@@ -17,22 +17,22 @@ export type TurnDecision =
   | { readonly kind: "execute" }
   /** The model has answered already: use the journaled response, do not ask again. */
   | { readonly kind: "replay" }
-  /** The turn is committed (a ghost write): run nothing, touch no quota, look at the exit condition again. */
+  /** The turn is already committed (a ghost write): run nothing, touch no quota, check the exit condition again. */
   | { readonly kind: "skip" }
   /** The store is ahead of the caller: reload. */
   | { readonly kind: "behind" }
-  /** A commit is missing before this turn: reload, never write over the hole. */
+  /** A commit is missing before this turn: reload, never write past the gap. */
   | { readonly kind: "gap" }
-  /** The prompt, model, tools, settings or input are not those of the run's first turn: make no call of any kind. */
+  /** The prompt, model, tools, settings or input differ from the run's first turn: make no call of any kind. */
   | { readonly kind: "diverged" }
   /** The agent is done. */
   | { readonly kind: "finished" };
 
 /**
  * Decides what to do about turn `expected`: the index that this iteration would commit, counted from 1.
- * A process that has just loaded the state asks for `stored.committed + 1`.
+ * A process that has just loaded the state passes `stored.committed + 1`.
  *
- * The fingerprint comes first: whatever the indexes say, nothing goes on under another configuration.
+ * The fingerprint is checked first: whatever the indexes are, no run continues under another configuration.
  */
 export function decideTurn(stored: StoredTurns, expected: number, fingerprint: string): TurnDecision {
   if (!Number.isSafeInteger(expected) || expected < 1) {

@@ -3,13 +3,13 @@ import type { Change } from "../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import { ownProperty } from "../own-property.ts";
 
-/** Bumped when the rules of execution change in a way that makes an old conversation unsafe to go on with. */
+/** Bumped when the rules of execution change in a way that makes an old conversation unsafe to continue. */
 export const POLICY_VERSION = 1;
 
-/** Everything that shapes a run. Two runs with equal documents may continue each other; no others may. */
+/** Everything that shapes a run. A process may continue a run only if its document equals the stored one. */
 export type FingerprintDocument = {
   readonly input: Json;
-  /** A plain text, or a template with what it is bound to; never a rendering. */
+  /** A plain text, or a template with its bound parameters; never a rendered prompt. */
   readonly prompt: Json;
   readonly model: string;
   readonly provider: string;
@@ -30,7 +30,7 @@ export function toolSchemaHash(qualifiedName: string, inputSchema: Json): string
   return canonicalHash([qualifiedName, inputSchema]).toString("hex");
 }
 
-/** What differs between two documents, leaf by leaf, in the order of their paths. */
+/** The differences between two documents, leaf by leaf, in the order of their paths. */
 export function fingerprintChanges(was: Json, is: Json): Change[] {
   const changes: Change[] = [];
   compare("", was, is, changes);
@@ -53,13 +53,13 @@ function compare(path: string, was: Json, is: Json, changes: Change[]): void {
 
 const SHOWN_CHARACTERS = 120;
 
-/** One readable clause a change: `model: "a" → "b"`. Long values are cut around the place where they differ. */
+/** One readable clause per change: `model: "a" → "b"`. Long values are cut to where they differ. */
 export function describeChanges(changes: readonly Change[]): string {
   return changes.map(describeChange).join("; ");
 }
 
 function describeChange({ what, was, is }: Change): string {
-  // Absent is kept as null, so this is the one change that looks like none.
+  // Absent is stored as null, so this is the only change that looks like none.
   if (was === null && is === null) return `${what}: null on one side, absent on the other`;
   return `${what}: ${excerpts(show(was), show(is)).join(" → ")}`;
 }
@@ -74,7 +74,7 @@ function excerpts(was: string, is: string): [string, string] {
   const start = Math.max(0, same - 40);
   const cut = (text: string) => {
     if (text.length <= SHOWN_CHARACTERS) return text;
-    // Well-formed again, since the cut may halve a surrogate pair, and this text is stored.
+    // Well-formed, since the cut may split a surrogate pair, and this text is stored.
     const end = start + SHOWN_CHARACTERS;
     return `${start > 0 ? "…" : ""}${text.slice(start, end).toWellFormed()}${end < text.length ? "…" : ""}`;
   };

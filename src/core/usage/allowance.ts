@@ -2,25 +2,25 @@ import type { Budgets } from "../job/run-spec.ts";
 import { limitOfBudgets, wallclockOf, withBudget } from "./budget.ts";
 import { type Limit, stricter } from "./quota.ts";
 
-/** What a run may use of models and of time, and the budgets that say so. `deadline` is a wall time; null is never. */
+/** The limits of a run on model usage and time, and the budgets behind them. `deadline` is a wall time; null is never. */
 export type Allowance = {
   readonly budgets: Budgets;
   readonly limit: Limit;
   readonly deadline: number | null;
 };
 
-/** What whoever takes a run wants of it. */
-export type AllowanceWish = {
+/** Changes to the allowance that come with a claim of the run. */
+export type AllowanceChange = {
   readonly budgets?: { readonly [name: string]: unknown };
   readonly limit?: Limit | undefined;
   readonly deadline?: number | null | undefined;
 };
 
-/** What the run may use from then on: the wishes in this order, and the last two never beyond its budgets. */
+/** The allowance after a claim: the changes apply in this order, and `limit` and `deadline` never exceed the budgets. */
 export function allowanceAfter(
   allowance: Allowance,
   now: number,
-  { budgets = {}, limit, deadline }: AllowanceWish,
+  { budgets = {}, limit, deadline }: AllowanceChange,
 ): Allowance {
   let after = allowance;
   for (const [name, value] of Object.entries(budgets)) after = withRaised(after, now, name, value);
@@ -30,7 +30,7 @@ export function allowanceAfter(
   return { ...after, deadline: isBounded ? earlier(after.deadline, deadline) : deadline };
 }
 
-/** Lets the run use more, or less; what it has used stays used. */
+/** The allowance with one budget raised or lowered; what the run has used already still counts. */
 export function withRaised(allowance: Allowance, now: number, name: unknown, value: unknown): Allowance {
   const { limit, deadline } = allowance;
   const budgets = withBudget(allowance.budgets, name, value);
@@ -43,7 +43,7 @@ export function withRaised(allowance: Allowance, now: number, name: unknown, val
     case "maxWallclockMinutes": {
       const [was, is] = [wallclockOf(allowance.budgets), wallclockOf(budgets)];
       if (is === null) return { budgets, limit, deadline };
-      // It has the time that it lived so far behind it.
+      // The time since the start of the run counts, so the deadline only moves by the difference.
       return { budgets, limit, deadline: deadline === null || was === null ? now + is : deadline + is - was };
     }
     default:
@@ -51,7 +51,7 @@ export function withRaised(allowance: Allowance, now: number, name: unknown, val
   }
 }
 
-/** The time that a run waited for a person is given back to it, unless its budgets say that it counts. */
+/** Moves the deadline by the time that the run waited for a person, unless `countWaitingTime` is set. */
 export function deadlineAfterWaiting(
   { budgets, deadline }: Pick<Allowance, "budgets" | "deadline">,
   since: number | null,

@@ -2,7 +2,7 @@ import { ConfigurationError } from "../errors.ts";
 import { type Budgets, parseRunSpec } from "../job/run-spec.ts";
 import type { Limit } from "./quota.ts";
 
-/** A budget by its name, as a RunSpec has it and an error tells it. */
+/** The name of a budget, as in a RunSpec and in errors. */
 export type BudgetName = Exclude<keyof Budgets, "countWaitingTime">;
 
 export const BUDGET_NAMES: readonly BudgetName[] = [
@@ -28,10 +28,9 @@ export const NO_BUDGETS: Budgets = {
 
 const MINUTE_MS = 60_000;
 
-/** Rounded down, never more than was allowed; but a decimal that a float only comes close to is meant as it was written. */
 const MICRO = 1_000_000;
 
-/** What model calls may use. */
+/** The limit for model calls. Rounded down, never more than allowed, but a decimal counts as written, not as its float. */
 export function limitOfBudgets({ maxTokens, maxCostUsd }: Budgets): Limit {
   return {
     tokens: maxTokens,
@@ -39,12 +38,12 @@ export function limitOfBudgets({ maxTokens, maxCostUsd }: Budgets): Limit {
   };
 }
 
-/** How long a run may take, in milliseconds; null: as long as it needs. */
+/** The maximum duration of a run, in milliseconds; null is no limit. */
 export function wallclockOf({ maxWallclockMinutes }: Budgets): number | null {
   return maxWallclockMinutes === null ? null : Math.round(maxWallclockMinutes * MINUTE_MS);
 }
 
-/** The same budgets with one of them at another height, by the rules of a RunSpec. */
+/** The same budgets with one changed, validated like a RunSpec. */
 export function withBudget(budgets: Budgets, name: unknown, value: unknown): Budgets {
   const known = BUDGET_NAMES.find((each) => each === name);
   if (known === undefined || typeof value !== "number")

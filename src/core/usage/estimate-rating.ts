@@ -1,13 +1,13 @@
-/** How far the provider's count of a request is from the estimate that was made of it. */
+/** How well the estimate of a request's tokens fits the provider's count. */
 export type EstimateRating = {
-  /** `no_count`: what the provider gave is no count of this request. */
+  /** `no_count`: the provider's figure cannot be a count of this request. */
   readonly kind: "near" | "too_low" | "too_high" | "no_count";
 };
 
-/** An estimate is a guess: half or twice the count is worth a word, and only where it is not about a few sentences. */
+/** An estimate is a guess: only half or twice the count is worth a warning, and only above a few sentences. */
 const FAR_FACTOR = 2;
 const FAR_TOKENS = 500;
-/** No tokenizer makes so few tokens of a text: mocks and some gateways give a fixed figure, or 0 where they have none. */
+/** No tokenizer makes so few tokens of a text: mocks and some gateways report a fixed figure, or 0 if they have none. */
 const IMPOSSIBLE_FACTOR = 10;
 
 export function rateEstimate(estimated: number, counted: number): EstimateRating {

@@ -6,7 +6,7 @@ export type Limit = { readonly tokens: number | null; readonly microDollars: num
 
 export const NO_LIMIT: Limit = { tokens: null, microDollars: null };
 
-/** Of two limits the lower one, in each unit. */
+/** The lower of two limits, in each unit. */
 export function stricter(a: Limit, b: Limit): Limit {
   const lower = (x: number | null, y: number | null) => (x === null ? y : y === null ? x : Math.min(x, y));
   return { tokens: lower(a.tokens, b.tokens), microDollars: lower(a.microDollars, b.microDollars) };
@@ -24,8 +24,8 @@ export type Reservation =
 const UNITS = ["tokens", "microDollars"] as const;
 
 /**
- * A budget as a value: reserve before the call, reclaim once after it. Every method returns a new quota, so the
- * store can decide inside its transaction and keep the result.
+ * A budget as an immutable value: reserve before the call, reclaim once after it. Every method returns a new quota, so that
+ * the store can decide inside its transaction and store the result.
  */
 export class Quota {
   readonly limit: Limit;
@@ -58,8 +58,8 @@ export class Quota {
   }
 
   /**
-   * Ends a reservation: `actual` is charged, the rest of `estimate` is free again. `actual` may be more (overage):
-   * it is charged all the same, and the next reserve is refused.
+   * Ends a reservation: `actual` is charged, the rest of `estimate` is free again. `actual` may exceed it (overage): it is
+   * charged anyway, and the next reserve is refused.
    */
   reclaim(estimate: Amount, actual: Amount): Quota {
     for (const unit of UNITS) {
@@ -78,7 +78,7 @@ export class Quota {
     return new Quota(this.limit, addAmount(this.charged, actual), reserved);
   }
 
-  /** What can still be reserved: never below 0, `null` where there is no limit. */
+  /** The amount that can still be reserved: never below 0, `null` without a limit. */
   remaining(): Limit {
     const left = (unit: keyof Amount) => {
       const limit = this.limit[unit];
@@ -88,8 +88,8 @@ export class Quota {
   }
 
   /**
-   * Shares what remains among `n` children, to the last token: their limits add up to it exactly. What they were
-   * given is reserved here until their charges are reclaimed.
+   * Splits the remaining amount among `n` children, to the last token: their limits add up to it exactly. It is reserved
+   * here until their charges are reclaimed.
    */
   split(n: number): { readonly rest: Quota; readonly children: readonly Quota[] } {
     if (!Number.isSafeInteger(n) || n < 1)

@@ -3,21 +3,21 @@ import type { ToolOutput } from "../message.ts";
 import { shareOut } from "./result-share.ts";
 import { estimatePartTokens, type TextEstimator, TOKENS_AROUND_RESULT } from "./token-estimate.ts";
 
-/** What a cut result says of itself, and how it is counted. */
+/** What is needed to shorten a result: the texts for its note, and how its tokens are counted. */
 export type Cutting = {
   readonly toolName: string;
-  /** Whether calling the tool again does nothing but read. */
+  /** Calling the tool again only reads. */
   readonly isRead: boolean;
   readonly estimate: TextEstimator;
 };
 
-/** A result as the model is shown it. It can be made shorter still, without what it was made of. */
+/** A result as the model sees it. It can be shortened further without the stored result. */
 export type ShownOutput = {
   readonly output: ToolOutput;
   readonly within: (maxTokens: number) => ShownOutput;
 };
 
-/** The whole of a result. Shorter, it is a text whatever it was: half of a JSON value is none. */
+/** A whole result. A shortened one is always a text: half of a JSON value is no JSON. */
 export function shownOutput(output: ToolOutput, cutting: Cutting): ShownOutput {
   const { type, value } = output;
   if (type === "content" && isJsonList(value)) return shownParts(value, cutting);
@@ -29,7 +29,7 @@ export function shownOutput(output: ToolOutput, cutting: Cutting): ShownOutput {
   };
 }
 
-/** Several parts share what there is. Where they are too many for that, they are shown as one text. */
+/** Several parts share the limit. If they are too many for that, they are shown as one text. */
 function shownParts(parts: readonly Json[], cutting: Cutting): ShownOutput {
   return {
     output: { type: "content", value: parts },
@@ -49,7 +49,7 @@ function shownParts(parts: readonly Json[], cutting: Cutting): ShownOutput {
   };
 }
 
-/** Half of a file is no file. */
+/** A file is shown whole or not at all. */
 function cutPart(part: Json, maxTokens: number, cutting: Cutting): Json {
   if (isJsonObject(part) && part.type === "text" && typeof part.text === "string")
     return { type: "text", text: textWithin(wholeText(part.text), maxTokens, cutting).text };
@@ -57,7 +57,7 @@ function cutPart(part: Json, maxTokens: number, cutting: Cutting): Json {
   return { type: "text", text: `[A file of ${kind} is too large to be shown. ${advice(cutting)}]` };
 }
 
-/** A text of which the middle may be missing: what is left of it, and where how many characters are missing. */
+/** A text whose middle may be missing: the rest of it, where it is cut, and how many characters are missing. */
 type Excerpt = { readonly kept: string; readonly cutAt: number; readonly omitted: number };
 
 function wholeText(text: string): Excerpt {
@@ -77,7 +77,7 @@ function cutText(
   };
 }
 
-/** The longest excerpt that fits, to within a sixty-fourth; only as much of the text is looked at as may fit. */
+/** The longest excerpt that fits, to within 1/64. No more of the text is examined than may fit. */
 function textWithin(
   whole: Excerpt,
   maxTokens: number,
@@ -96,7 +96,7 @@ function textWithin(
   }
   if (tooMany >= whole.kept.length) {
     tooMany = whole.kept.length;
-    // It was counted otherwise when it was stored: as JSON, or by another estimate.
+    // The whole text may fit: it was counted differently when it was stored, as JSON or by another estimator.
     if (fits(tooMany)) most = tooMany;
   }
   while (tooMany - most > 1 + most / 64) {
@@ -108,7 +108,7 @@ function textWithin(
   return { text: textOf(excerpt), excerpt };
 }
 
-/** Two thirds from its beginning, and the rest from its end; no character is cut in half. */
+/** Two thirds from the beginning and the rest from the end; no character is cut in half. */
 function shortened({ kept, cutAt, omitted }: Excerpt, length: number): Excerpt {
   let head = Math.min(cutAt, Math.ceil((length * 2) / 3));
   let tail = Math.max(omitted === 0 ? head : cutAt, kept.length - (length - head));
@@ -140,7 +140,7 @@ function shortNote(omitted: number, total: number): string {
   return `[${omitted} of ${total} characters not shown]`;
 }
 
-/** The model has no way to the stored result: it can only ask for less. Not where asking has an effect. */
+/** The model cannot read the stored result: it can only call again for less, unless the call has an effect. */
 function advice({ toolName, isRead }: Cutting): string {
   return isRead
     ? `To read the rest, call ${toolName} again for a smaller part, if it takes arguments for that.`

@@ -2,28 +2,28 @@ import { isJsonList, isJsonObject, type Json } from "../json.ts";
 import type { Message, ToolOutput } from "../message.ts";
 import { type ModelName, TOKENS_PER_HUNDRED, tokenFamily } from "./token-family.ts";
 
-/** Counts the tokens of a text, roughly. Providers count for themselves; this is for reserving and truncating. */
+/** Estimates the tokens of a text. Providers count for themselves; this is for reserving and truncating. */
 export type TextEstimator = (text: string) => number;
 
 /**
- * The same, for a model. It is left out where no agent asked for the text: it is the result of a call that code made.
+ * The same, for a model. There is no model if the text is the result of a call that a code step made.
  *
  * @example
  * new Runner(pipeline, { estimateTokens: (text, model) => (model?.provider === "anthropic.messages" ? text.length / 3 : text.length / 4) });
  */
 export type TokenEstimator = (text: string, model?: ModelName) => number;
 
-/** Weights are whole numbers, so that their sums are exact: 168 (3 · 7 · 8) make a token. */
+/** Weights are whole numbers, so that their sums are exact: a weight of 168 (3 · 7 · 8) is one token. */
 const TOKEN = 168;
 const SPACE = 0;
-/** White space goes with the word after it. A longer run is so many to a token: megabytes of it are not free. */
+/** White space belongs to the word after it. A longer run costs one token per 32, so that megabytes of it are not free. */
 const SPACES_PER_TOKEN = 32;
 /** Six make a token. Negative, so that the sign changes where a word meets punctuation. */
 const PUNCTUATION = -28;
-/** Of scripts without a line below, three characters make a token: rather too many tokens than too few. */
+/** In scripts that are not listed below, three characters make a token: too many tokens are better than too few. */
 const UNLISTED = 56;
 
-/** What each UTF-16 unit weighs. Fitted to the library tokenx, whose regular expressions took ten times as long. */
+/** The weight of each UTF-16 unit. Fitted to the library tokenx, whose regular expressions took ten times as long. */
 const WEIGHTS = new Int16Array(0x10000).fill(UNLISTED);
 const RANGES = [
   [0x0000, 0x007f, 24], // capitals, apostrophes, control characters: seven make a token
@@ -55,7 +55,7 @@ function weigh(characters: string, weight: number): void {
   for (let i = 0; i < characters.length; i++) WEIGHTS[characters.charCodeAt(i)] = weight;
 }
 
-/** One pass over the text, a run of letters or of punctuation at a time; each run is a whole number of tokens. */
+/** One pass over the text, one run of letters or of punctuation at a time; each run is a whole number of tokens. */
 function baseTokens(text: string): number {
   let tokens = 0;
   let run = 0;
@@ -64,8 +64,8 @@ function baseTokens(text: string): number {
   let lineBreak = -1;
   const { length } = text;
   for (let i = 0; i < length; i++) {
-    // From the prototype: `text.charCodeAt` is looked up by the kind of string (flat, joined, sliced, of one or two
-    // bytes), and a function that has met five kinds runs at a quarter of its speed from then on.
+    // From the prototype: `text.charCodeAt` is looked up by the kind of string (flat, joined, sliced, one-byte, two-byte),
+    // and a function that has seen five kinds runs at a quarter of its speed from then on.
     const code = String.prototype.charCodeAt.call(text, i);
     const weight = WEIGHTS[code] ?? UNLISTED;
     if (weight > 0 ? run > 0 : weight < 0 && run < 0) {
@@ -84,8 +84,8 @@ function baseTokens(text: string): number {
       }
     } else {
       spaces = 0;
-      // Spaces go with the word after them, and a line break with punctuation before it. A line break is a token
-      // of its own elsewhere, and where an empty line or indentation follows it.
+      // Spaces belong to the word after them, and a line break to the punctuation before it. Any other line break is a
+      // token of its own, and so is one that is followed by an empty line or indentation.
       if (lineBreak !== -1 && (lineBreak < i - 1 || !afterPunctuation)) tokens++;
       lineBreak = -1;
     }
@@ -95,15 +95,15 @@ function baseTokens(text: string): number {
   return length === 0 ? 0 : Math.max(1, tokens);
 }
 
-/** The built-in estimate: of the text, and by the family of the model. */
+/** The built-in estimator: by the text and the family of the model. */
 export const estimateTokens: TokenEstimator = (text, model) => {
   const tokens = baseTokens(text);
   return model === undefined ? tokens : Math.ceil((tokens * TOKENS_PER_HUNDRED[tokenFamily(model)]) / 100);
 };
 
 /**
- * An estimator of the user's that always has an answer: rounded up to whole tokens, and where it throws or gives none,
- * the built-in one. It is asked after a tool had its effect too, and must not be what loses the receipt.
+ * The user's estimator, rounded up to whole tokens; if it throws or returns no number, the built-in one. It also runs after
+ * a tool had its effect, where an error would lose the receipt.
  */
 export function withBuiltInFallback(estimate: TokenEstimator): TokenEstimator {
   return (text, model) => {
@@ -111,19 +111,19 @@ export function withBuiltInFallback(estimate: TokenEstimator): TokenEstimator {
       const tokens = Math.ceil(estimate(text, model));
       if (Number.isSafeInteger(tokens) && tokens >= 0) return tokens;
     } catch {
-      // Falls through to the built-in one.
+      // Falls back to the built-in one.
     }
     return estimateTokens(text, model);
   };
 }
 
-/** The name alone is handed on: what else a model holds is not the estimator's business. */
+/** Passes on only the name of the model: the rest of the object is not the estimator's business. */
 export function estimatorFor(estimate: TokenEstimator, { provider, modelId }: ModelName): TextEstimator {
   const model = { provider, modelId };
   return (text) => estimate(text, model);
 }
 
-/** What a provider adds around each message (role, separators); the usual figure is 3 to 4. */
+/** The tokens that a provider adds to each message (role, separators); usually 3 to 4. */
 const TOKENS_PER_MESSAGE = 4;
 
 export function estimateMessageTokens(message: Message, estimate: TextEstimator = estimateTokens): number {
@@ -131,10 +131,10 @@ export function estimateMessageTokens(message: Message, estimate: TextEstimator 
   return TOKENS_PER_MESSAGE + estimate(text);
 }
 
-/** What stands around a result in its message: its role, its kind, the names of its call and tool. */
+/** The tokens around a result in its message: its role, its type, the names of its call and tool. */
 export const TOKENS_AROUND_RESULT = 24;
 
-/** Of a tool's result as a message. `text` is the JSON of its value. */
+/** The tokens of a tool result as a message. `text` is the JSON of its value. */
 export function estimateResultTokens(
   { type, value }: ToolOutput,
   text: string,
@@ -144,14 +144,14 @@ export function estimateResultTokens(
   return value.reduce<number>((sum, part) => sum + estimatePartTokens(part, estimate), TOKENS_AROUND_RESULT);
 }
 
-/** What large providers count for one picture at most, whatever its bytes; and for what is only an address. */
+/** The most that large providers count for one image, whatever its size; also used for a file given by its address. */
 const TOKENS_PER_PICTURE = 1_600;
-/** A larger one, in characters of base64, is refused by some providers, and counts as any other file does. */
+/** Some providers refuse a larger image (in characters of base64); it counts like any other file. */
 const LARGEST_PICTURE = 5_000_000;
-/** Of other files, in characters of base64: a PDF of some 70,000 bytes a page is 3,000 tokens for each. */
+/** For other files, in characters of base64: a PDF of some 70,000 bytes a page has 3,000 tokens a page. */
 const CHARACTERS_PER_FILE_TOKEN = 32;
 
-/** Of one part of a result with several: a text, or a file, whose base64 is not what the model reads. */
+/** The tokens of one part of a result with several: a text, or a file, whose base64 the model does not read. */
 export function estimatePartTokens(part: Json, estimate: TextEstimator): number {
   if (!isJsonObject(part)) return estimate(JSON.stringify(part));
   if (typeof part.text === "string") return estimate(part.text);

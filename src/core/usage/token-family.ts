@@ -1,17 +1,17 @@
-/** A model, as far as an estimate of its tokens depends on it. */
+/** The parts of a model that a token estimate depends on. */
 export type ModelName = { readonly provider: string; readonly modelId: string };
 
-/** Models whose tokenizers cut English into pieces of about the same length. */
+/** Models whose tokenizers make tokens of about the same length in English. */
 export type TokenFamily = "o200k" | "cl100k" | "claude" | "gemini" | "llama-3" | "sentencepiece" | "other";
 
 /**
- * How many tokens a family makes of what is one token for the estimate, in hundredths. They are the ratios of published
- * average lengths of a token in English text, and were measured with no tokenizer: code, tables and other languages differ.
+ * The tokens of a family per hundred tokens of the base estimate. They are ratios of published average token lengths in
+ * English text, and were not measured with a tokenizer: code, tables and other languages differ.
  */
 export const TOKENS_PER_HUNDRED: { readonly [F in TokenFamily]: number } = {
   // OpenAI: a token is about 4 characters of English. The estimate itself is fitted to this.
   o200k: 100,
-  // The older encoding has half as many words: about a twentieth more tokens in English.
+  // The older encoding has half as large a vocabulary: about 5 % more tokens in English.
   cl100k: 105,
   // Anthropic: a token is about 3.5 characters of English; 4 / 3.5.
   claude: 115,
@@ -23,7 +23,7 @@ export const TOKENS_PER_HUNDRED: { readonly [F in TokenFamily]: number } = {
   other: 100,
 };
 
-/** By the name of the model alone: the same one is served by many providers, and gateways put a name before it. */
+/** By the name of the model alone: many providers serve the same model, and gateways add a prefix. */
 const FAMILIES: readonly (readonly [RegExp, TokenFamily])[] = [
   [/claude/, "claude"],
   [/gemini|gemma/, "gemini"],

@@ -2,7 +2,7 @@ import { ConfigurationError } from "../errors.ts";
 import { isJsonObject } from "../json.ts";
 import { ownProperty } from "../own-property.ts";
 
-/** What a provider said it used. Integers; a figure that was not given is 0. */
+/** The usage that a provider reported. Integers; a figure that was not reported is 0. */
 export type Usage = {
   readonly inputTokens: number;
   readonly outputTokens: number;
@@ -10,20 +10,20 @@ export type Usage = {
   readonly reasoningTokens: number;
 };
 
-/** Usage as it was reported, not checked yet. */
+/** Usage as reported, not validated yet. */
 export type ReportedUsage = { readonly [F in keyof Usage]?: unknown };
 
 /**
- * More than any model call uses, in tokens or in micro-dollars ($8,590): a figure beyond it is no measurement. A million
- * calls of this size still have an exact sum.
+ * More than any model call uses, in tokens or in micro-dollars ($8,590): a larger figure is an error. A million calls of
+ * this size still have an exact sum.
  */
 const MAX_CALL_FIGURE = 2 ** 33;
 
 /**
- * What a provider reported, where it can be true; null where it reported no usage. A call without figures is charged what
- * was reserved for it, so a figure that is missing must not pass for a small one. No request has 0 tokens, and no
- * answer with something in it (`hasContent`) has: these zeros are what adapters fill in for figures that the provider left out. The
- * cached and the reasoning tokens are parts of the others, and 0 where they are left out.
+ * The reported usage, if it can be true; null if there is none. A call without figures is charged its whole reservation, so
+ * a missing figure must not pass for a small one. No request has 0 tokens, and no answer with content (`hasContent`) has:
+ * adapters fill in these zeros for figures that the provider left out. Cached and reasoning tokens are parts of the others,
+ * and 0 if they are left out.
  */
 export function usageOf(
   reported: ReportedUsage | null,
@@ -52,7 +52,7 @@ function isWhole(usage: Counted): usage is Usage {
   return Object.values(usage).every((figure) => figure !== null);
 }
 
-/** What is reserved and charged: tokens, and micro-dollars (a millionth of a dollar), so that sums are exact. */
+/** An amount to reserve or charge: tokens, and micro-dollars (millionths of a dollar), so that sums are exact. */
 export type Amount = { readonly tokens: number; readonly microDollars: number };
 
 export const NO_USAGE: Usage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 };
@@ -71,14 +71,14 @@ export function addAmount(a: Amount, b: Amount): Amount {
   return { tokens: a.tokens + b.tokens, microDollars: a.microDollars + b.microDollars };
 }
 
-/** Micro-dollars for a million tokens, which is the same figure as dollars for a million million. */
+/** Micro-dollars per million tokens: the same figure as dollars per million million. */
 export type ModelPrice = {
   readonly inputPerMillion: number;
   readonly cachedInputPerMillion?: number;
   readonly outputPerMillion: number;
 };
 
-/** A pricing plan. Its id is part of every fingerprint: a run keeps the prices it began with. */
+/** A pricing plan. Its id is part of every fingerprint: a run keeps the prices that it began with. */
 export type Pricing = { readonly id: string; readonly models: { readonly [modelId: string]: ModelPrice } };
 
 export const UNPRICED: Pricing = { id: "unpriced", models: {} };
@@ -87,7 +87,7 @@ export function priceOfModel(pricing: Pricing, modelId: string): ModelPrice | un
   return ownProperty(pricing.models, modelId);
 }
 
-/** What usage costs. A model without a price is charged in tokens alone. Rounded up: never less than the truth. */
+/** The cost of usage. A model without a price is charged in tokens only. Rounded up: never less than the actual cost. */
 export function amountOf(usage: Usage, modelId: string, pricing: Pricing): Amount {
   const price = priceOfModel(pricing, modelId);
   const tokens = usage.inputTokens + usage.outputTokens;
@@ -100,7 +100,7 @@ export function amountOf(usage: Usage, modelId: string, pricing: Pricing): Amoun
   return { tokens, microDollars: Math.ceil(dollarsTimesTokens / 1_000_000) };
 }
 
-/** Prices are whole micro-dollars for a million tokens; anything else would make sums inexact. */
+/** Prices are whole micro-dollars per million tokens; fractions would make sums inexact. */
 export function assertPricing(pricing: unknown): asserts pricing is Pricing {
   if (!isJsonObject(pricing) || typeof pricing.id !== "string" || !isJsonObject(pricing.models))
     throw new ConfigurationError(
@@ -120,22 +120,22 @@ function assertPrice(plan: string, model: string, price: unknown): void {
   const unknown = Object.keys(given).find((field) => !Object.hasOwn(PRICES, field));
   if (unknown !== undefined)
     throw new ConfigurationError(
-      `The price of ${model} in pricing plan "${plan}" has no ${unknown}: give ${Object.keys(PRICES).join(", ")}.`,
+      `The price of ${model} in pricing plan "${plan}" has the unknown field ${unknown}: use ${Object.keys(PRICES).join(", ")}.`,
     );
   for (const [field, need] of Object.entries(PRICES)) {
     const value = given[field];
     if (value === undefined && need === "optional") continue;
     if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) continue;
     throw new ConfigurationError(
-      `The price ${field} of ${model} in pricing plan "${plan}" is ${String(value)}: give whole micro-dollars for a million tokens ($2.50 is 2500000).`,
+      `The price ${field} of ${model} in pricing plan "${plan}" is ${String(value)}: give whole micro-dollars per million tokens ($2.50 is 2500000).`,
     );
   }
 }
 
-/** How a model call was charged, and why. */
+/** The basis of a charge: the provider's figures, the whole reservation, or nothing. */
 export type ChargeBasis = "provider" | "baseline" | "none";
 
-/** How a model call ended, as far as anybody here can know. */
+/** How a model call ended, as far as this process can know. */
 export type ModelCallEnd =
   | { readonly kind: "answered"; readonly usage: Usage | null }
   | { readonly kind: "rejected" }
@@ -145,8 +145,8 @@ export type ModelCallEnd =
 type ModelCallCharge = { readonly basis: ChargeBasis; readonly amount: Amount; readonly usage: Usage };
 
 /**
- * What is charged for a model call. Where the provider answered, its figures; where it refused or was never
- * reached, nothing; where nobody knows, the whole reservation: what the provider produced is not free.
+ * The charge for a model call. If the provider answered, by its figures; if it refused or was never reached, nothing; if the
+ * outcome is unknown, the whole reservation, since the provider may have produced an answer.
  */
 export function chargeFor(
   end: ModelCallEnd,
@@ -164,7 +164,7 @@ export function chargeFor(
   }
 }
 
-/** Figures whose price is beyond what a call can cost are as good as none. */
+/** Figures with an impossibly high price count as none. */
 function chargeForAnswer(
   usage: Usage | null,
   reserved: Amount,

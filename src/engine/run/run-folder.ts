@@ -1,5 +1,5 @@
 import { join, resolve } from "node:path";
-import { placeOfRun, type RunSpec } from "../../core/job/run-spec.ts";
+import { type RunSpec, runDirectory } from "../../core/job/run-spec.ts";
 import { isBelow } from "../../store/guarded-folder.ts";
 import type { ForkOrigin } from "../../store/store.ts";
 import type { RunFolder } from "./workspace.ts";
@@ -15,8 +15,8 @@ export function folderOf(
   forkedFrom: ForkOrigin | null = null,
 ): RunFolder {
   const named = spec?.artifacts.workspaceDir ?? "pawl-runs/<run_id>";
-  const place = resolve(root, placeOfRun(named, runId));
-  const isPerRun = placeOfRun(named, runId) !== named;
+  const place = resolve(root, runDirectory(named, runId));
+  const isPerRun = runDirectory(named, runId) !== named;
   const path = forkedFrom === null || isPerRun ? place : join(place, `fork-${runId}`);
   return { path, chosen: chosenOf(resolve(root), path, resolve(root, fixedPart(named, runId))) };
 }
@@ -29,6 +29,6 @@ function chosenOf(root: string, path: string, fixed: string): string {
 
 function fixedPart(named: string, runId: string): string {
   const parts = named.split("/");
-  const first = parts.findIndex((part) => placeOfRun(part, runId) !== part);
+  const first = parts.findIndex((part) => runDirectory(part, runId) !== part);
   return first === -1 ? named : parts.slice(0, first).join("/") || (named.startsWith("/") ? "/" : ".");
 }

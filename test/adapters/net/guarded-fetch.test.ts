@@ -455,7 +455,7 @@ describe("a name", () => {
     for (const policy of [domains(), domains("*.rebind.test:*"), domains("a.rebind.test:*")]) {
       const error = await refusalOf(get(policy, `${scheme}://a.rebind.test:${site.port}/p?q=1`));
       expect(error.message).toBe(
-        `Refused to request ${scheme}://a.rebind.test:${site.port}/p: The host a.rebind.test resolves to 127.0.0.1, which is private or reserved: add a.rebind.test:${site.port}!private to allowedDomains if it is meant, or set allowPrivateAddresses.`,
+        `Refused to request ${scheme}://a.rebind.test:${site.port}/p: The host a.rebind.test resolves to 127.0.0.1, which is private or reserved: add a.rebind.test:${site.port}!private to allowedDomains if this is intended, or set allowPrivateAddresses.`,
       );
     }
     expect(site.connections).toBe(0);

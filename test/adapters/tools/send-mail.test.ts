@@ -157,7 +157,7 @@ describe("the mail server", () => {
   it.each(["169.254.169.254", "::ffff:169.254.169.254"])("is never %s", async (host) => {
     const { call, result } = await callTool(sendMail({ host, port: 25, from: FROM, private: true }), MAIL);
     expect([call.status, call.attempt]).toEqual(["failed", 1]);
-    expect(result).toContain("is where clouds keep the keys of a machine");
+    expect(result).toContain("serves the credentials of a cloud machine");
   });
 });
 

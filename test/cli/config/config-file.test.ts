@@ -216,7 +216,7 @@ const MISTAKES: readonly (readonly [string, Files, string])[] = [
   [
     "a price in fractions",
     config('{ pricing: { id: "p", models: { m: { inputPerMillion: 2.5, outputPerMillion: 1 } } } }'),
-    'pawl.config.ts:4: The price inputPerMillion of m in pricing plan "p" is 2.5: give whole micro-dollars for a million tokens ($2.50 is 2500000).',
+    'pawl.config.ts:4: The price inputPerMillion of m in pricing plan "p" is 2.5: give whole micro-dollars per million tokens ($2.50 is 2500000).',
   ],
   [
     "a stop condition that is not a function",

@@ -77,7 +77,7 @@ describe("a blueprint that cannot be used", () => {
       pipeline: { name: "p", steps: [{ name: "a", agent: "w" }] },
     });
     expect(() => parseJob(text, "json", "job.json", tools)).toThrow(
-      'job.json:1:62  pipeline.steps[0].agent: names an agent "w" that is not there: add it to pipeline.agents.',
+      'job.json:1:62  pipeline.steps[0].agent: names an agent "w" that does not exist: add it to pipeline.agents.',
     );
   });
 });

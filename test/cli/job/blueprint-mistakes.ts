@@ -7,7 +7,7 @@ export const mistakenBlueprints: readonly (readonly [
   [
     "no name",
     ["objective: Do it", "pipeline:", "  steps: [{ name: a, ask: Well? }]"],
-    ["2:1  pipeline.name: is missing: a blueprint cannot do without it."],
+    ["2:1  pipeline.name: is missing: a blueprint needs it."],
   ],
   [
     "a list for a pipeline",
@@ -20,8 +20,8 @@ export const mistakenBlueprints: readonly (readonly [
     "an empty object for a pipeline",
     ["objective: Do it", "pipeline: {}"],
     [
-      "2:1  pipeline.name: is missing: a blueprint cannot do without it.",
-      "2:1  pipeline.steps: is missing: a blueprint cannot do without it.",
+      "2:1  pipeline.name: is missing: a blueprint needs it.",
+      "2:1  pipeline.steps: is missing: a blueprint needs it.",
     ],
   ],
   [
@@ -34,7 +34,7 @@ export const mistakenBlueprints: readonly (readonly [
   [
     "no steps",
     ["objective: Do it", "pipeline:", "  name: p", "  agents: { w: { model: openai/gpt-5.2 } }"],
-    ["2:1  pipeline.steps: is missing: a blueprint cannot do without it."],
+    ["2:1  pipeline.steps: is missing: a blueprint needs it."],
   ],
   [
     "an empty list of steps",
@@ -50,7 +50,7 @@ export const mistakenBlueprints: readonly (readonly [
     "a misspelt field",
     ["objective: Do it", "pipeline:", "  name: p", "  step:", "    - { name: a, ask: Well? }"],
     [
-      "2:1  pipeline.steps: is missing: a blueprint cannot do without it.",
+      "2:1  pipeline.steps: is missing: a blueprint needs it.",
       "4:3  pipeline.step: is no field of pipeline: did you mean steps?",
     ],
   ],
@@ -79,12 +79,12 @@ export const mistakenBlueprints: readonly (readonly [
   [
     "a step without a name",
     ["objective: Do it", "pipeline:", "  name: p", "  steps:", "    - ask: Well?"],
-    ["5:7  pipeline.steps[0].name: is missing: a step cannot do without it."],
+    ["5:7  pipeline.steps[0].name: is missing: a step needs it."],
   ],
   [
     "a step that does nothing",
     ["objective: Do it", "pipeline:", "  name: p", "  steps:", "    - name: a"],
-    ["5:7  pipeline.steps[0]: does not say what it is: a step has agent, ask, tool or loop."],
+    ["5:7  pipeline.steps[0]: has no kind: a step has agent, ask, tool or loop."],
   ],
   [
     "a step that does two things",
@@ -98,7 +98,9 @@ export const mistakenBlueprints: readonly (readonly [
       "      agent: w",
       "      ask: Well?",
     ],
-    ["8:7  pipeline.steps[0].ask: stands beside agent: a step has only one of agent, ask, tool, loop."],
+    [
+      "8:7  pipeline.steps[0].ask: cannot be combined with agent: a step has only one of agent, ask, tool, loop.",
+    ],
   ],
   [
     "a step that is a text",
@@ -134,7 +136,7 @@ export const mistakenBlueprints: readonly (readonly [
       "    - { name: a, ask: Well? }",
       "    - { name: a, ask: And? }",
     ],
-    ['6:9  pipeline.steps[1].name: is "a", as another step is already: rename one of them.'],
+    ['6:9  pipeline.steps[1].name: is "a", the name of another step: rename one of them.'],
   ],
   [
     "two steps of one name, one inside of a loop",
@@ -146,7 +148,7 @@ export const mistakenBlueprints: readonly (readonly [
       "    - { name: a, ask: Well? }",
       "    - { name: l, loop: [{ name: a, ask: And? }], until: { equals: yes } }",
     ],
-    ['6:27  pipeline.steps[1].loop[0].name: is "a", as another step is already: rename one of them.'],
+    ['6:27  pipeline.steps[1].loop[0].name: is "a", the name of another step: rename one of them.'],
   ],
   [
     "a step named with a dot",
@@ -166,12 +168,12 @@ export const mistakenBlueprints: readonly (readonly [
       "    - { name: a, agent: writer }",
       "    - { name: b, agent: writr }",
     ],
-    ['7:18  pipeline.steps[1].agent: names an agent "writr" that is not there: did you mean writer?'],
+    ['7:18  pipeline.steps[1].agent: names an agent "writr" that does not exist: did you mean writer?'],
   ],
   [
     "an agent and no agents",
     ["objective: Do it", "pipeline:", "  name: p", "  steps: [{ name: a, agent: w }]"],
-    ['4:22  pipeline.steps[0].agent: names an agent "w" that is not there: add it to pipeline.agents.'],
+    ['4:22  pipeline.steps[0].agent: names an agent "w" that does not exist: add it to pipeline.agents.'],
   ],
   [
     "an agent that nobody uses",
@@ -185,7 +187,7 @@ export const mistakenBlueprints: readonly (readonly [
       "  steps: [{ name: a, agent: w }]",
     ],
     [
-      "6:5  pipeline.agents.critic: is an agent that is not used, for no step has it: leave it out, or name it there.",
+      "6:5  pipeline.agents.critic: is an agent that is not used: no step names it. Leave it out, or name it there.",
     ],
   ],
   [
@@ -198,7 +200,7 @@ export const mistakenBlueprints: readonly (readonly [
       "    w: {}",
       "  steps: [{ name: a, agent: w }]",
     ],
-    ["5:5  pipeline.agents.w.model: is missing: an agent cannot do without it."],
+    ["5:5  pipeline.agents.w.model: is missing: an agent needs it."],
   ],
   [
     "an agent whose model is a number",
@@ -251,7 +253,7 @@ export const mistakenBlueprints: readonly (readonly [
       "  steps: [{ name: a, agent: w }]",
     ],
     [
-      "7:19  pipeline.agents.w.settings.temperature: must be a number from 0 to 2, or null for the usual one, not 3.",
+      "7:19  pipeline.agents.w.settings.temperature: must be a number from 0 to 2, or null for the default, not 3.",
       "7:35  pipeline.agents.w.settings.max_tokens: is no field of pipeline.agents.w.settings: it has maxOutputTokens, temperature, topP, seed, stopSequences, reasoning, providerOptions.",
     ],
   ],
@@ -266,7 +268,7 @@ export const mistakenBlueprints: readonly (readonly [
       "  steps: [{ name: a, agent: w }]",
     ],
     [
-      '5:45  pipeline.agents.w.settings.reasoning: must be one of provider-default, none, minimal, low, medium, high, xhigh, max, or null for the usual one, not the text "hard".',
+      '5:45  pipeline.agents.w.settings.reasoning: must be one of provider-default, none, minimal, low, medium, high, xhigh, max, or null for the default, not the text "hard".',
     ],
   ],
   [
@@ -280,9 +282,9 @@ export const mistakenBlueprints: readonly (readonly [
       "  steps: [{ name: a, agent: w }]",
     ],
     [
-      "5:41  pipeline.agents.w.tools[0]: is no tool that is known: did you mean read_file?",
-      "5:51  pipeline.agents.w.tools[1]: is no tool that is known: did you mean my_tool?",
-      "5:59  pipeline.agents.w.tools[2]: is no tool that is known: there are my_tool, read_file, fetch_page, http_request, ask_human, send_mail, those in `tools` of pawl.config.ts, and server/tool of MCP servers.",
+      "5:41  pipeline.agents.w.tools[0]: is no known tool: did you mean read_file?",
+      "5:51  pipeline.agents.w.tools[1]: is no known tool: did you mean my_tool?",
+      "5:59  pipeline.agents.w.tools[2]: is no known tool: there are my_tool, read_file, fetch_page, http_request, ask_human, send_mail, those in `tools` of pawl.config.ts, and server/tool of MCP servers.",
     ],
   ],
   [
@@ -295,7 +297,7 @@ export const mistakenBlueprints: readonly (readonly [
       "    w: { model: openai/gpt-5.2, tools: [read_file, read_file] }",
       "  steps: [{ name: a, agent: w }]",
     ],
-    ['5:52  pipeline.agents.w.tools[1]: is the text "read_file", as [0] is already: leave one of them out.'],
+    ['5:52  pipeline.agents.w.tools[1]: is the text "read_file", the same as [0]: leave one of them out.'],
   ],
   [
     "tools that are no list",
@@ -335,8 +337,8 @@ export const mistakenBlueprints: readonly (readonly [
       "  steps: [{ name: a, agent: w }]",
     ],
     [
-      '6:53  pipeline.agents.w.tools[1]: names an MCP server "note" that is not there: did you mean notes?',
-      '6:64  pipeline.agents.w.tools[2]: names an MCP server "files" that is not there: there is notes.',
+      '6:53  pipeline.agents.w.tools[1]: names an MCP server "note" that does not exist: did you mean notes?',
+      '6:64  pipeline.agents.w.tools[2]: names an MCP server "files" that does not exist: there is notes.',
     ],
   ],
   [
@@ -363,7 +365,7 @@ export const mistakenBlueprints: readonly (readonly [
       "  steps: [{ name: a, agent: w }]",
     ],
     [
-      "4:18  pipeline.mcp_servers.notes: is an MCP server that is not used, for no agent and no step has a tool of it: leave it out, or name it there.",
+      "4:18  pipeline.mcp_servers.notes: is an MCP server that is not used: no agent and no step names a tool of it. Leave it out, or name it there.",
     ],
   ],
   [
@@ -377,7 +379,7 @@ export const mistakenBlueprints: readonly (readonly [
       "  steps: [{ name: a, tool: notes/read }]",
     ],
     [
-      "5:28  pipeline.mcp_servers.notes.url: stands beside command: an MCP server has only one of command, url.",
+      "5:28  pipeline.mcp_servers.notes.urlcannot be combined with command: an MCP server has only one of command, url.",
     ],
   ],
   [
@@ -390,7 +392,7 @@ export const mistakenBlueprints: readonly (readonly [
       "    notes: { args: [a] }",
       "  steps: [{ name: a, tool: notes/read }]",
     ],
-    ["5:5  pipeline.mcp_servers.notes: does not say what it is: an MCP server has command or url."],
+    ["5:5  pipeline.mcp_servers.notes: has no kind: an MCP server has command or url."],
   ],
   [
     "a server's name with two underscores",
@@ -431,7 +433,7 @@ export const mistakenBlueprints: readonly (readonly [
       "  steps: [{ name: a, tool: notes/read }]",
     ],
     [
-      "5:14  pipeline.mcp_servers.notes.url: has a name or a password in it, and is stored: use headers, with ${NAME} for a variable.",
+      "5:14  pipeline.mcp_servers.notes.url: contains a user name or password, and would be stored: use headers, with ${NAME} for a variable.",
     ],
   ],
   [
@@ -478,7 +480,7 @@ export const mistakenBlueprints: readonly (readonly [
       "  steps: [{ name: a, tool: notes/read }]",
     ],
     [
-      '5:28  pipeline.mcp_servers.notes.cwd: cannot be the text "~/notes": only a shell knows what "~" is, so write the whole path.',
+      '5:28  pipeline.mcp_servers.notes.cwd: cannot be the text "~/notes": "~" works in a shell only, so write the whole path.',
     ],
   ],
   [
@@ -522,7 +524,7 @@ export const mistakenBlueprints: readonly (readonly [
       "  steps: [{ name: a, ask: Well? }]",
     ],
     [
-      "4:12  pipeline.tools.http_request: is a tool that is not used, for no agent and no step has it: leave it out, or name it there.",
+      "4:12  pipeline.tools.http_request: is a tool that is not used: no agent and no step names it. Leave it out, or name it there.",
     ],
   ],
   [
@@ -534,7 +536,7 @@ export const mistakenBlueprints: readonly (readonly [
       "  tools: { send_male: { url: x } }",
       "  steps: [{ name: a, ask: Well? }]",
     ],
-    ["4:12  pipeline.tools.send_male: is no tool that is known: did you mean send_mail?"],
+    ["4:12  pipeline.tools.send_male: is no known tool: did you mean send_mail?"],
   ],
   [
     "a schema with a wrong type",
@@ -565,8 +567,8 @@ export const mistakenBlueprints: readonly (readonly [
       "  steps: [{ name: a, agent: w }]",
     ],
     [
-      "7:31  pipeline.agents.w.output.propertis: is no word of JSON Schema: did you mean properties?",
-      "7:65  pipeline.agents.w.output.properties.a.descripton: is no word of JSON Schema: did you mean description?",
+      "7:31  pipeline.agents.w.output.propertis: is no keyword of JSON Schema: did you mean properties?",
+      "7:65  pipeline.agents.w.output.properties.a.descripton: is no keyword of JSON Schema: did you mean description?",
     ],
   ],
   [
@@ -581,7 +583,7 @@ export const mistakenBlueprints: readonly (readonly [
       "      output: { type: object, properties: { text: { type: string } }, required: [txt] }",
       "  steps: [{ name: a, agent: w }]",
     ],
-    ["7:82  pipeline.agents.w.output.required[0]: is no name of a property: did you mean text?"],
+    ["7:82  pipeline.agents.w.output.required[0]: is no property: did you mean text?"],
   ],
   [
     "a schema of a kind that is not supported",
@@ -630,7 +632,7 @@ export const mistakenBlueprints: readonly (readonly [
     [
       "5:18  pipeline.steps[0].ask: has {{ inptu.x }}: did you mean input?",
       "6:18  pipeline.steps[1].ask: has {{ foo }}: a reference begins with input, previous, steps.",
-      "7:18  pipeline.steps[2].ask: has {{ }} with nothing in it: write what it stands for, such as {{ previous }}.",
+      "7:18  pipeline.steps[2].ask: has an empty {{ }}: write a reference in it, such as {{ previous }}.",
     ],
   ],
   [
@@ -677,8 +679,8 @@ export const mistakenBlueprints: readonly (readonly [
       '    - { name: b, ask: "{{ steps.inner }}" }',
     ],
     [
-      "5:40  pipeline.steps[0].loop[0].ask: has {{ steps.l }}, and this step is inside of l, which is not done yet: name a step before it.",
-      "6:18  pipeline.steps[1].ask: has {{ steps.inner }}, and that step is inside of l: steps.l is what the loop came to.",
+      "5:40  pipeline.steps[0].loop[0].ask: has {{ steps.l }}, and this step is inside l, which is not done yet: name a step before it.",
+      "6:18  pipeline.steps[1].ask: has {{ steps.inner }}, and that step is inside l: steps.l is the output of the loop.",
     ],
   ],
   [
@@ -791,7 +793,7 @@ export const mistakenBlueprints: readonly (readonly [
     [
       '5:18  pipeline.steps[0].tool: must be the name of a tool, such as "send_mail", or "notes/search" for one of an MCP server, not the text "send mail".',
       '6:18  pipeline.steps[1].tool: must be the name of a tool, such as "send_mail", or "notes/search" for one of an MCP server, not the text "notes/*".',
-      "7:18  pipeline.steps[2].tool: is no tool that is known: did you mean fetch_page?",
+      "7:18  pipeline.steps[2].tool: is no known tool: did you mean fetch_page?",
     ],
   ],
   [
@@ -803,7 +805,7 @@ export const mistakenBlueprints: readonly (readonly [
       "  steps:",
       "    - { name: l, loop: [{ name: a, ask: Well? }] }",
     ],
-    ["5:7  pipeline.steps[0].until: is missing: a step cannot do without it."],
+    ["5:7  pipeline.steps[0].until: is missing: a step needs it."],
   ],
   [
     "a loop of nothing",
@@ -832,7 +834,7 @@ export const mistakenBlueprints: readonly (readonly [
       "    - { name: l, loop: [{ name: a, agent: w }], until: { output: doen } }",
     ],
     [
-      "6:58  pipeline.steps[0].until.output: is nothing that the loop comes to: there is no doen in it: did you mean done?",
+      "6:58  pipeline.steps[0].until.output: is not in the output of the loop: there is no doen in it: did you mean done?",
     ],
   ],
   [
@@ -846,7 +848,7 @@ export const mistakenBlueprints: readonly (readonly [
       "    - { name: l, loop: [{ name: a, agent: w }], until: { output: done } }",
     ],
     [
-      "6:58  pipeline.steps[0].until.output: is nothing that the loop comes to: it is a text without fields: name it as a whole, or give its agent an output.",
+      "6:58  pipeline.steps[0].until.output: is not in the output of the loop: it is a text without fields: name it as a whole, or give its agent an output.",
     ],
   ],
   [
@@ -863,9 +865,9 @@ export const mistakenBlueprints: readonly (readonly [
       "    - { name: e, agent: w, when: { step: c } }",
     ],
     [
-      '6:72  pipeline.steps[0].until.equals: is "true", which the loop never comes to: it is of type boolean.',
-      '8:47  pipeline.steps[2].when.equals: is "sned", which step c never comes to: it is one of "send", "stop".',
-      '9:28  pipeline.steps[3].when.equals: is true, which step c never comes to: it is one of "send", "stop".',
+      '6:72  pipeline.steps[0].until.equals: is "true", which the loop can never output: it is of type boolean.',
+      '8:47  pipeline.steps[2].when.equals: is "sned", which step c can never output: it is one of "send", "stop".',
+      '9:28  pipeline.steps[3].when.equals: is true, which step c can never output: it is one of "send", "stop".',
     ],
   ],
   [
@@ -898,7 +900,7 @@ export const mistakenBlueprints: readonly (readonly [
     [
       '5:38  pipeline.steps[0].when.step: is "b", and step b comes later: name one before it.',
       '6:38  pipeline.steps[1].when.step: is "b", and that is this step itself: name one before it.',
-      "7:30  pipeline.steps[2].when.step: is missing: `when` cannot do without it.",
+      "7:30  pipeline.steps[2].when.step: is missing: `when` needs it.",
       "7:38  pipeline.steps[2].when.stp: is no field of pipeline.steps[2].when: did you mean step?",
     ],
   ],
@@ -926,7 +928,7 @@ export const mistakenBlueprints: readonly (readonly [
     ],
     [
       '5:18  pipeline.steps[0].ask: must be a question of 1 to 100000 characters, not the text " ".',
-      '6:28  pipeline.steps[1].prompt: must be a text of 1 to 100000 characters, or null for what the step before came to, not the text "".',
+      '6:28  pipeline.steps[1].prompt: must be a text of 1 to 100000 characters, or null for the output of the previous step, not the text "".',
     ],
   ],
   [
@@ -963,11 +965,11 @@ export const mistakenBlueprints: readonly (readonly [
     ],
     [
       "4:23  pipeline.mcp_servers.n.comand: is no field of an MCP server: did you mean command?",
-      "5:54  pipeline.agents.w.tools[1]: is no tool that is known: there are my_tool, read_file, fetch_page, http_request, ask_human, send_mail, those in `tools` of pawl.config.ts, and server/tool of MCP servers.",
-      '7:18  pipeline.steps[0].agent: names an agent "ww" that is not there: there is w.',
+      "5:54  pipeline.agents.w.tools[1]: is no known tool: there are my_tool, read_file, fetch_page, http_request, ask_human, send_mail, those in `tools` of pawl.config.ts, and server/tool of MCP servers.",
+      '7:18  pipeline.steps[0].agent: names an agent "ww" that does not exist: there is w.',
       "7:29  pipeline.steps[0].max_turns: must be a whole number from 1 to 10000, not 0.",
       "7:43  pipeline.steps[0].prompt: has {{ steps.b }}, and there is no step b: there is none before this one.",
-      "8:7  pipeline.steps[1].name: is missing: a step cannot do without it.",
+      "8:7  pipeline.steps[1].name: is missing: a step needs it.",
       "8:9  pipeline.steps[1].nme: is no field of pipeline.steps[1]: did you mean name?",
     ],
   ],

@@ -22,23 +22,21 @@ export const mistakenYaml: readonly Mistaken[] = [
     ["# the job", "just do it", ""],
     [`2:1  The job must be an object, not the text "just do it": its fields are ${FIELDS}.`],
   ],
-  ["no objective", ["pipeline: report", ""], ["1:1  objective: is missing: a RunSpec cannot do without it."]],
+  ["no objective", ["pipeline: report", ""], ["1:1  objective: is missing: a RunSpec needs it."]],
   [
     "an objective without a value",
     ["objective:", ""],
-    ["1:1  objective: must be a text of 1 to 100000 characters that says what is to be done, not null."],
+    ["1:1  objective: must be a text of 1 to 100000 characters that says what to do, not null."],
   ],
   [
     "a blank objective",
     ["objective: '  '", ""],
-    [
-      '1:1  objective: must be a text of 1 to 100000 characters that says what is to be done, not the text "  ".',
-    ],
+    ['1:1  objective: must be a text of 1 to 100000 characters that says what to do, not the text "  ".'],
   ],
   [
     "a number for an objective",
     ["objective: 12", ""],
-    ["1:1  objective: must be a text of 1 to 100000 characters that says what is to be done, not 12."],
+    ["1:1  objective: must be a text of 1 to 100000 characters that says what to do, not 12."],
   ],
   [
     "a control character in the objective",
@@ -237,7 +235,7 @@ export const mistakenYaml: readonly Mistaken[] = [
     "a domain twice",
     ["objective: Do it", "constraints:", "  allowed_domains: [example.com, b.com, Example.COM]", ""],
     [
-      '3:41  constraints.allowed_domains[2]: is the text "Example.COM", as [0] is already: leave one of them out.',
+      '3:41  constraints.allowed_domains[2]: is the text "Example.COM", the same as [0]: leave one of them out.',
     ],
   ],
   [
@@ -254,7 +252,7 @@ export const mistakenYaml: readonly Mistaken[] = [
       '3:23  constraints.forbidden_actions[0]: must be the name of a tool or a pattern, such as "send_email" or "github:*", without spaces at its ends, not the text "".',
       '3:27  constraints.forbidden_actions[1]: must be the name of a tool or a pattern, such as "send_email" or "github:*", without spaces at its ends, not the text " send".',
       '3:40  constraints.forbidden_actions[3]: must be the name of a tool or a pattern, such as "send_email" or "github:*", without spaces at its ends, not null.',
-      '3:46  constraints.forbidden_actions[4]: is the text "ok", as [2] is already: leave one of them out.',
+      '3:46  constraints.forbidden_actions[4]: is the text "ok", the same as [2]: leave one of them out.',
     ],
   ],
   [
@@ -272,8 +270,8 @@ export const mistakenYaml: readonly Mistaken[] = [
     [
       '3:5  stop_conditions[0]: must be a name of 1 to 100 letters, digits, "_", "-" or ".", beginning with a letter, not the text "report created".',
       '4:5  stop_conditions[1]: must be a name of 1 to 100 letters, digits, "_", "-" or ".", beginning with a letter, not the text "__proto__".',
-      '5:5  stop_conditions[2]: cannot be the text "constructor": every object has something of that name, so choose another.',
-      '7:5  stop_conditions[4]: is the text "sent", as [3] is already: leave one of them out.',
+      '5:5  stop_conditions[2]: cannot be the text "constructor": every JavaScript object has a property of that name, so choose another.',
+      '7:5  stop_conditions[4]: is the text "sent", the same as [3]: leave one of them out.',
     ],
   ],
   [
@@ -303,14 +301,14 @@ export const mistakenYaml: readonly Mistaken[] = [
     "an output twice",
     ["objective: Do it", "artifacts:", "  expected_outputs: [report.pdf, Report.PDF]", ""],
     [
-      '3:34  artifacts.expected_outputs[1]: is the text "Report.PDF", as [0] is already: leave one of them out.',
+      '3:34  artifacts.expected_outputs[1]: is the text "Report.PDF", the same as [0]: leave one of them out.',
     ],
   ],
   [
     "an empty directory",
     ["objective: Do it", "artifacts:", "  workspace_dir: ''", ""],
     [
-      '3:3  artifacts.workspace_dir: must be the path of a directory, or null for the usual one, not the text "".',
+      '3:3  artifacts.workspace_dir: must be the path of a directory, or null for the default, not the text "".',
     ],
   ],
   [
@@ -324,7 +322,7 @@ export const mistakenYaml: readonly Mistaken[] = [
     "a directory that only a shell knows",
     ["objective: Do it", "artifacts:", "  workspace_dir: ~/runs", ""],
     [
-      '3:3  artifacts.workspace_dir: cannot be the text "~/runs": only a shell knows what "~" is, so write the whole path.',
+      '3:3  artifacts.workspace_dir: cannot be the text "~/runs": "~" works in a shell only, so write the whole path.',
     ],
   ],
   [
@@ -477,7 +475,7 @@ export const mistakenYaml: readonly Mistaken[] = [
     [
       "2:3  budgets.max_stepz: is no field of budgets: did you mean max_steps?",
       "3:3  budgets.max_steps: must be a whole number from 1 to 1000000, or null for no limit, not -1.",
-      '4:1  objective: must be a text of 1 to 100000 characters that says what is to be done, not the text "".',
+      '4:1  objective: must be a text of 1 to 100000 characters that says what to do, not the text "".',
       "6:1  pipeline: is written twice: leave one of them out.",
       "7:1  input: is NaN, which JSON does not support: write a number.",
       "8:1  escalation: must be an object, not null: its fields are askHumanOnAmbiguousRecipient, askHumanOnAuthFailure, askHumanOnRepeatedFailures, askHumanOnBudgetReached.",
@@ -486,7 +484,7 @@ export const mistakenYaml: readonly Mistaken[] = [
 ];
 
 export const mistakenJson: readonly Mistaken[] = [
-  ["no objective", ["", "", "  {}"], ["3:3  objective: is missing: a RunSpec cannot do without it."]],
+  ["no objective", ["", "", "  {}"], ["3:3  objective: is missing: a RunSpec needs it."]],
   ["nothing in it", [" ", ""], ["job.json is empty: write at least an objective."]],
   ["no object", ["null", ""], [`1:1  The job must be an object, not null: its fields are ${FIELDS}.`]],
   [

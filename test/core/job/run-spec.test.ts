@@ -6,8 +6,8 @@ import {
   assertRunSpec,
   describeSpecChanges,
   parseRunSpec,
-  placeOfRun,
   type RunSpec,
+  runDirectory,
 } from "../../../src/core/job/run-spec.ts";
 import { seedExample } from "./run-spec-example.ts";
 
@@ -59,7 +59,7 @@ describe("a RunSpec", () => {
     expect(
       specOf({ objective: "Do it", constraints: {}, budgets: {}, escalation: {}, artifacts: {} }),
     ).toEqual(bare);
-    expect(problemsOf({})).toEqual(["objective: is missing: a RunSpec cannot do without it."]);
+    expect(problemsOf({})).toEqual(["objective: is missing: a RunSpec needs it."]);
   });
 
   it("may be the example of the requirements", () => {
@@ -144,7 +144,7 @@ describe("a RunSpec with mistakes", () => {
         { path: ["pipline"], message: "is no field of a RunSpec: did you mean pipeline?" },
         {
           path: ["objective"],
-          message: 'must be a text of 1 to 100000 characters that says what is to be done, not the text " ".',
+          message: 'must be a text of 1 to 100000 characters that says what to do, not the text " ".',
         },
         {
           path: ["constraints", "allowed_domains", 1],
@@ -211,7 +211,7 @@ describe("a RunSpec with mistakes", () => {
 
   it("is refused where a text is longer than any text has to be", () => {
     expect(problemsOf({ objective: "x".repeat(100_001) })).toEqual([
-      "objective: must be a text of 1 to 100000 characters that says what is to be done, not a text of 100001 characters.",
+      "objective: must be a text of 1 to 100000 characters that says what to do, not a text of 100001 characters.",
     ]);
   });
 
@@ -293,10 +293,10 @@ describe("what differs between two RunSpecs", () => {
 
 describe("the directory of a run", () => {
   it("has the run's id wherever a mark stands for it", () => {
-    expect(placeOfRun("runs/<id>", "q-1")).toBe("runs/q-1");
-    expect(placeOfRun("<run_id>/<id>/x", "q-1")).toBe("q-1/q-1/x");
-    expect(placeOfRun("runs/<id>", "$&")).toBe("runs/$&");
-    expect(placeOfRun("runs", "q-1")).toBe("runs");
+    expect(runDirectory("runs/<id>", "q-1")).toBe("runs/q-1");
+    expect(runDirectory("<run_id>/<id>/x", "q-1")).toBe("q-1/q-1/x");
+    expect(runDirectory("runs/<id>", "$&")).toBe("runs/$&");
+    expect(runDirectory("runs", "q-1")).toBe("runs");
   });
 });
 

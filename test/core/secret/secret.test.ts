@@ -42,7 +42,7 @@ describe("a secret", () => {
   ])("cannot be %j", (value, given) => {
     for (const make of [() => secret(value as string), () => new Secret(value as string)]) {
       expect(make).toThrow(ConfigurationError);
-      expect(make).toThrow(`A secret needs a text and got ${given}: check that its variable is set.`);
+      expect(make).toThrow(`A secret must be a text, not ${given}: check that its variable is set.`);
     }
   });
 });

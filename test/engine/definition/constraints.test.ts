@@ -143,7 +143,7 @@ describe("the declared URLs of a tool", () => {
       "http://10.0.0.1/",
     ])
       expect(await connecting([url])).toMatch(
-        /^network_refused: .+(?:private or reserved|where clouds keep)/,
+        /^network_refused: .+(?:private or reserved|the credentials of a cloud)/,
       );
     expect(await connecting(["http://10.0.0.1/"], { policy: { allowPrivateAddresses: true } })).toBe("ran");
   });

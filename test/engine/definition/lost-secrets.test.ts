@@ -155,7 +155,7 @@ describe("a model's call that quotes a mark as models see it", () => {
     const { subject } = await openWait(store);
     expect(subject.arguments).toEqual(sent);
     expect(subject.hidden).toEqual([
-      "arguments.url has the text [secret]: it was written so, or hidden by an earlier version.",
+      "arguments.url has the text [secret]: it was written that way, or hidden by an earlier version.",
     ]);
     await store.approve("r-1~1");
     expect((await runner.resume("r-1")).output).toBe("End.");

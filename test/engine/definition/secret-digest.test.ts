@@ -147,7 +147,7 @@ describe("the approval of a call with hidden arguments", () => {
         /^arguments\.password is hidden because policy\.secretKeys has its name: 23 characters, digest [0-9a-f]{12}\.$/,
       ),
       expect.stringMatching(
-        /^arguments\.list\[0\]\.to is hidden because it holds a secret that the operator or the run's code gave: digest [0-9a-f]{12}\.$/,
+        /^arguments\.list\[0\]\.to is hidden because it contains a secret of the operator or of the run's code: digest [0-9a-f]{12}\.$/,
       ),
       expect.stringMatching(
         /^What is hidden is stored nowhere, .+: if it is approved, the model is told to ask/,

@@ -94,7 +94,7 @@ async function visiting(visit: Visit, urls: readonly string[], options: RunnerOp
 }
 
 const refused = ({ url, host }: Site, path = "/") =>
-  `Refused to request ${url}${path}: The host ${host} is not in allowedDomains, which have other ports of it: add ${host} there if it may be reached.`;
+  `Refused to request ${url}${path}: The host ${host} is not in allowedDomains, which has other ports of this host: add ${host} there if it may be reached.`;
 
 describe("a tool that makes its own requests", () => {
   it.each(WAYS)("reaches only allowed hosts by %s", async (_, visit) => {

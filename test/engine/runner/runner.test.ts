@@ -295,7 +295,7 @@ describe("a runner with invalid options", () => {
     [
       "a misspelt price",
       { pricing: { id: "p", models: { m: { input: 1 } } } },
-      /has no input: give inputPerM/,
+      /has the unknown field input: use inputPerM/,
     ],
     ["slices that are no list", { slices: {} }, /slices is no list: give an array/],
   ])("is refused with a message that names what to give: %s", ([, options, says]) => {
