@@ -28,7 +28,7 @@ export function artifactNameProblem(name: unknown): string | null {
   if (hasInvisible(name) || PRIVATE_USE.test(name)) return "leave out invisible characters";
   if (Buffer.byteLength(name, "utf8") > MAX_BYTES) return `use at most ${MAX_BYTES} bytes`;
   if (name.startsWith("/")) return "use a path inside the workspace, without a leading /";
-  if (name.toLowerCase() === RUN_MARK) return "Pawl keeps a file of its own there";
+  if (name.toLowerCase() === RUN_MARK) return "the name is reserved for a file of Pawl";
   const parts = name.split("/");
   if (parts.some((part) => part === "" || part === "." || part === ".."))
     return 'use a path inside the workspace, without "..", "." or an empty part';

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../core/json.ts";
 import type { EventRecord } from "../store/store.ts";
 
-// What an event of a run's log says, out of JSON that a later version may have added to.
+// Reads the data of an event of a run's log: JSON to which a later version may have added fields.
 
 export function factsOf({ data }: Pick<EventRecord, "data">): JsonObject {
   return isJsonObject(data) ? data : {};
@@ -22,18 +22,18 @@ export function listIn(facts: JsonObject, name: string): readonly Json[] {
   return Array.isArray(value) ? (value as readonly Json[]) : [];
 }
 
-/** The numbers that a list is of, or that its items begin with: what follows is a digest. */
+/** The numbers in a list: its items are numbers, or lists of a number and a digest. */
 export function numbersIn(facts: JsonObject, name: string): readonly number[] {
   return listIn(facts, name).flatMap((item) => leadingNumber(item) ?? []);
 }
 
-/** A number, or the one that a list begins with. */
+/** A number, or the first item of a list. */
 export function leadingNumber(value: Json | undefined): number | null {
   const first: unknown = Array.isArray(value) ? value[0] : value;
   return typeof first === "number" ? first : null;
 }
 
-/** The calls of a turn that an event tells of. A response has a digest for each of its calls, in their order. */
+/** The calls of a turn that an event is about. A response has one digest per call, in order. */
 export function callIndexesIn(facts: JsonObject, name: string): readonly number[] {
   const items = listIn(facts, name);
   return items.every((item) => typeof item === "string")

@@ -5,17 +5,17 @@ import { PawlError } from "../core/errors.ts";
 import { ownProperty } from "../core/own-property.ts";
 import { codeOf, type FileContent, insideFolder, makeFolder, replaceFile } from "../store/guarded-folder.ts";
 
-/** A file of an export cannot be written; what was there before still is. */
+/** A file of an export cannot be written; an existing file is unchanged. */
 export class ExportError extends PawlError<{ path: string }> {
   readonly code = "export";
 }
 
 /**
- * The folder that a run is exported to. A file is there whole or not at all, and a name never leads out of the folder: not
- * by `..`, and not by a symbolic link that somebody put there.
+ * The folder that a run is exported to. A file is written whole or not at all, and a name never leads out of the folder: not
+ * with `..`, and not through a symbolic link.
  */
 export class ExportFolder {
-  /** As it was given, made absolute. */
+  /** The absolute path. */
   readonly path: string;
   readonly #isStoreFile: (path: string) => Promise<boolean>;
 
@@ -24,7 +24,7 @@ export class ExportFolder {
     this.#isStoreFile = isStoreFile;
   }
 
-  /** Makes it where it is not there. A file of the store is not replaced. */
+  /** Creates the folder if needed. A file of the store is never replaced. */
   static async open(
     folder: string,
     isStoreFile: (path: string) => Promise<boolean> = () => Promise.resolve(false),
@@ -65,7 +65,7 @@ export class ExportFolder {
   }
 }
 
-/** What the file system says, in one sentence with what to do. */
+/** Turns an error of the file system into one sentence with what to do. */
 async function inSentence<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work();

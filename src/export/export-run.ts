@@ -5,20 +5,21 @@ import { receiptsOf } from "./receipts.ts";
 import { readRunOutline } from "./run-outline.ts";
 import { documentText, telemetryIn } from "./run-telemetry.ts";
 
-/** Told after each file, in their order. */
+/** Reported after each file, in order. */
 export type ExportProgress = {
   readonly path: string;
   readonly bytes: number;
   /** This one included. */
   readonly done: number;
   readonly total: number;
-  /** The bytes of this artifact are not in the store any more: there is no file. */
+  /** The bytes of this artifact are no longer in the store: there is no file. */
   readonly isMissing: boolean;
 };
 
 /**
- * Writes `trace.json`, `transcript.md`, `run.log`, `receipts.json` and, under `artifacts/`, what the run has made. All of it
- * tells the same part of the run's log, and the same state gives the same bytes. Resolves to the paths of the files.
+ * Writes `trace.json`, `transcript.md`, `run.log`, `receipts.json` and, under `artifacts/`, the artifacts of the run. All
+ * files cover the same part of the run's log, and the same state results in the same bytes. Resolves to the paths of the
+ * files.
  *
  * @example
  * await exportRun(store, "q-1", "./q-1-export", ({ done, total }) => console.log(`${done} of ${total}`));
@@ -36,7 +37,7 @@ export async function exportRun(
       ...telemetryIn(reader, outline),
       ["receipts.json", documentText(receiptsOf(reader, outline))] as const,
     ].map(([name, text]) => [name, () => Promise.resolve(text)] as const),
-    // One at a time: together they may be more than fits in memory.
+    // One at a time: together they may not fit into memory.
     ...outline.artifacts.map(
       ({ name }) => [`artifacts/${name}`, () => reader.readArtifact(runId, name)] as const,
     ),

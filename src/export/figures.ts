@@ -1,6 +1,6 @@
 import type { Amount, Usage } from "../core/usage/usage.ts";
 
-/** All of it: what was charged is known to the millionth of a dollar. */
+/** All digits: charges are exact to a millionth of a dollar. */
 export function dollars(microDollars: number): string {
   const [whole = "0", fraction = ""] = (microDollars / 1_000_000).toFixed(6).split(".");
   const figures = fraction.replace(/0+$/, "").padEnd(2, "0");
@@ -29,7 +29,7 @@ export function isoTime(at: number): string {
   return new Date(at).toISOString();
 }
 
-/** For a place where the day is known: `06:21:13.123`. */
+/** The time without the day: `06:21:13.123`. */
 export function timeOfDay(at: number): string {
   return isoTime(at).slice(11, -1);
 }
@@ -42,7 +42,7 @@ export function usageText(usage: Usage): string {
   return `${wholeNumber(inputTokens)} tokens in${cached}, ${wholeNumber(outputTokens)} out${reasoning}`;
 }
 
-/** Without money where nothing has a price: then 0 would be a lie. */
+/** Without dollars if there is no price: then $0 would be wrong. */
 export function amountText({ tokens, microDollars }: Amount): string {
   return `${counted(tokens, "token")}${microDollars === 0 ? "" : `, ${dollars(microDollars)}`}`;
 }

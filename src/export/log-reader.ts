@@ -1,14 +1,14 @@
 import type { EventRecord, StoreReader } from "../store/store.ts";
 import { betweenPages } from "./record-pages.ts";
 
-const EVENTS_A_PAGE = 500;
+const EVENTS_PER_PAGE = 500;
 
-/** Which part of a run's log: the events from one to another. */
+/** A part of a run's log: the events from one to another. */
 export type LogPart = { readonly firstSeq: number; readonly lastSeq: number };
 
 export const WHOLE_LOG: LogPart = { firstSeq: 1, lastSeq: Number.MAX_SAFE_INTEGER };
 
-/** The events of a run's log, a page at a time, with a look at those that follow. */
+/** Reads the events of a run's log page by page, and can look ahead. */
 export class LogReader {
   readonly #reader: StoreReader;
   readonly #runId: string;
@@ -34,7 +34,7 @@ export class LogReader {
     }
   }
 
-  /** Those after the event that was given last, beyond the part too. What is not on its page is read for this, and not kept. */
+  /** The events after the last one that was yielded, even beyond the part. Events of later pages are read and not cached. */
   async *following(lastSeq: number): AsyncGenerator<EventRecord, void, undefined> {
     yield* this.#page.slice(this.#index);
     const last = this.#page.at(-1)?.seq ?? lastSeq;
@@ -43,7 +43,7 @@ export class LogReader {
 
   async *#pages(last: number, lastSeq: number): AsyncGenerator<readonly EventRecord[], void, undefined> {
     for (let after = last; after < lastSeq; ) {
-      const limit = Math.min(EVENTS_A_PAGE, lastSeq - after);
+      const limit = Math.min(EVENTS_PER_PAGE, lastSeq - after);
       const page = await this.#reader.listEvents(this.#runId, { after, limit });
       yield page;
       if (page.length < limit) return;

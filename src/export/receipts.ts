@@ -7,7 +7,7 @@ import { everyRecord } from "./record-pages.ts";
 import { type RunOutline, readRunOutline } from "./run-outline.ts";
 import { jsonPieces, wholeText } from "./text-pieces.ts";
 
-/** Every call of the run with its tries, what people were asked about it, and its receipt, in the order of the ledger. */
+/** Every call of the run with its attempts, the questions to people about it, and its receipt, in the order of the ledger. */
 export async function renderReceipts(reader: StoreReader, runId: string): Promise<JsonObject> {
   const outline = await readRunOutline(reader, runId);
   return JSON.parse(await wholeText(jsonPieces(receiptsOf(reader, outline), 0))) as JsonObject;
@@ -23,7 +23,7 @@ async function* callDocuments(
   runId: string,
 ): AsyncGenerator<JsonObject, void, undefined> {
   const records = new RecordLookup(reader, runId);
-  // Most calls have neither: which ones do is known before any is told of.
+  // Most calls have neither, so the ones that do are looked up first.
   const tried = await triedCalls(reader, runId);
   const asked = await waitsByCall(reader, runId);
   for await (const call of everyRecord<ToolCallRecord>((range) => reader.listToolCalls(runId, range))) {

@@ -10,14 +10,14 @@ import type {
   TurnRecord,
   WaitRecord,
 } from "../store/store.ts";
-import { RECORDS_A_PAGE } from "./record-pages.ts";
+import { RECORDS_PER_PAGE } from "./record-pages.ts";
 
-/** Steps that events tell of by turns: one in another, and what they are parts of. */
+/** Events alternate between nested steps: this many are cached. */
 const STEPS_KEPT = 8;
 
 /**
- * The records of a run by their place. It keeps the page that the last one of its kind was on: a log tells of one thing after
- * another, so the next one is nearly always on it.
+ * Finds the records of a run by their keys. It caches the last page of each kind: a log is in order, so the next record is
+ * nearly always on it.
  */
 export class RecordLookup {
   readonly #reader: StoreReader;
@@ -26,7 +26,7 @@ export class RecordLookup {
   readonly #turns = new LastPage<TurnRecord>();
   readonly #modelCalls = new LastPage<ModelCallRecord>();
   readonly #codeCalls = new LastPage<ToolCallRecord>();
-  readonly #tries = new LastPage<ToolCallAttempt>();
+  readonly #attempts = new LastPage<ToolCallAttempt>();
   readonly #waits = new LastPage<WaitRecord>();
   readonly #checkpoints = new LastPage<CheckpointRecord>();
 
@@ -48,31 +48,32 @@ export class RecordLookup {
   turn(stepPath: StepPath, turnIndex: number): Promise<TurnRecord | null> {
     return this.#turns.find(
       (turn) => turn.turnIndex === turnIndex && turn.stepPath === stepPath,
-      () => this.#reader.listTurns(this.#runId, before({ stepPath, turnIndex: turnIndex - 1 })),
+      () => this.#reader.listTurns(this.#runId, pageAfter({ stepPath, turnIndex: turnIndex - 1 })),
     );
   }
 
   modelCall(stepPath: StepPath, turnIndex: number, attempt: number): Promise<ModelCallRecord | null> {
     return this.#modelCalls.find(
       (call) => call.turnIndex === turnIndex && call.attempt === attempt && call.stepPath === stepPath,
-      () => this.#reader.listModelCalls(this.#runId, before({ stepPath, turnIndex, attempt: attempt - 1 })),
+      () =>
+        this.#reader.listModelCalls(this.#runId, pageAfter({ stepPath, turnIndex, attempt: attempt - 1 })),
     );
   }
 
-  /** A call of a turn, or, with turn 0, of a step's code. */
+  /** A call of a turn or, with turn 0, of a code step. */
   async call(stepPath: StepPath, turnIndex: number, callIndex: number): Promise<ToolCallRecord | null> {
     if (turnIndex > 0) return (await this.turn(stepPath, turnIndex))?.calls[callIndex - 1] ?? null;
     return this.#codeCalls.find(
       (call) => call.callIndex === callIndex && call.stepPath === stepPath,
       () =>
-        this.#reader.listToolCalls(this.#runId, before({ stepPath, turnIndex, callIndex: callIndex - 1 })),
+        this.#reader.listToolCalls(this.#runId, pageAfter({ stepPath, turnIndex, callIndex: callIndex - 1 })),
     );
   }
 
-  toolCallTry(toolCallId: string, attempt: number): Promise<ToolCallAttempt | null> {
-    return this.#tries.find(
+  toolCallAttempt(toolCallId: string, attempt: number): Promise<ToolCallAttempt | null> {
+    return this.#attempts.find(
       (each) => each.toolCallId === toolCallId && each.attempt === attempt,
-      () => this.#reader.listToolCallAttempts(this.#runId, before({ toolCallId, attempt: attempt - 1 })),
+      () => this.#reader.listToolCallAttempts(this.#runId, pageAfter({ toolCallId, attempt: attempt - 1 })),
     );
   }
 
@@ -84,7 +85,7 @@ export class RecordLookup {
       () =>
         this.#reader.listWaits(
           this.#runId,
-          index === 1 ? { limit: RECORDS_A_PAGE } : before({ waitId: waitId(this.#runId, index - 1) }),
+          index === 1 ? { limit: RECORDS_PER_PAGE } : pageAfter({ waitId: waitId(this.#runId, index - 1) }),
         ),
     );
   }
@@ -92,7 +93,7 @@ export class RecordLookup {
   checkpoint(checkpoint: number): Promise<CheckpointRecord | null> {
     return this.#checkpoints.find(
       (each) => each.checkpoint === checkpoint,
-      () => this.#reader.listCheckpoints(this.#runId, before({ checkpoint: checkpoint - 1 })),
+      () => this.#reader.listCheckpoints(this.#runId, pageAfter({ checkpoint: checkpoint - 1 })),
     );
   }
 }
@@ -102,9 +103,9 @@ export function waitIndex({ waitId: id }: WaitRecord): number {
   return parseWaitId(id)?.index ?? 0;
 }
 
-/** The page that begins with the record after this place. */
-function before<Place>(after: Place): { readonly after: Place; readonly limit: number } {
-  return { after, limit: RECORDS_A_PAGE };
+/** The page that begins with the record after this key. */
+function pageAfter<Key>(after: Key): { readonly after: Key; readonly limit: number } {
+  return { after, limit: RECORDS_PER_PAGE };
 }
 
 class LastPage<T> {

@@ -3,13 +3,13 @@ import type { Receipt, StoreReader } from "../store/store.ts";
 import { counted } from "./figures.ts";
 import { beginningOf, code, jsonFence, shortFence } from "./markdown.ts";
 
-/** Where what was cut can be read. */
+/** Where the whole of a cut text can be read. */
 export const IN_RECEIPTS = "all of it is in `receipts.json`";
 
-/** What is kept of a large result: more than is shown of any. */
+/** The part of a large result that is read: more than is ever shown. */
 const KEPT_CHARACTERS = 5_000;
 
-/** What a reader sees of a large result; null where it was collected, or is none. */
+/** The shown part of a large result; null if it was garbage-collected, or is not large. */
 export async function readLargeResult(
   reader: StoreReader,
   runId: string,
@@ -24,7 +24,7 @@ function shownOf(bytes: Uint8Array, type: ToolOutput["type"]): string {
   return beginningOf(type === "json" ? json : textOf(json), KEPT_CHARACTERS);
 }
 
-/** A text is kept as JSON. Where it is none, somebody changed it: `pawl verify` says so, and here it is shown. */
+/** Texts are stored as JSON. Invalid JSON was tampered with: `pawl verify` reports it, and it is shown here as it is. */
 function textOf(json: string): string {
   try {
     const value: unknown = JSON.parse(json);
@@ -34,13 +34,13 @@ function textOf(json: string): string {
   }
 }
 
-/** A result for a reader; one that is not in its receipt with the name of its blob, and what it begins with. */
+/** A result for a reader. A large one is shown with the id of its blob and its beginning. */
 export function resultText(
   { output, blob }: Pick<Receipt, "output" | "blob">,
   beginning: string | null,
 ): string {
   if (blob === null) return jsonFence(output.value, IN_RECEIPTS);
   const kept = `${counted(blob.size, "byte")} in blob ${code(blob.blobId)}`;
-  if (beginning === null) return `A large result: ${kept}, which is not there any more.`;
+  if (beginning === null) return `A large result: ${kept}, which no longer exists.`;
   return `${shortFence(beginning, `this is the beginning`)}\n\nA large result: ${kept}.`;
 }

@@ -6,16 +6,16 @@ import type { StoreReader } from "../store/store.ts";
 import { callIndexesIn, leadingNumber, listIn, numberIn, numbersIn, textIn } from "./event-facts.ts";
 import { isoTime } from "./figures.ts";
 import { RecordLookup } from "./record-lookup.ts";
+import { type Incident, IncidentReader } from "./run-incidents.ts";
 import { type RunOutline, readRunOutline } from "./run-outline.ts";
-import { type Incident, StoryTeller } from "./run-story.ts";
 import { type TextPieces, wholeText } from "./text-pieces.ts";
 
-/** The longest types that are usual; a longer one moves its line. */
+/** Fits the usual event types; a longer one shifts its line. */
 const TYPE_WIDTH = 14;
 
 /**
- * The run's log, one line an event: when, what, and its facts as `name=value`, with the ids of the calls that it is about.
- * Digests are left out: they prove what the store has, and say nothing to a reader.
+ * The run's log, one line per event: the time, the type, and its facts as `name=value`, with the ids of its calls. Digests
+ * are left out: they prove what is stored, and mean nothing to a reader.
  */
 export async function renderLog(reader: StoreReader, runId: string): Promise<string> {
   return wholeText(logOf(reader, await readRunOutline(reader, runId)));
@@ -23,25 +23,25 @@ export async function renderLog(reader: StoreReader, runId: string): Promise<str
 
 export async function* logOf(reader: StoreReader, outline: RunOutline): TextPieces {
   const { run, lastSeq } = outline;
-  const teller = new StoryTeller(reader, outline, new RecordLookup(reader, run.runId));
-  for await (const incident of teller.tell({ firstSeq: 1, lastSeq }))
+  const incidents = new IncidentReader(reader, outline, new RecordLookup(reader, run.runId));
+  for await (const incident of incidents.read({ firstSeq: 1, lastSeq }))
     yield `${logLine(run.runId, incident)}\n`;
 }
 
 function logLine(runId: string, incident: Incident): string {
   const { event, facts, step, turnIndex } = incident;
-  const told: JsonObject = {
+  const shownFields: JsonObject = {
     seq: event.seq,
-    // An event of a turn does not always say of which step: it is the one that is under way.
+    // An event of a turn does not always name its step: it is the current one.
     ...(turnIndex === null || step === null ? {} : { step: step.path }),
     ...shownFacts(runId, facts),
     ...toolsOf(incident),
   };
-  const fields = Object.entries(told).flatMap(([name, value]) => field(name, value));
+  const fields = Object.entries(shownFields).flatMap(([name, value]) => field(name, value));
   return [isoTime(event.at), event.type.padEnd(TYPE_WIDTH), fields.join(" ")].join("  ").trimEnd();
 }
 
-/** What is a digest wherever it stands, or is in the event for `verify` alone. */
+/** Fields that are always digests, or that only `verify` uses. */
 const DIGESTS = [
   "input",
   "output",
@@ -89,7 +89,7 @@ function shown(runId: string, name: string, value: Json, facts: JsonObject): Jso
         .join(",");
     case "inDoubt":
       return listIn(facts, name)
-        .map((item) => placeIn(runId, item))
+        .map((item) => callIdIn(runId, item))
         .join(",");
     case "chargedAsLost":
       return listIn(facts, name)
@@ -102,7 +102,7 @@ function shown(runId: string, name: string, value: Json, facts: JsonObject): Jso
   }
 }
 
-/** `words:3`: a slice, and how many values it has from then on. */
+/** `words:3`: a slice, and how many values it has after the event. */
 function sliceName(item: Json): string {
   const [name, length] = Array.isArray(item) ? (item as readonly Json[]) : [item];
   return `${plainText(name ?? null)}:${plainText(length ?? null)}`;
@@ -112,7 +112,7 @@ function plainText(value: Json): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-function placeIn(runId: string, item: Json): string {
+function callIdIn(runId: string, item: Json): string {
   if (!isJsonObject(item)) return "";
   return toolCallId(
     runId,
@@ -122,7 +122,7 @@ function placeIn(runId: string, item: Json): string {
   );
 }
 
-/** The event has numbers; people look for names. */
+/** Events have numbers; people look for names. */
 function toolsOf({ wanted, started, ended, settled, response }: Incident): JsonObject {
   const calls = [
     ...wanted,
@@ -139,7 +139,7 @@ function toolsOf({ wanted, started, ended, settled, response }: Incident): JsonO
   };
 }
 
-/** `name=value`; amounts and other objects field by field, and nothing for what is empty. */
+/** `name=value`; amounts and other objects field by field; empty values are left out. */
 function field(name: string, value: Json): readonly string[] {
   if (value === null || value === "") return [];
   if (isJsonObject(value))
@@ -149,6 +149,6 @@ function field(name: string, value: Json): readonly string[] {
 
 function valueText(value: Exclude<Json, null | JsonObject>): string {
   if (typeof value !== "string") return visibleText(JSON.stringify(value));
-  // The escapes are those of JSON, so that what is quoted can be read back.
+  // JSON escapes, so that a quoted value can be parsed again.
   return /^[\p{L}\p{N}_.,:;/#@~+*%()[\]-]+$/u.test(value) ? value : visibleText(JSON.stringify(value));
 }

@@ -12,7 +12,7 @@ import type {
 import { factsOf, numberIn, textIn } from "./event-facts.ts";
 import { LogReader } from "./log-reader.ts";
 
-/** What is held of a run while something is written of it: what does not grow with its turns. The rest is looked up. */
+/** The part of a run that is held in memory during an export: what does not grow with its turns. The rest is looked up. */
 export type RunOutline = {
   readonly run: RunRecord;
   readonly input: Json;
@@ -20,23 +20,23 @@ export type RunOutline = {
   readonly lineages: readonly LineageRecord[];
   readonly artifacts: readonly ArtifactRecord[];
   readonly chapters: readonly Chapter[];
-  /** The last event that is told: what came later is in no file. */
+  /** The last event that is exported: later ones are in no file. */
   readonly lastSeq: number;
 };
 
-/** One time that a worker had the run, and what happened until the next one took it. */
+/** One attempt of the run: what happened from one claim to the next. */
 export type Chapter = {
   /** From 1. */
   readonly number: number;
   readonly attempt: AttemptRecord;
   /**
-   * `released`: the worker let go of the run. `died`: it never did, and another took over or ended the run. `open`: nobody
-   * has looked since.
+   * `released`: the worker released the run. `died`: it did not, and another worker took over or ended the run. `open`: no
+   * other worker has claimed the run since.
    */
   readonly end: "released" | "died" | "open";
-  /** When something was last heard of the worker. */
+  /** The time of the worker's last sign of life. */
   readonly lastSign: number;
-  /** Its events in the log: from the first one to the last one; and the last one that is the worker's own. */
+  /** Its events in the log: the first, the last, and the last one by the worker itself. */
   readonly firstSeq: number;
   readonly lastSeq: number;
   readonly lastOwnSeq: number;
@@ -48,8 +48,8 @@ type OutlineSection = Pick<Chapter, "firstSeq" | "lastSeq" | "lastOwnSeq"> & {
 };
 
 /**
- * The log is read first: of a run that is being worked on, what it tells of is then there. What came later than the log is
- * in the store, and in no event.
+ * The log is read first: so every record that it refers to exists, even if the run is being worked on. Records that are newer
+ * than the log are in the store, but in no event.
  */
 export async function readRunOutline(reader: StoreReader, runId: string): Promise<RunOutline> {
   const { sections, lastSeq } = await readSections(reader, runId);
@@ -70,14 +70,14 @@ export async function requireRun(reader: StoreReader, runId: string): Promise<Ru
   const run = await reader.getRun(runId);
   if (run !== null) return run;
   throw new RunNotFoundError(
-    `There is no run ${runId} in this store: list the runs to see which there are.`,
+    `There is no run ${runId} in this store: list the runs to see which ones exist.`,
     {
       runId,
     },
   );
 }
 
-/** Where each worker's part of the log is. Events before the first one are those of a fork. */
+/** The part of the log of each worker. Events before the first one belong to a fork. */
 async function readSections(
   reader: StoreReader,
   runId: string,
@@ -103,7 +103,7 @@ function afterEvent(section: OutlineSection, event: EventRecord): OutlineSection
     : { ...section, lastSeq: seq, lastOwnSeq: seq, lastSign: at };
 }
 
-/** What a person says, and what comes from a worker that has lost the run, is no sign of life of its present worker. */
+/** True for events by people, or by a worker that has lost the run: they are no sign of life of the current worker. */
 export function isByOthers(event: EventRecord): boolean {
   if (event.type === "run.cancelled") return textIn(factsOf(event), "by") !== null;
   return (
@@ -111,7 +111,7 @@ export function isByOthers(event: EventRecord): boolean {
   );
 }
 
-/** A run that is being worked on may have been taken since its log was read: of that there is nothing to tell yet. */
+/** A run may have been claimed again since its log was read: that attempt has no events yet and is left out. */
 function chaptersOf(
   run: RunRecord,
   attempts: readonly AttemptRecord[],
@@ -122,7 +122,7 @@ function chaptersOf(
     const section = byEpoch.get(attempt.epoch);
     return section === undefined ? [] : [{ attempt, section }];
   });
-  return known.map(({ attempt, section: { epoch: _, lastSign, ...places } }, i) => {
+  return known.map(({ attempt, section: { epoch: _, lastSign, ...range } }, i) => {
     const isLast = attempts.at(-1)?.epoch === attempt.epoch;
     const unreleased = isLast && run.status === "running" ? "open" : "died";
     return {
@@ -130,7 +130,7 @@ function chaptersOf(
       attempt,
       end: attempt.endedAt === null ? unreleased : "released",
       lastSign: lastSign ?? attempt.startedAt,
-      ...places,
+      ...range,
     };
   });
 }

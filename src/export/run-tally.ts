@@ -8,10 +8,10 @@ import type {
 } from "../store/store.ts";
 import { everyRecord } from "./record-pages.ts";
 
-/** How many there are in each status. */
+/** The number of records in each status. */
 export type StatusCounts = ReadonlyMap<string, number>;
 
-/** How much a run has of each thing. */
+/** The number of a run's records of each kind. */
 export type RunTally = {
   readonly steps: StatusCounts;
   readonly turns: number;
@@ -21,7 +21,7 @@ export type RunTally = {
   readonly checkpoints: number;
 };
 
-/** Counted a page at a time. */
+/** Counts the records of a run page by page. */
 export async function tallyRun(reader: StoreReader, runId: string): Promise<RunTally> {
   const turns = await countBy(
     everyRecord<TurnRecord>((range) => reader.listTurns(runId, range)),

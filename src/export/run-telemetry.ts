@@ -7,7 +7,7 @@ import { transcriptOf } from "./transcript/transcript.ts";
 
 type NamedText = readonly [name: string, text: TextPieces];
 
-/** What is written of a run for people and trace viewers, by file name: from the store alone, so it can be made anew. */
+/** The telemetry files of a run, for people and trace viewers. Made from the store alone, so they can be made again. */
 export async function telemetryOf(reader: StoreReader, runId: string): Promise<readonly NamedText[]> {
   return telemetryIn(reader, await readRunOutline(reader, runId));
 }
@@ -20,7 +20,7 @@ export function telemetryIn(reader: StoreReader, outline: RunOutline): readonly 
   ];
 }
 
-/** A document as its file has it. */
+/** The text of a JSON document, as in its file. */
 export function documentText(document: object): TextPieces {
   return inChunks(jsonPieces(document, 1));
 }

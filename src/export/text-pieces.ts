@@ -1,7 +1,7 @@
-/** A text that is made while it is written, a piece at a time: a long run's is never held as a whole. */
+/** A text that is generated piece by piece: the text of a long run is never held in memory as a whole. */
 export type TextPieces = AsyncGenerator<string, void, undefined>;
 
-/** A write for each piece would take longer than the pieces do. */
+/** One write per piece would take longer than generating the pieces. */
 const CHUNK_CHARACTERS = 1 << 16;
 
 /** The same text in larger pieces. */
@@ -16,7 +16,7 @@ export async function* inChunks(pieces: AsyncIterable<string>): TextPieces {
   if (chunk !== "") yield chunk;
 }
 
-/** All of it, for a text that is known to be short. */
+/** The whole text, if it is known to be short. */
 export async function wholeText(pieces: AsyncIterable<string>): Promise<string> {
   let text = "";
   for await (const piece of pieces) text += piece;
@@ -24,7 +24,7 @@ export async function wholeText(pieces: AsyncIterable<string>): Promise<string> 
 }
 
 /**
- * A document as `JSON.stringify` writes it, with a line end. A property may be a list that comes item by item.
+ * A document as `JSON.stringify` writes it, with a line end. A property may be a list that is generated item by item.
  *
  * @example
  * jsonPieces({ runId, turns: everyRecord<TurnRecord>((range) => reader.listTurns(runId, range)) }, 2);
@@ -56,7 +56,7 @@ function isPieced(value: unknown): value is AsyncIterable<unknown> {
   return typeof value === "object" && value !== null && Symbol.asyncIterator in value;
 }
 
-/** Line ends are between what JSON writes, and never in a text of it. Undefined for what JSON leaves out. */
+/** JSON has line ends only between its tokens, never inside a string. Undefined for a value that JSON leaves out. */
 function indented(value: unknown, indent: number, margin: string): string | undefined {
   const text = JSON.stringify(value, null, indent) as string | undefined;
   return text?.replaceAll("\n", `\n${margin}`);

@@ -1,5 +1,5 @@
+import type { Incident, IncidentReader } from "./run-incidents.ts";
 import type { Chapter, RunOutline } from "./run-outline.ts";
-import type { Incident, StoryTeller } from "./run-story.ts";
 import {
   ChapterSlices,
   MAIN_LANE,
@@ -8,38 +8,38 @@ import {
   type TraceSlice,
 } from "./trace-slices.ts";
 
-/** A slice that so many others have begun in is one whose end is not waited for. */
+/** A slice inside which more slices than this have begun counts as long: its end is not waited for. */
 const LONG = 64;
 
 /**
  * The slices and marks of one attempt in the order in which they began. A slice is known when it ends, and the outer ones end
- * last: the chapter is told once to know the few that are long, again for the slices, and again for the marks.
+ * last: so the chapter is read once to find the few long ones, again for the slices, and again for the marks.
  */
 export class TraceChapter {
-  /** Where it is shown, in their order. */
+  /** The lanes that it uses, in order. */
   readonly lanes: readonly number[];
   readonly #outline: RunOutline;
   readonly #chapter: Chapter;
-  readonly #teller: StoryTeller;
+  readonly #incidents: IncidentReader;
   readonly #long: ReadonlyMap<number, TraceSlice>;
 
   private constructor(
     outline: RunOutline,
     chapter: Chapter,
-    teller: StoryTeller,
+    incidents: IncidentReader,
     long: ReadonlyMap<number, TraceSlice>,
     lanes: ReadonlySet<number>,
   ) {
     this.#outline = outline;
     this.#chapter = chapter;
-    this.#teller = teller;
+    this.#incidents = incidents;
     this.#long = long;
     this.lanes = [...lanes].sort((a, b) => a - b);
   }
 
-  /** The teller goes on with the next chapter from here. */
-  static async read(outline: RunOutline, chapter: Chapter, teller: StoryTeller): Promise<TraceChapter> {
-    const again = teller.copy();
+  /** Afterwards `incidents` is at the start of the next chapter. */
+  static async read(outline: RunOutline, chapter: Chapter, incidents: IncidentReader): Promise<TraceChapter> {
+    const again = incidents.copy();
     const long = new Map<number, TraceSlice>();
     const lanes = new Set([MAIN_LANE]);
     const slices = new ChapterSlices(outline.run.runId, chapter, {
@@ -48,7 +48,7 @@ export class TraceChapter {
         if (slices.begun - order > LONG) long.set(order, slice);
       },
     });
-    for await (const incident of teller.tell(chapter)) slices.take(incident);
+    for await (const incident of incidents.read(chapter)) slices.take(incident);
     slices.finish();
     return new TraceChapter(outline, chapter, again, long, lanes);
   }
@@ -56,12 +56,12 @@ export class TraceChapter {
   async *slices(): AsyncGenerator<TraceSlice, void, undefined> {
     const ended = new Map<number, TraceSlice>();
     let next = 0;
-    const told = this.#told({
+    const replay = this.#replay({
       onSlice: (order, slice) => {
         if (!this.#long.has(order)) ended.set(order, slice);
       },
     });
-    for await (const _ of told) {
+    for await (const _ of replay) {
       for (let slice = this.#long.get(next) ?? ended.get(next); slice !== undefined; ) {
         yield slice;
         ended.delete(next);
@@ -73,13 +73,13 @@ export class TraceChapter {
 
   async *marks(): AsyncGenerator<TraceMark, void, undefined> {
     const marks: TraceMark[] = [];
-    for await (const _ of this.#told({ onMark: (mark) => marks.push(mark) })) yield* marks.splice(0);
+    for await (const _ of this.#replay({ onMark: (mark) => marks.push(mark) })) yield* marks.splice(0);
   }
 
-  /** The chapter from its beginning, with a step after each incident and one after its end. */
-  async *#told(listener: SliceListener): AsyncGenerator<Incident | null, void, undefined> {
+  /** Reads the chapter from its beginning; yields after each incident and once after its end. */
+  async *#replay(listener: SliceListener): AsyncGenerator<Incident | null, void, undefined> {
     const slices = new ChapterSlices(this.#outline.run.runId, this.#chapter, listener);
-    for await (const incident of this.#teller.copy().tell(this.#chapter)) {
+    for await (const incident of this.#incidents.copy().read(this.#chapter)) {
       slices.take(incident);
       yield incident;
     }

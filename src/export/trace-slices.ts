@@ -1,10 +1,10 @@
 import type { JsonObject } from "../core/json.ts";
 import { stepId } from "../core/step-path.ts";
 import type { ModelCallRecord, StepRecord, ToolCallRecord } from "../store/store.ts";
+import type { CallAttempt, Incident } from "./run-incidents.ts";
 import { type Chapter, isByOthers } from "./run-outline.ts";
-import type { CallTry, Incident } from "./run-story.ts";
 
-/** Something that took time, in milliseconds since 1970. Those on one lane lie in each other or beside each other. */
+/** Something with a duration, in milliseconds since 1970. Slices on one lane are nested or follow each other. */
 export type TraceSlice = {
   readonly lane: number;
   readonly category: "attempt" | "step" | "turn" | "model" | "tool" | "wait";
@@ -14,27 +14,27 @@ export type TraceSlice = {
   readonly args: JsonObject;
 };
 
-/** Something that happened at once. */
+/** Something that happened at one moment. */
 export type TraceMark = {
   readonly name: string;
   readonly at: number;
-  /** Whether it is about the attempt as a whole, or about what the lane shows. */
+  /** About the attempt as a whole, or about its lane. */
   readonly scope: "attempt" | "lane";
   readonly args: JsonObject;
 };
 
 type OpenTraceSlice = Omit<TraceSlice, "end"> & { readonly key: string };
 
-/** The lane of what an attempt does one after the other; calls beside each other take more. */
+/** The lane for sequential work of an attempt; parallel calls take more. */
 export const MAIN_LANE = 1;
 
-/** Told of what an attempt did, when it is over. `order` counts the slices as they begin, the outer ones first. */
+/** Receives each slice when it ends. `order` counts the slices as they begin, the outer ones first. */
 export type SliceListener = {
   readonly onSlice?: (order: number, slice: TraceSlice) => void;
   readonly onMark?: (mark: TraceMark) => void;
 };
 
-/** What one attempt did, as slices that nest: step, turn, model call and tool call. */
+/** One attempt as nested slices: step, turn, model call and tool call. */
 export class ChapterSlices {
   readonly #runId: string;
   readonly #chapter: Chapter;
@@ -60,7 +60,7 @@ export class ChapterSlices {
     });
   }
 
-  /** How many slices have begun. */
+  /** The number of slices that have begun. */
   get begun(): number {
     return this.#order;
   }
@@ -78,7 +78,7 @@ export class ChapterSlices {
 
   #take(incident: Incident): void {
     const { event, step, turnIndex, asked, answered, started, ended, settled, checkpoint } = incident;
-    // Clocks are set back at times, and slices still have to nest.
+    // Clocks are sometimes set back, and slices must still nest.
     this.#now = Math.max(this.#now, event.at);
     if (step !== null && (event.type === "step.begun" || event.type === "step.resumed")) this.#openStep(step);
     const isTurn = /^(turn|calls?|model)\./.test(event.type) && event.type !== "call.late";
@@ -131,7 +131,7 @@ export class ChapterSlices {
     });
   }
 
-  #openTry({ call, attempt }: CallTry): void {
+  #openTry({ call, attempt }: CallAttempt): void {
     const lanes = new Set([...this.#tries.values()].map(({ slice }) => slice.lane));
     let lane = MAIN_LANE;
     while (lanes.has(lane)) lane++;
@@ -154,7 +154,7 @@ export class ChapterSlices {
     this.#tries.set(call.toolCallId, { order: this.#order++, slice });
   }
 
-  /** One that was never tried has a receipt and no slice. */
+  /** A call without an attempt has a receipt and no slice. */
   #closeTry({ toolCallId }: ToolCallRecord, args: JsonObject): void {
     const open = this.#tries.get(toolCallId);
     if (open === undefined) return;
@@ -174,7 +174,7 @@ export class ChapterSlices {
     this.#stack.push({ order: this.#order++, slice });
   }
 
-  /** With all that is still open in it. */
+  /** Closes a slice and everything that is still open inside it. */
   #close(key: string, args: JsonObject = {}): void {
     const index = this.#stack.findLastIndex(({ slice }) => slice.key === key);
     if (index < 0) return;

@@ -3,8 +3,8 @@ import type { RunRecord, StoreReader, WaitRecord } from "../store/store.ts";
 import { isoTime } from "./figures.ts";
 import { RecordLookup, waitIndex } from "./record-lookup.ts";
 import { everyRecord } from "./record-pages.ts";
+import { IncidentReader } from "./run-incidents.ts";
 import { type Chapter, type RunOutline, readRunOutline } from "./run-outline.ts";
-import { StoryTeller } from "./run-story.ts";
 import { jsonPieces, wholeText } from "./text-pieces.ts";
 import { TraceChapter } from "./trace-chapter.ts";
 import { MAIN_LANE, type TraceMark, type TraceSlice } from "./trace-slices.ts";
@@ -18,7 +18,7 @@ export async function renderTrace(reader: StoreReader, runId: string): Promise<J
   return JSON.parse(await wholeText(jsonPieces(document, 0))) as JsonObject;
 }
 
-/** Its events come one by one. */
+/** The trace document; its events are generated one by one. */
 export function traceOf(reader: StoreReader, outline: RunOutline): object {
   const { run } = outline;
   return {
@@ -38,22 +38,22 @@ type TraceEvents = AsyncGenerator<Json, void, undefined>;
 
 async function* traceEvents(reader: StoreReader, outline: RunOutline): TraceEvents {
   const records = new RecordLookup(reader, outline.run.runId);
-  const teller = new StoryTeller(reader, outline, records);
+  const incidents = new IncidentReader(reader, outline, records);
   for (const chapter of outline.chapters)
-    yield* attemptEvents(chapter, await TraceChapter.read(outline, chapter, teller));
+    yield* attemptEvents(chapter, await TraceChapter.read(outline, chapter, incidents));
   yield* peopleEvents(reader, outline, records);
 }
 
-async function* attemptEvents({ number, attempt }: Chapter, told: TraceChapter): TraceEvents {
-  yield* processEvents(number, `attempt ${number} (${attempt.owner})`, told.lanes, "parallel calls");
-  for await (const slice of told.slices()) yield sliceEvent(number, slice);
-  for await (const mark of told.marks()) yield markEvent(number, mark);
+async function* attemptEvents({ number, attempt }: Chapter, chapter: TraceChapter): TraceEvents {
+  yield* processEvents(number, `attempt ${number} (${attempt.owner})`, chapter.lanes, "parallel calls");
+  for await (const slice of chapter.slices()) yield sliceEvent(number, slice);
+  for await (const mark of chapter.marks()) yield markEvent(number, mark);
 }
 
-/** While a person is asked, no worker has the run: a process of its own. */
+/** While the run waits for a person, no worker has it: so people are a process of their own. */
 async function* peopleEvents(reader: StoreReader, outline: RunOutline, records: RecordLookup): TraceEvents {
   const { run, chapters } = outline;
-  const places = await waitPlaces(reader, run);
+  const places = await waitPositions(reader, run);
   if (places.length === 0) return;
   const pid = chapters.length + 1;
   const lanes = [...new Set(places.map(({ lane }) => lane))].sort((a, b) => a - b);
@@ -64,13 +64,13 @@ async function* peopleEvents(reader: StoreReader, outline: RunOutline, records: 
   }
 }
 
-type WaitPlace = { readonly index: number; readonly lane: number; readonly end: number };
+type WaitPosition = { readonly index: number; readonly lane: number; readonly end: number };
 
-/** Questions that are open at the same time lie on lanes of their own. */
-async function waitPlaces(
+/** Questions that are open at the same time are on separate lanes. */
+async function waitPositions(
   reader: StoreReader,
   { runId, updatedAt }: RunRecord,
-): Promise<readonly WaitPlace[]> {
+): Promise<readonly WaitPosition[]> {
   const times: { readonly index: number; readonly start: number; readonly end: number }[] = [];
   for await (const wait of everyRecord<WaitRecord>((range) => reader.listWaits(runId, range))) {
     const { createdAt: start, answeredAt } = wait;
@@ -87,7 +87,7 @@ async function waitPlaces(
     });
 }
 
-function waitSlice(wait: WaitRecord, { lane, end }: WaitPlace): TraceSlice {
+function waitSlice(wait: WaitRecord, { lane, end }: WaitPosition): TraceSlice {
   return {
     lane,
     category: "wait",

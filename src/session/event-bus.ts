@@ -57,8 +57,7 @@ export class EventBus {
 
   /** Returns a function that ends the subscription. */
   subscribe<K extends keyof BusEvents>(type: K, handler: (event: BusEvents[K]) => void): () => void {
-    if (this.#isClosed)
-      throw new ConfigurationError(`Cannot subscribe to ${type}: the session is closed.`);
+    if (this.#isClosed) throw new ConfigurationError(`Cannot subscribe to ${type}: the session is closed.`);
     const handlers = this.#handlersOf(type);
     const subscription = { handle: handler };
     handlers.add(subscription);

@@ -104,10 +104,10 @@ describe("a run full of hostile texts", () => {
       "## Attempt 1",
       "### Step `draft`",
       "#### Turn 1 of `draft`",
-      "## Attempt 2: the run goes on from the last commit",
+      "## Attempt 2: resumed from the last commit",
       "### Step `draft`, entered again",
-      "#### Turn 1 of `draft`, goes on",
-      "## What there is now",
+      "#### Turn 1 of `draft`, continued",
+      "## Current state",
     ]);
     const rows = outside.filter((line) => line.startsWith("|"));
     expect(rows.map((row) => row.replaceAll("\\|", "").split("|").length)).toEqual(rows.map(() => 4));

@@ -1,4 +1,4 @@
-// Stores for tests of what is read: a clock that goes on a little with every intent, so that the same test makes the same
+// Stores for tests of what is read: a clock that advances a little with every intent, so that the same test makes the same
 // run, and a reader that is counted.
 
 import type { Store, StoreReader } from "../../src/index.ts";
@@ -7,7 +7,7 @@ import { memoryStore } from "../engine/run-fixture.ts";
 /** The beginning of every such run. */
 export const START = Date.UTC(2026, 10, 16, 6, 0, 0);
 
-/** A store whose clock goes on by 100 ms with every intent. `at` may set it. */
+/** A store whose clock advances by 100 ms with every intent. `at` may set it. */
 export async function tickingStore(): Promise<{ store: Store; clock: { at: number } }> {
   const clock = { at: START };
   const store = await memoryStore({

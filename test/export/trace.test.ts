@@ -142,7 +142,7 @@ describe("the slices of a run", () => {
     ]);
   });
 
-  it("of a worker that died end with its last sign of life, and the next one goes on in a process of its own", async () => {
+  it("of a worker that died end with its last sign of life, and the next one continues in a process of its own", async () => {
     const { store, clock } = await tickingStore();
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running"]);

@@ -15,14 +15,17 @@ describe("a call", () => {
     );
     expectInOrder(await told(store), [
       "**failed**",
-      "its tool answered (error `tool_error`; it may have happened all the same).",
+      "its tool answered (error `tool_error`; it may have happened anyway).",
       "Connection reset.",
     ]);
   });
 
   it.each([
-    ["repeat", "the try before it failed, and it may be repeated"],
-    ["keyed", "the try before it failed, and it carries the same key, so that the other side does it once"],
+    ["repeat", "the previous attempt failed, and it may be repeated"],
+    [
+      "keyed",
+      "the previous attempt failed, and it carries the same key, so that the other side does it only once",
+    ],
   ] as const)("that is tried again says why it may be: %s", async (recovery, why) => {
     const { store, run } = await begun();
     await run.open(1);
@@ -30,8 +33,8 @@ describe("a call", () => {
     await run.endAttempt(1, 1, { outcome: "failed", errorDetail: "503.", inDoubt: false });
     await run.start(1, 1);
     expectInOrder(await told(store), [
-      "Call 1, `search`, try 1 took 100 ms and failed: 503.\n",
-      `goes out again at 06:00:00.600, try 2: ${why}.`,
+      "Call 1, `search`, attempt 1 took 100 ms and failed: 503.\n",
+      `starts again at 06:00:00.600, attempt 2: ${why}.`,
     ]);
   });
 
@@ -46,9 +49,9 @@ describe("a call", () => {
       ),
     ).toBe("kept");
     expectInOrder(await told(store), [
-      "the other side was asked what became of it, and this is what it said.",
-      "try 1: its first worker told at",
-      "that it had `succeeded`. The call was settled already, so this changes nothing:",
+      "it was looked up on the other side, with this result.",
+      "attempt 1: its first worker reported at",
+      "that it had `succeeded`. The call was already settled, so this changes nothing:",
       "Sent!",
     ]);
   });
@@ -58,7 +61,7 @@ describe("a call", () => {
     await run.journaled(1, ["running"]);
     await takenOver(run, clock);
     expect(await store.offerLateReceipt(run.late(1, 1, newReceipt(1)))).toBe("settled");
-    expect(await told(store)).toContain("the worker that had lost the run told what became of it.");
+    expect(await told(store)).toContain("the worker that had lost the run reported its outcome.");
   });
 
   it("with a large result shows its beginning and names its blob", async () => {
@@ -94,7 +97,7 @@ describe("a call", () => {
     await run.committedWithCall(1, blobReceipt(1, Buffer.from('"gone"')));
     const reader = reading(store, { readBlob: () => Promise.resolve(null) });
     const transcript = await told(reader);
-    expect(transcript).toContain("which is not there any more.");
+    expect(transcript).toContain("which no longer exists.");
     expect(transcript).not.toContain("gone\n");
   });
 

@@ -13,10 +13,10 @@ describe("an attempt", () => {
     expectInOrder(await told(store), [
       "| attempts | 2, of which 1 worker died |",
       "## Attempt 1",
-      "> **Here the worker died, or lost the run.** The last that was heard of it was at 2026-11-16T06:00:00.400Z.",
+      "> **The worker died or lost the run here.** Its last sign of life was at 2026-11-16T06:00:00.400Z.",
       "## Attempt 2",
-      "Call 1, `search` (`run-1/draft#1.1`), was under way, try 1: whether it happened is in doubt.",
-      "> **This is where the run stands.**",
+      "Call 1, `search` (`run-1/draft#1.1`), was running, attempt 1: whether it happened is in doubt.",
+      "> **The run is here now.**",
     ]);
   });
 
@@ -27,8 +27,8 @@ describe("an attempt", () => {
     await store.requestCancel("run-1", { by: "ann" });
     await takenOver(run, clock);
     expectInOrder(await told(store), [
-      "> **Here the worker died, or lost the run.** The last that was heard of it was at 2026-11-16T06:00:00.400Z.",
-      "**ann** wants the run to end, at 2026-11-16T06:00:15.500Z.",
+      "> **The worker died or lost the run here.** Its last sign of life was at 2026-11-16T06:00:00.400Z.",
+      "**ann** requested to cancel the run at 2026-11-16T06:00:15.500Z.",
       "## Attempt 2",
     ]);
   });
@@ -39,11 +39,11 @@ describe("an attempt", () => {
     await takenOver(run, clock);
     expectInOrder(await told(store), [
       "## Attempt 2",
-      "The model had been asked for turn 1 of `draft`, and nobody knows what it answered: 100 tokens, $0.001 stay charged.",
+      "The model had been asked for turn 1 of `draft`, and its answer is unknown: 100 tokens, $0.001 stay charged.",
     ]);
   });
 
-  it("is told from where it goes on, why, and with which budgets", async () => {
+  it("shows from where it resumes, why, and with which budgets", async () => {
     const { store, run } = await begun();
     await store.releaseRun(run.fence, FAILED);
     await run.takenOver(store, {
@@ -51,9 +51,9 @@ describe("an attempt", () => {
       budgets: { maxToolCalls: 300 },
     });
     expectInOrder(await told(store), [
-      "## Attempt 2: the run goes on from the last milestone",
-      "Why it was taken up: the prompt was no good.",
-      "What the run may use was changed: `maxToolCalls` is 300 from here on.",
+      "## Attempt 2: resumed from the last milestone",
+      "Reason: the prompt was no good.",
+      "The budgets of the run were changed: `maxToolCalls` is 300 from here on.",
     ]);
   });
 
@@ -71,11 +71,11 @@ describe("an attempt", () => {
     expect(transcript.split("It broke.")).toHaveLength(2);
   });
 
-  it("that let go of the run in good order did not die", async () => {
+  it("that released the run in good order did not die", async () => {
     const { store, run } = await begun();
     await store.releaseRun(run.fence, { status: "queued" });
     const transcript = await told(store);
-    expect(transcript).toContain("**The worker let go of the run in good order**");
+    expect(transcript).toContain("**The worker released the run in good order**");
     expect(transcript).not.toContain("died");
   });
 
@@ -88,22 +88,22 @@ describe("an attempt", () => {
     const receipts = [newReceipt(2, { status: "cancelled", source: "pawl", output })];
     await startLineage(run, 1, { receipts });
     expectInOrder(await told(store), [
-      "The prompt that it began with is not shown here",
-      "keeps the session as it is now: a milestone is reached.",
+      "Its first prompt is not shown here",
+      "stores the session: a milestone is reached.",
       "Call 2, `search`, **cancelled**",
       "it was not run.\n\n```text\nIt was left.\n```",
-      "**A new line of history begins in step `draft`**: the session is as it was at checkpoint 1, the history is empty, and turns are numbered on from 3.",
-      "Turn 2, which was open, is left and was never committed.",
+      "**A new lineage begins in step `draft`**: the session is as it was at checkpoint 1, the history is empty, and turns continue with number 3.",
+      "Turn 2, which was open, is abandoned and was never committed.",
       "You are bold.",
     ]);
   });
 
-  it("goes on with another configuration where somebody said so", async () => {
+  it("continues with another configuration where a person allowed it", async () => {
     const { store, run } = await begun();
     await run.committed(1);
     const fingerprint = { hash: FINGERPRINT, document: { prompt: "Other.", input: "ratchets" } };
     await store.acceptDivergence(run.fence, { stepKey: run.stepKey, fingerprint, why: "A typo was mended." });
-    expect(await told(store)).toContain("are not what they were: A typo was mended.");
+    expect(await told(store)).toContain("have changed: A typo was mended.");
   });
 });
 
@@ -130,7 +130,7 @@ describe("people", () => {
       "**ann** answered `run-1~1` at 2026-11-16T06:00:00.600Z: call `run-1/draft#1.1` may run.",
       "**ben** answered `run-1~2` at 2026-11-16T06:00:00.700Z: call `run-1/draft#1.2` may not run, because: Too dear.",
       "**cy** answered `run-1~3` at 2026-11-16T06:00:00.800Z: call `run-1/draft#1.3` may run again, because: The bank says no.",
-      "**dee** answered `run-1~4` at 2026-11-16T06:00:00.900Z: call `run-1/draft#1.4` has not happened, and is not to: It bounced.",
+      "**dee** answered `run-1~4` at 2026-11-16T06:00:00.900Z: call `run-1/draft#1.4` has not happened, and must not: It bounced.",
       "Call 4, `search`, **failed** at 06:00:00.900: dee settled it (error `settled_failed`).",
     ]);
   });
@@ -149,10 +149,10 @@ describe("people", () => {
     expectInOrder(await told(store), [
       "A person is asked (`run-1~2`, `budget`):",
       '"limit": 5',
-      "call `run-1/draft#1.1` is told:",
+      "call `run-1/draft#1.1` gets this answer:",
       '"which": "both"',
       "**ben** answered `run-1~2` at",
-      "the run is told:\n\n```json\n50\n```",
+      "the run gets this answer:\n\n```json\n50\n```",
     ]);
   });
 
@@ -169,8 +169,8 @@ describe("people", () => {
     clock.at += 2 * LEASE_MS;
     await store.requestCancel("run-1", { by: "ann" });
     expectInOrder(await told(store), [
-      "> **Here the worker died, or lost the run.**",
-      "Call 1, `search` (`run-1/draft#1.1`), was under way, try 1: whether it happened is in doubt.",
+      "> **The worker died or lost the run here.**",
+      "Call 1, `search` (`run-1/draft#1.1`), was running, attempt 1: whether it happened is in doubt.",
       "**The run was cancelled** by ann at",
     ]);
   });
@@ -178,7 +178,7 @@ describe("people", () => {
   it("want a run to end that somebody works on", async () => {
     const { store } = await begun();
     await store.requestCancel("run-1", { by: "ann" });
-    expect(await told(store)).toContain("**ann** wants the run to end, at 2026-11-16T06:00:00.300Z.");
+    expect(await told(store)).toContain("**ann** requested to cancel the run at 2026-11-16T06:00:00.300Z.");
   });
 
   it("are waited for still where they have not answered", async () => {

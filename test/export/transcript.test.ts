@@ -89,7 +89,7 @@ describe("a step", () => {
     expectInOrder(await told(store), [
       "### Step `polish`",
       "This is a loop, phase `work`.",
-      "Loop `polish`, after iteration 1: it goes on.",
+      "Loop `polish`, after iteration 1: it continues.",
       "Loop `polish`, after iteration 2: it is done.",
       "**Step `polish` is done**",
       '"polished": true',
@@ -111,7 +111,7 @@ describe("a step", () => {
       "Call 1, `search`, **succeeded**",
       "**Call 2, `search`** (`run-1/send#0.2`",
       '"query": "code 2"',
-      "Call 2, `search`, goes out at",
+      "Call 2, `search`, starts at",
     ]);
     expect(transcript).not.toContain("#### Turn");
   });
@@ -162,7 +162,7 @@ describe("a turn", () => {
     ]);
   });
 
-  it("tells of tries at the model that brought nothing, and what they cost", async () => {
+  it("shows attempts of the model call that failed, and what they cost", async () => {
     const { store, run } = await begun();
     const { stepKey } = run;
     await run.open(1);
@@ -176,8 +176,8 @@ describe("a turn", () => {
     await store.journalResponse(run.fence, run.journal(1, [], { attempt: 3 }));
     expectInOrder(await told(store), [
       "did not answer after 100 ms; nothing is charged.",
-      "try 2, and gave no figures after 100 ms, so that all that was reserved is charged: 100 tokens, $0.001.",
-      "try 3, and answered after 100 ms: 20 tokens in",
+      "attempt 2, and reported no usage after 100 ms, so that the whole reservation is charged: 100 tokens, $0.001.",
+      "attempt 3, and answered after 100 ms: 20 tokens in",
     ]);
   });
 
@@ -197,9 +197,9 @@ describe("a turn", () => {
     await store.journalResponse(run.fence, run.journal(1, ["running"], { attempt: 2 }));
     const transcript = await told(store);
     expectInOrder(transcript, [
-      "What it said was dropped since, and is not kept.",
+      "The answer was dropped later, and is not stored.",
       "**The answer is dropped**, and the model is asked again.",
-      "try 2, and answered",
+      "attempt 2, and answered",
       "Turn 1.",
       "**Call 1, `search`**",
     ]);
@@ -222,8 +222,8 @@ describe("the end", () => {
     await store.finishStep(run.fence, { stepKey: run.stepKey, output: 1, context: null, session });
     await store.releaseRun(run.fence, { status: "succeeded", output: { pages: 3 }, context: {} });
     expectInOrder(await told(store), [
-      "Artifact `report.pdf`, 4 bytes, is kept at 06:00:00.300.",
-      "## What there is now",
+      "Artifact `report.pdf`, 4 bytes, was stored at 06:00:00.300.",
+      "## Current state",
       "The run has the status **succeeded**.",
       '"pages": 3',
       "- `notes/a.txt`: 1 byte, SHA-256 `ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb`, by the run at",
@@ -259,12 +259,12 @@ describe("a fork", () => {
     expectInOrder(asForked, [
       "| forked from | turn 1 of `draft` in run `run-1` |",
       "| attempts | 0 |",
-      "## What it took over from run `run-1`",
+      "## Taken over from run `run-1`",
       "#### Turn 1 of `draft`",
       "Turn 1.",
       "**Call 1, `search`** (`fork-1/draft#1.1`",
       "Call 1, `search`, **succeeded**",
-      "## What there is now",
+      "## Current state",
     ]);
     expect(asForked).not.toContain("Turn 2");
     const claimed = await store.claimRun("fork-1", { leaseMs: LEASE_MS, from: ["queued"] });
@@ -274,12 +274,7 @@ describe("a fork", () => {
     await mine.open(2);
     await store.commitTurn(fence, mine.commit(2, { journal: mine.journal(2) }));
     const transcript = await told(store, "fork-1");
-    expectInOrder(transcript, [
-      "## What it took over",
-      "#### Turn 1 of",
-      "## Attempt 1",
-      "#### Turn 2 of `draft`",
-    ]);
+    expectInOrder(transcript, ["## Taken over", "#### Turn 1 of", "## Attempt 1", "#### Turn 2 of `draft`"]);
     expect(transcript.split("#### Turn 2 of")).toHaveLength(2);
   });
 });
@@ -292,11 +287,7 @@ describe("what this version does not know", () => {
     const reader = reading(store, {
       listEvents: async (runId, options) => [...(await store.listEvents(runId, options)), strange],
     });
-    expectInOrder(await told(reader), [
-      "Committed at",
-      "`moon.full` at 00:00:00.000.",
-      "## What there is now",
-    ]);
+    expectInOrder(await told(reader), ["Committed at", "`moon.full` at 00:00:00.000.", "## Current state"]);
   });
 });
 

@@ -2,10 +2,10 @@ import type { StepPath } from "../../core/step-path.ts";
 import { factsOf, textIn } from "../event-facts.ts";
 import { timeOfDay } from "../figures.ts";
 import { code, fence } from "../markdown.ts";
+import type { Incident } from "../run-incidents.ts";
 import type { Chapter } from "../run-outline.ts";
-import type { Incident } from "../run-story.ts";
 import type { TextPieces } from "../text-pieces.ts";
-import { askedCall, endedTry, lateTry, startedTry } from "./transcript-call.ts";
+import { askedCall, endedAttempt, lateAttempt, startedAttempt } from "./transcript-call.ts";
 import * as ofRun from "./transcript-run.ts";
 import type { TranscriptSource } from "./transcript-source.ts";
 import * as ofStep from "./transcript-step.ts";
@@ -16,27 +16,27 @@ const CHECKPOINTS = {
   milestone: "a milestone is reached",
   step_boundary: "a step has ended",
   phase_boundary: "a phase has ended",
-  pre_side_effect: "something outside is about to be changed",
+  pre_side_effect: "a side effect is about to start",
 } as const;
 
-/** Writes one attempt after the other: a turn that was begun in one goes on in the next. */
+/** Writes one attempt after the other: a turn may begin in one and continue in the next. */
 export class ChapterWriter {
   readonly #source: TranscriptSource;
-  /** The last turn of each step that was told of: turns are told in their order. */
-  readonly #told = new Map<StepPath, number>();
+  /** The last turn of each step that was written. Turns come in order. */
+  readonly #lastTurns = new Map<StepPath, number>();
   #turn = "";
 
   constructor(source: TranscriptSource) {
     this.#source = source;
   }
 
-  /** Paragraph by paragraph, of the incidents of the chapter. */
+  /** The paragraphs of a chapter, from its incidents. */
   async *write(chapter: Chapter, incidents: AsyncIterable<Incident>): TextPieces {
     this.#turn = "";
     yield* ofRun.chapterHead(chapter);
     let isEnded = false;
     for await (const incident of incidents) {
-      // What people said after a worker has died, they said after it has died.
+      // Answers of people that came after the worker's death belong after its end.
       if (!isEnded && chapter.end !== "open" && incident.event.seq > chapter.lastOwnSeq) {
         yield* ofRun.chapterEnd(chapter);
         isEnded = true;
@@ -48,17 +48,15 @@ export class ChapterWriter {
 
   async #paragraphs(incident: Incident): Promise<readonly string[]> {
     const { checkpoint } = incident;
-    const told = await this.#tell(incident);
+    const written = await this.#write(incident);
     const saved =
       checkpoint === null
         ? []
-        : [
-            `Checkpoint ${checkpoint.checkpoint} keeps the session as it is now: ${CHECKPOINTS[checkpoint.type]}.`,
-          ];
-    return told.length + saved.length === 0 ? [] : [...this.#turnHeading(incident), ...told, ...saved];
+        : [`Checkpoint ${checkpoint.checkpoint} stores the session: ${CHECKPOINTS[checkpoint.type]}.`];
+    return written.length + saved.length === 0 ? [] : [...this.#turnHeading(incident), ...written, ...saved];
   }
 
-  /** Where another turn is told of than before. What is about a step, or comes from people, is no part of a turn. */
+  /** A heading where the turn changes. Events about a step, or from people, belong to no turn. */
   #turnHeading({ event, step, turnIndex }: Incident): readonly string[] {
     const isTurn = /^(turn|calls?|model)\./.test(event.type);
     if (!isTurn || step === null || turnIndex === null || turnIndex === 0) {
@@ -68,25 +66,32 @@ export class ChapterWriter {
     const turn = `${step.path}#${turnIndex}`;
     if (turn === this.#turn) return [];
     this.#turn = turn;
-    const last = this.#told.get(step.path) ?? 0;
-    const again = turnIndex <= last ? ", goes on" : "";
-    this.#told.set(step.path, Math.max(last, turnIndex));
+    const last = this.#lastTurns.get(step.path) ?? 0;
+    const again = turnIndex <= last ? ", continued" : "";
+    this.#lastTurns.set(step.path, Math.max(last, turnIndex));
     return [`#### Turn ${turnIndex} of ${code(step.path)}${again}`];
   }
 
-  async #tell(incident: Incident): Promise<readonly string[]> {
-    const { event, step, answered, ended, answer, settled } = incident;
+  async #write(incident: Incident): Promise<readonly string[]> {
+    const { event } = incident;
+    return (
+      this.#aboutRun(incident) ??
+      (await this.#aboutStep(incident)) ??
+      (await this.#aboutTurn(incident)) ?? [`${code(event.type)} at ${timeOfDay(event.at)}.`]
+    );
+  }
+
+  #aboutRun(incident: Incident): readonly string[] | null {
+    const { event, answer, settled } = incident;
     switch (event.type) {
       case "run.created":
       case "run.traced":
       case "lease.renewed":
-      // The model's answer tells of it, or that there will be none.
-      case "turn.opened":
         return [];
       case "run.claimed":
         return ofRun.claimedRun(incident);
       case "run.reshaped":
-        return ["The steps that follow are not what they were: the run goes on with those there are now."];
+        return ["The steps that follow have changed: the run continues with the current ones."];
       case "run.waiting":
         return ofRun.waitingRun(incident);
       case "run.succeeded":
@@ -95,9 +100,26 @@ export class ChapterWriter {
       case "run.queued":
         return this.#runEnd(incident);
       case "run.cancel_requested":
-        return ofRun.wantedEnd(incident);
+        return ofRun.requestedCancel(incident);
+      case "wait.answered":
+        return [
+          ...(answer === null ? [] : [answeredBy(answer)]),
+          ...settled.map((call) => this.#source.settledLine(call)),
+        ];
+      case "wait.approved":
+        return answer === null ? [] : [approvedBy(answer, textIn(factsOf(event), "by"))];
+      case "artifact.kept":
+        return ofRun.keptArtifact(incident);
+      default:
+        return null;
+    }
+  }
+
+  async #aboutStep(incident: Incident): Promise<readonly string[] | null> {
+    const { event, step } = incident;
+    switch (event.type) {
       case "step.begun":
-        return step === null ? [] : ofStep.begunStep(step, await this.#source.findGround(step));
+        return step === null ? [] : ofStep.begunStep(step, await this.#source.findAgentSetup(step));
       case "step.resumed":
         return step === null ? [] : ofStep.resumedStep(step);
       case "step.skipped":
@@ -108,6 +130,19 @@ export class ChapterWriter {
         return ofStep.decidedLoop(incident);
       case "lineage.begun":
         return [...(await this.#settled(incident)), ...(await this.#lineage(incident))];
+      case "divergence.accepted":
+        return ofStep.acceptedDivergence(incident);
+      default:
+        return null;
+    }
+  }
+
+  async #aboutTurn(incident: Incident): Promise<readonly string[] | null> {
+    const { event, answered, ended } = incident;
+    switch (event.type) {
+      // The event with the model's answer, or without one, covers it.
+      case "turn.opened":
+        return [];
       case "turn.denied":
         return ofRun.deniedTurn(incident);
       case "model.settled":
@@ -121,40 +156,30 @@ export class ChapterWriter {
           ...(await this.#commit(incident)),
         ];
       case "turn.dropped":
-        return ["**The answer is dropped**, and the model is asked again. None of its calls had gone out."];
-      case "divergence.accepted":
-        return ofStep.acceptedDivergence(incident);
+        return ["**The answer is dropped**, and the model is asked again. None of its calls had started."];
       case "calls.prepared":
       case "calls.started":
         return this.#starts(incident);
       case "call.tried":
+        return ended === null ? [] : [endedAttempt(ended)];
       case "call.in_doubt":
-        return ended === null ? [] : [endedTry(ended, event.type === "call.in_doubt")];
-      // Its receipt, or its try, has it.
+        return ended === null ? [] : [`${endedAttempt(ended)} Whether it happened is in doubt.`];
+      // The receipt or the attempt has the correlation id.
       case "call.correlated":
         return [];
       case "call.late":
-        return ended === null ? [] : [lateTry(ended)];
+        return ended === null ? [] : [lateAttempt(ended)];
       case "call.receipt":
         return this.#settled(incident);
-      case "wait.answered":
-        return [
-          ...(answer === null ? [] : [answeredBy(answer)]),
-          ...settled.map((call) => this.#source.settledLine(call)),
-        ];
-      case "wait.approved":
-        return answer === null ? [] : [approvedBy(answer, textIn(factsOf(event), "by"))];
-      case "artifact.kept":
-        return ofRun.keptArtifact(incident);
       default:
-        return [`${code(event.type)} at ${timeOfDay(event.at)}.`];
+        return null;
     }
   }
 
   #response({ answered, response, isDropped }: Incident): readonly string[] {
     return [
       ...(answered === null ? [] : [answeredModel(answered)]),
-      ...(isDropped ? ["What it said was dropped since, and is not kept."] : []),
+      ...(isDropped ? ["The answer was dropped later, and is not stored."] : []),
       ...(response === null ? [] : responseText(response)),
     ];
   }
@@ -162,18 +187,18 @@ export class ChapterWriter {
   /** The message of the run's error belongs to its last end. */
   #runEnd(incident: Incident): readonly string[] {
     const { run, lastSeq } = this.#source.outline;
-    return ofRun.endedRun(incident, run, incident.event.seq === lastSeq);
+    return ofRun.endedRun(incident, incident.event.seq === lastSeq ? run.error : null);
   }
 
   async #lineage(incident: Incident): Promise<readonly string[]> {
     const { step } = incident;
-    return ofStep.begunLineage(incident, step === null ? null : await this.#source.findGround(step));
+    return ofStep.begunLineage(incident, step === null ? null : await this.#source.findAgentSetup(step));
   }
 
   async #settled({ settled }: Incident): Promise<readonly string[]> {
-    const told: string[] = [];
-    for (const call of settled) told.push(await this.#source.settledCall(call));
-    return told;
+    const texts: string[] = [];
+    for (const call of settled) texts.push(await this.#source.settledCall(call));
+    return texts;
   }
 
   async #commit({ event, facts, step, turnIndex }: Incident): Promise<readonly string[]> {
@@ -185,14 +210,14 @@ export class ChapterWriter {
     ];
   }
 
-  /** A call of a step's code is told of when it is made, one of a turn with the response. */
+  /** A call of a code step is written when it is made, a call of a turn with the response. */
   async #starts({ event, wanted, started }: Incident): Promise<readonly string[]> {
     if (wanted.length > 0) return wanted.map(askedCall);
-    const told: string[] = [];
+    const texts: string[] = [];
     for (const { call, attempt } of started) {
-      const before = attempt > 1 ? await this.#source.findTry(call.toolCallId, attempt - 1) : null;
-      told.push(startedTry({ call, attempt }, event.at, before));
+      const before = attempt > 1 ? await this.#source.findAttempt(call.toolCallId, attempt - 1) : null;
+      texts.push(startedAttempt({ call, attempt }, event.at, before));
     }
-    return told;
+    return texts;
   }
 }

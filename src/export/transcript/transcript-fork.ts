@@ -10,17 +10,17 @@ import { askedCall } from "./transcript-call.ts";
 import type { TranscriptSource } from "./transcript-source.ts";
 import { responseText } from "./transcript-turn.ts";
 
-/** What a fork begins with: the steps, turns and calls of the first run, which its own log does not tell one by one. */
+/** The start of a fork: the steps, turns and calls of the first run, which are not in the fork's own log. */
 export async function* takenOver(reader: StoreReader, source: TranscriptSource): TextPieces {
   const { run } = source.outline;
   const own = await ownBeginnings(reader, source.outline);
-  yield `## What it took over from run ${code(run.forkedFrom?.runId ?? "")}`;
-  yield "These turns and calls were made, and paid for, by that run. Their receipts hold here too.";
+  yield `## Taken over from run ${code(run.forkedFrom?.runId ?? "")}`;
+  yield "These turns and calls were made, and paid for, by that run. Their receipts apply here, too.";
   for await (const step of everyRecord<StepRecord>((range) => reader.listSteps(run.runId, range)))
     yield* takenStep(reader, source, step, own.get(step.path) ?? ALL_TAKEN);
 }
 
-/** The first turn, and the first call of code, that the fork made itself in a step. */
+/** The first turn, and the first call of a code step, that the fork made itself in a step. */
 type Beginning = { readonly turnIndex: number; readonly callIndex: number };
 
 const ALL_TAKEN: Beginning = {
@@ -58,7 +58,7 @@ async function* takenStep(
   }
 }
 
-/** Of the records from a step on, those of the step. */
+/** The records of one step, out of the records from that step on. */
 async function* ofStep<T extends { readonly stepPath: StepPath }>(
   path: StepPath,
   records: AsyncIterable<T>,
@@ -69,7 +69,7 @@ async function* ofStep<T extends { readonly stepPath: StepPath }>(
   }
 }
 
-/** By step: turns and calls are numbered on, so those before the first that the fork's log tells of are the first run's. */
+/** By step. The fork continues the numbers of turns and calls: those before the first in its own log are the first run's. */
 async function ownBeginnings(
   reader: StoreReader,
   { run, lastSeq }: RunOutline,

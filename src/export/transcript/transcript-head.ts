@@ -6,7 +6,7 @@ import { type RunTally, type StatusCounts, totalOf } from "../run-tally.ts";
 
 type TableRow = readonly [name: string, value: string];
 
-/** What a reader wants to know first: what it was for, what became of it, and what it took. */
+/** The summary at the top: the objective, the outcome, and the cost. */
 export function transcriptHead(outline: RunOutline, tally: RunTally): readonly string[] {
   const { run, input } = outline;
   return [
@@ -72,23 +72,23 @@ function countsText(counts: StatusCounts): string {
   return parts.length === 0 ? "0" : `${wholeNumber(totalOf(counts))}: ${parts.join(", ")}`;
 }
 
-/** The contract, without what it does not ask for. */
+/** The rules of the contract, without those that are not set. */
 function rulesText({ constraints, budgets, stopConditions, artifacts }: RunSpec): readonly string[] {
   const rules = {
-    ...asked(constraints),
-    ...asked(budgets),
-    ...asked({ stopConditions, expectedOutputs: artifacts.expectedOutputs }),
+    ...withoutUnset(constraints),
+    ...withoutUnset(budgets),
+    ...withoutUnset({ stopConditions, expectedOutputs: artifacts.expectedOutputs }),
   };
   if (Object.keys(rules).length === 0) return [];
-  return ["What it has to keep to:", jsonFence(rules, "all of it is in the store")];
+  return ["Its rules:", jsonFence(rules, "all of it is in the store")];
 }
 
 type ConstraintValue = null | boolean | number | readonly string[];
 
-function asked(rules: { readonly [name: string]: ConstraintValue }): {
+function withoutUnset(rules: { readonly [name: string]: ConstraintValue }): {
   readonly [name: string]: ConstraintValue;
 } {
-  const isAsked = (rule: ConstraintValue) =>
+  const isSet = (rule: ConstraintValue) =>
     Array.isArray(rule) ? rule.length > 0 : rule !== null && rule !== false;
-  return Object.fromEntries(Object.entries(rules).filter(([, rule]) => isAsked(rule)));
+  return Object.fromEntries(Object.entries(rules).filter(([, rule]) => isSet(rule)));
 }

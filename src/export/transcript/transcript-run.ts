@@ -4,51 +4,51 @@ import type { RunRecord } from "../../store/store.ts";
 import { listIn, numberIn, textIn } from "../event-facts.ts";
 import { amountText, counted, isoTime, timeOfDay, wholeNumber } from "../figures.ts";
 import { code, fence, inline, sentence } from "../markdown.ts";
+import type { Incident } from "../run-incidents.ts";
 import type { Chapter } from "../run-outline.ts";
-import type { Incident } from "../run-story.ts";
 import { callName } from "./transcript-call.ts";
 import { askedPerson } from "./transcript-wait.ts";
 
-// What a transcript says of the run as a whole: who had it, how they found it and how they left it.
+// The texts about the run as a whole: its workers, and the state in which each found and left it.
 
 export function chapterHead({ attempt, number }: Chapter): readonly string[] {
   const { owner, startedAt, resumedFrom, reason } = attempt;
-  const why = reason === null ? "" : ` Why it was taken up: ${sentence(reason)}`;
+  const why = reason === null ? "" : ` Reason: ${sentence(reason)}`;
   return [
-    `## Attempt ${number}${resumedFrom === null ? "" : `: the run goes on from the last ${resumedFrom === "turn" ? "commit" : "milestone"}`}`,
+    `## Attempt ${number}${resumedFrom === null ? "" : `: resumed from the last ${resumedFrom === "turn" ? "commit" : "milestone"}`}`,
     `Worker ${code(owner)} has the run from ${isoTime(startedAt)}.${why}`,
   ];
 }
 
-/** Nothing where the worker said itself how it ended. */
+/** Nothing if the worker released the run itself: the log has its end. */
 export function chapterEnd({ end, lastSign }: Chapter): readonly string[] {
   switch (end) {
     case "released":
       return [];
     case "died":
       return [
-        `> **Here the worker died, or lost the run.** The last that was heard of it was at ${isoTime(lastSign)}. What it had committed stands.`,
+        `> **The worker died or lost the run here.** Its last sign of life was at ${isoTime(lastSign)}. Its commits remain.`,
       ];
     case "open":
       return [
-        `> **This is where the run stands.** The last that was heard of its worker was at ${isoTime(lastSign)}; nobody has taken the run since.`,
+        `> **The run is here now.** The last sign of life of its worker was at ${isoTime(lastSign)}; no other worker has claimed the run since.`,
       ];
   }
 }
 
-/** What the next worker found. */
+/** The state in which the next worker found the run. */
 export function claimedRun({ facts, lost }: Incident): readonly string[] {
   const unanswered = listIn(facts, "chargedAsLost").flatMap((item) => {
     if (!isJsonObject(item)) return [];
     const reserved = isJsonObject(item.reserved) ? amountOf(item.reserved) : "what was reserved";
     return [
-      `The model had been asked for turn ${numberIn(item, "turnIndex") ?? "?"} of ${code(textIn(item, "stepPath") ?? "?")}, and nobody knows what it answered: ${reserved} stay charged.`,
+      `The model had been asked for turn ${numberIn(item, "turnIndex") ?? "?"} of ${code(textIn(item, "stepPath") ?? "?")}, and its answer is unknown: ${reserved} stay charged.`,
     ];
   });
   const budgets = isJsonObject(facts.budgets) ? Object.entries(facts.budgets) : [];
   const raised = budgets.map(([name, limit]) => `${code(name)} is ${JSON.stringify(limit)}`).join(", ");
   return [
-    ...(raised === "" ? [] : [`What the run may use was changed: ${raised} from here on.`]),
+    ...(raised === "" ? [] : [`The budgets of the run were changed: ${raised} from here on.`]),
     ...unanswered,
     ...lostCalls({ lost }),
   ];
@@ -57,7 +57,7 @@ export function claimedRun({ facts, lost }: Incident): readonly string[] {
 export function lostCalls({ lost }: Pick<Incident, "lost">): readonly string[] {
   return lost.map(
     ({ call, attempt }) =>
-      `${callName(call)} (${code(call.toolCallId)}), was under way, try ${attempt}: whether it happened is in doubt.`,
+      `${callName(call)} (${code(call.toolCallId)}), was running, attempt ${attempt}: whether it happened is in doubt.`,
   );
 }
 
@@ -82,31 +82,33 @@ const ENDS: { readonly [type: string]: string } = {
   "run.succeeded": "The run has succeeded",
   "run.failed": "The run has failed",
   "run.cancelled": "The run was cancelled",
-  "run.queued": "The worker let go of the run in good order",
+  "run.queued": "The worker released the run in good order",
 };
 
-/** The message of an error is kept for the last end alone; the code of each is in the log. */
-export function endedRun(incident: Incident, run: RunRecord, isLast: boolean): readonly string[] {
+/** `runError` is stored for the last end only; the error code of each is in the log. */
+export function endedRun(incident: Incident, runError: RunRecord["error"]): readonly string[] {
   const { event, facts } = incident;
   const [error, by] = [textIn(facts, "code"), textIn(facts, "by")];
   const who = by === null ? "" : ` by ${inline(by)}`;
   const why = error === null ? "" : `, with error ${code(error)}`;
-  const said = isLast && run.error !== null ? [fence(run.error.message)] : [];
+  const message = runError === null ? [] : [fence(runError.message)];
   return [
     ...lostCalls(incident),
     `**${ownProperty(ENDS, event.type) ?? event.type}**${who} at ${isoTime(event.at)}${why}.`,
-    ...said,
+    ...message,
   ];
 }
 
-export function wantedEnd({ event, facts }: Incident): readonly string[] {
-  return [`**${inline(textIn(facts, "by") ?? "Somebody")}** wants the run to end, at ${isoTime(event.at)}.`];
+export function requestedCancel({ event, facts }: Incident): readonly string[] {
+  return [
+    `**${inline(textIn(facts, "by") ?? "A person")}** requested to cancel the run at ${isoTime(event.at)}.`,
+  ];
 }
 
 export function keptArtifact({ event, facts }: Incident): readonly string[] {
   const size = numberIn(facts, "size");
   return [
-    `Artifact ${code(textIn(facts, "name") ?? "?")}${size === null ? "" : `, ${counted(size, "byte")},`} is kept at ${timeOfDay(event.at)}.`,
+    `Artifact ${code(textIn(facts, "name") ?? "?")}${size === null ? "" : `, ${counted(size, "byte")},`} was stored at ${timeOfDay(event.at)}.`,
   ];
 }
 

@@ -7,19 +7,19 @@ import type {
   ToolCallRecord,
   WaitRecord,
 } from "../../store/store.ts";
+import { type AgentSetup, readAgentSetup } from "../agent-setup.ts";
 import type { RecordLookup } from "../record-lookup.ts";
 import { everyRecord } from "../record-pages.ts";
 import { readLargeResult } from "../result-texts.ts";
 import type { RunOutline } from "../run-outline.ts";
-import { readGround, type StepGround } from "../step-ground.ts";
 import { settledCall, settledLine } from "./transcript-call.ts";
 
-/** What a transcript is written from, beside what its events tell of. */
+/** The data for a transcript that is not in the incidents. */
 export class TranscriptSource {
   readonly outline: RunOutline;
   readonly #reader: StoreReader;
   readonly #records: RecordLookup;
-  /** By call, where a person has answered a question about it; null for one who gave no name. */
+  /** The person who answered a question about a call, by call; null for a person without a name. */
   readonly #answeredBy: ReadonlyMap<string, string | null>;
 
   #large: { readonly blobId: string; readonly text: string | null } | null = null;
@@ -48,30 +48,30 @@ export class TranscriptSource {
     return new TranscriptSource(reader, outline, records, answeredBy);
   }
 
-  findTry(toolCallId: string, attempt: number): Promise<ToolCallAttempt | null> {
-    return this.#records.toolCallTry(toolCallId, attempt);
+  findAttempt(toolCallId: string, attempt: number): Promise<ToolCallAttempt | null> {
+    return this.#records.toolCallAttempt(toolCallId, attempt);
   }
 
-  /** What the agent was told after a turn, to make it go on. */
+  /** The message that the agent got after a turn, to make it continue. */
   async findFollowUp(stepPath: StepPath, turnIndex: number): Promise<string | null> {
     return (await this.#records.turn(stepPath, turnIndex))?.followUp ?? null;
   }
 
-  findGround(step: StepRecord): Promise<StepGround | null> {
-    return readGround(this.#reader, this.outline, step);
+  findAgentSetup(step: StepRecord): Promise<AgentSetup | null> {
+    return readAgentSetup(this.#reader, this.outline, step);
   }
 
   settledLine(call: ToolCallRecord): string {
     return settledLine(call, this.#answeredBy.get(call.toolCallId) ?? null);
   }
 
-  /** With its result: of a large one the beginning, one after the other, since together they may be more than fits. */
+  /** With its result, or the beginning of a large one. One at a time: together they may not fit into memory. */
   async settledCall(call: ToolCallRecord): Promise<string> {
     const beginning = call.receipt === null ? null : await this.#beginningOf(call.receipt);
     return settledCall(call, { settledBy: this.#answeredBy.get(call.toolCallId) ?? null, beginning });
   }
 
-  /** A call that repeats another has its result: the last one that was read is kept. */
+  /** A deduplicated call has the result of another call, so the last one that was read is cached. */
   async #beginningOf(receipt: Receipt): Promise<string | null> {
     if (receipt.blob === null) return null;
     const { blobId } = receipt.blob;

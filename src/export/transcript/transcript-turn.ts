@@ -4,21 +4,21 @@ import { amountText, duration, timeOfDay, usageText } from "../figures.ts";
 import { code, jsonFence, shortFence } from "../markdown.ts";
 import { askedCall } from "./transcript-call.ts";
 
-// What a transcript says of the model: what it was asked for, what it said, and what that cost.
+// The texts about model calls: the request, the answer, and its cost.
 
 const WHOLE = "all of it is in the store";
 
-/** One try at a turn's model call that is over. */
+/** One attempt of a turn's model call that has ended. */
 export function answeredModel(call: ModelCallRecord): string {
   const { attempt, openedAt, settledAt, charge } = call;
-  const tries = attempt > 1 ? `, try ${attempt},` : "";
-  const asked = `The model was asked at ${timeOfDay(openedAt)}${tries} and`;
+  const which = attempt > 1 ? `, attempt ${attempt},` : "";
+  const asked = `The model was asked at ${timeOfDay(openedAt)}${which} and`;
   const took = settledAt === null ? "" : ` after ${duration(settledAt - openedAt)}`;
   switch (charge?.basis) {
     case "provider":
       return `${asked} answered${took}: ${usageText(charge.usage)}; charged ${amountText(charge.amount)}.`;
     case "baseline":
-      return `${asked} gave no figures${took}, so that all that was reserved is charged: ${amountText(charge.amount)}.`;
+      return `${asked} reported no usage${took}, so that the whole reservation is charged: ${amountText(charge.amount)}.`;
     case "none":
       return `${asked} did not answer${took}; nothing is charged.`;
     case undefined:
@@ -26,14 +26,14 @@ export function answeredModel(call: ModelCallRecord): string {
   }
 }
 
-/** What the model said, part by part. */
+/** The model's answer, part by part. */
 export function responseText({ response, calls }: TurnRecord): readonly string[] {
   const { content } = response;
   const rows = new Map<AssistantPart, ToolCallRecord | undefined>(
     ledgerCallsOf(content).map((part, index) => [part, calls[index]]),
   );
   const parts = content
-    // The receipts of the calls that the provider ran tell of their results.
+    // Results of calls that the provider ran are in their receipts.
     .filter((part) => part.type !== "tool-result" || calls.length === 0)
     .map((part) => {
       const call = rows.get(part);

@@ -3,11 +3,11 @@ import type { Decision, WaitRecord } from "../../store/store.ts";
 import { isoTime } from "../figures.ts";
 import { code, fence, inline, jsonFence, sentence } from "../markdown.ts";
 
-// What a transcript says of people: what they were asked, and what they said.
+// The texts about people: questions and answers.
 
 const WHOLE = "all of it is in the store";
 
-/** A question, with all that a person was shown. */
+/** A question, with everything that the person was shown. */
 export function askedPerson({ waitId, toolCallId, kind, question, subject }: WaitRecord): string {
   const about = toolCallId === null ? "" : ` about call ${code(toolCallId)}`;
   const asked = `A person is asked (${code(waitId)}, ${code(kind)}${about}):`;
@@ -15,22 +15,22 @@ export function askedPerson({ waitId, toolCallId, kind, question, subject }: Wai
   return `${asked}\n\n${fence(question)}${shown}`;
 }
 
-/** Who said what. */
+/** An answer, and who gave it. */
 export function answeredBy(wait: WaitRecord): string {
-  const who = wait.people.length === 0 ? "**Somebody**" : wait.people.map(shownPerson).join(" and ");
+  const who = wait.people.length === 0 ? "**A person**" : wait.people.map(shownPerson).join(" and ");
   const when = wait.answeredAt === null ? "" : ` at ${isoTime(wait.answeredAt)}`;
   const about = wait.toolCallId === null ? "the run" : `call ${code(wait.toolCallId)}`;
-  if (wait.answer === null) return `${who} said nothing to ${code(wait.waitId)}.`;
+  if (wait.answer === null) return `${who} has not answered ${code(wait.waitId)}.`;
   return `${who} answered ${code(wait.waitId)}${when}: ${about} ${whatWasSaid(wait.answer)}`;
 }
 
-/** One of the people that a call needs has let it run. */
+/** One of the approvals that a call needs. */
 export function approvedBy({ waitId, people }: WaitRecord, name: string | null): string {
   const found = people.find((each) => each.name === name);
-  return `${found === undefined ? `**${inline(name ?? "Somebody")}**` : shownPerson(found)} approved ${code(waitId)}, which needs others too.`;
+  return `${found === undefined ? `**${inline(name ?? "A person")}**` : shownPerson(found)} approved ${code(waitId)}, which needs others too.`;
 }
 
-/** What they say they are called, and whom somebody vouches that they are. */
+/** The name that the person gave, and the authenticated identity. */
 function shownPerson({ name, authenticated }: Decision): string {
   const shown = `**${inline(name)}**`;
   if (authenticated === null) return shown;
@@ -47,8 +47,8 @@ function whatWasSaid(answer: WaitAnswer): string {
     case "retry":
       return answer.why === undefined ? "may run again." : `may run again, because: ${sentence(answer.why)}`;
     case "failed":
-      return `has not happened, and is not to: ${sentence(answer.why)}`;
+      return `has not happened, and must not: ${sentence(answer.why)}`;
     case "answered":
-      return `is told:\n\n${jsonFence(answer.value, WHOLE)}`;
+      return `gets this answer:\n\n${jsonFence(answer.value, WHOLE)}`;
   }
 }

@@ -3,8 +3,8 @@ import type { StoredSlice, StoreReader } from "../../store/store.ts";
 import { counted, isoTime } from "../figures.ts";
 import { code, jsonFence } from "../markdown.ts";
 import { RecordLookup } from "../record-lookup.ts";
+import { IncidentReader } from "../run-incidents.ts";
 import { type RunOutline, readRunOutline } from "../run-outline.ts";
-import { StoryTeller } from "../run-story.ts";
 import { tallyRun } from "../run-tally.ts";
 import { type TextPieces, wholeText } from "../text-pieces.ts";
 import { ChapterWriter } from "./transcript-chapter.ts";
@@ -16,7 +16,7 @@ const WHOLE = "all of it is in the store";
 
 /**
  * The run as a text in Markdown that can be read from beginning to end: every attempt, step, turn, call and answer in the
- * order of its log. Made from the store alone, so the same store gives the same bytes.
+ * order of its log. Made from the store alone, so the same store results in the same bytes.
  */
 export async function renderTranscript(reader: StoreReader, runId: string): Promise<string> {
   return wholeText(transcriptOf(reader, await readRunOutline(reader, runId)));
@@ -38,14 +38,14 @@ async function* paragraphsOf(reader: StoreReader, outline: RunOutline): TextPiec
   yield* transcriptHead(outline, await tallyRun(reader, run.runId));
   if (run.forkedFrom !== null) yield* takenOver(reader, source);
   const writer = new ChapterWriter(source);
-  const teller = new StoryTeller(reader, outline, records);
-  for (const chapter of chapters) yield* writer.write(chapter, teller.tell(chapter));
+  const incidents = new IncidentReader(reader, outline, records);
+  for (const chapter of chapters) yield* writer.write(chapter, incidents.read(chapter));
   yield* transcriptEnd(outline, await reader.readSession(run.runId));
 }
 
 function transcriptEnd({ run, artifacts }: RunOutline, session: readonly StoredSlice[]): readonly string[] {
   return [
-    "## What there is now",
+    "## Current state",
     `The run has the status **${run.status}**.`,
     ...(run.status === "succeeded" ? ["Its output:", jsonFence(run.output, WHOLE)] : []),
     ...(artifacts.length === 0 ? [] : ["Its artifacts:", artifactList(artifacts)]),
@@ -62,7 +62,7 @@ function artifactList(artifacts: RunOutline["artifacts"]): string {
     .join("\n");
 }
 
-/** The newest values are what a reader wants to see. */
+/** Only the newest values of a slice are shown. */
 const SHOWN_VALUES = 20;
 
 function sliceText({ name, kind, values }: StoredSlice): readonly string[] {

@@ -379,7 +379,7 @@ export const mistakenBlueprints: readonly (readonly [
       "  steps: [{ name: a, tool: notes/read }]",
     ],
     [
-      "5:28  pipeline.mcp_servers.notes.urlcannot be combined with command: an MCP server has only one of command, url.",
+      "5:28  pipeline.mcp_servers.notes.url: cannot be combined with command: an MCP server has only one of command, url.",
     ],
   ],
   [

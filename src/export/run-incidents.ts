@@ -16,53 +16,53 @@ import { type LogPart, LogReader } from "./log-reader.ts";
 import type { RecordLookup } from "./record-lookup.ts";
 import type { RunOutline } from "./run-outline.ts";
 
-/** A call and which of its tries is meant; 0 where it was never tried. */
-export type CallTry = { readonly call: ToolCallRecord; readonly attempt: number };
+/** One attempt of a call; 0 if there was none. */
+export type CallAttempt = { readonly call: ToolCallRecord; readonly attempt: number };
 
-/** A try that is over; `outcome` is what was kept of it. */
-export type EndedTry = CallTry & { readonly outcome: ToolCallAttempt | null };
+/** An attempt that has ended; `outcome` is its stored record. */
+export type EndedAttempt = CallAttempt & { readonly outcome: ToolCallAttempt | null };
 
-/** One event of the run's log, with the records that it tells of. */
+/** One event of the run's log, with the records that it is about. */
 export type Incident = {
   readonly event: EventRecord;
   readonly facts: JsonObject;
   /** The step that it is about, or that was entered last; null before the first one. */
   readonly step: StepRecord | null;
-  /** The turn that it is about; 0: what the code of a step does; null: neither. */
+  /** The turn that it is about; 0 for a code step; null for neither. */
   readonly turnIndex: number | null;
-  /** The turn's response, where it came with this event and was not dropped since. */
+  /** The turn's response, if it came with this event and was not dropped later. */
   readonly response: TurnRecord | null;
-  /** A response came with it, which somebody had dropped since: it is not kept. */
+  /** A response came with this event and was dropped later: it is not stored any more. */
   readonly isDropped: boolean;
-  /** The model is asked from here on. */
+  /** The model call that starts here. */
   readonly asked: ModelCallRecord | null;
-  /** The model's answer is here, or it is known that there will be none. */
+  /** The model call that ends here, with or without an answer. */
   readonly answered: ModelCallRecord | null;
-  /** Calls that the code of a step asks for; those of a turn are in its response. */
+  /** The calls that a code step makes; those of a turn are in its response. */
   readonly wanted: readonly ToolCallRecord[];
-  /** Tries that go out. */
-  readonly started: readonly CallTry[];
-  /** A try that ended without a receipt. */
-  readonly ended: EndedTry | null;
-  /** Tries of which nobody knows from here on how they ended. */
-  readonly lost: readonly CallTry[];
-  /** Calls whose receipt is stored with it. */
+  /** The attempts that start. */
+  readonly started: readonly CallAttempt[];
+  /** An attempt that ended without a receipt. */
+  readonly ended: EndedAttempt | null;
+  /** The attempts whose outcome is unknown from here on. */
+  readonly lost: readonly CallAttempt[];
+  /** The calls whose receipts are stored with this event. */
   readonly settled: readonly ToolCallRecord[];
   readonly checkpoint: CheckpointRecord | null;
-  /** What people are asked from here on. */
+  /** The questions that are open from here on. */
   readonly opened: readonly WaitRecord[];
-  /** What somebody has said. */
+  /** The wait that was answered or approved. */
   readonly answer: WaitRecord | null;
 };
 
-/** Tells the log of a run event by event, each with what it is about. Only what the present turn needs is held. */
-export class StoryTeller {
+/** Reads the log of a run event by event, each with its records. Only the state of the current turn is held in memory. */
+export class IncidentReader {
   readonly #reader: StoreReader;
   readonly #outline: Pick<RunOutline, "run" | "lastSeq">;
   readonly #records: RecordLookup;
-  /** How often each call has gone out, until it has its receipt. */
+  /** The number of attempts of each call that has no receipt yet. */
   #started = new Map<string, number>();
-  /** The step that was entered last: events of its turns do not always say so. */
+  /** The step that was entered last: events of its turns do not always name it. */
   #entered: StepPath | null = null;
 
   constructor(reader: StoreReader, outline: Pick<RunOutline, "run" | "lastSeq">, records: RecordLookup) {
@@ -71,21 +71,21 @@ export class StoryTeller {
     this.#records = records;
   }
 
-  /** One that tells what follows again. */
-  copy(): StoryTeller {
-    const teller = new StoryTeller(this.#reader, this.#outline, this.#records);
-    teller.#started = new Map(this.#started);
-    teller.#entered = this.#entered;
-    return teller;
+  /** A second reader at the same position. */
+  copy(): IncidentReader {
+    const copy = new IncidentReader(this.#reader, this.#outline, this.#records);
+    copy.#started = new Map(this.#started);
+    copy.#entered = this.#entered;
+    return copy;
   }
 
-  /** Parts are to be told in their order, all of them: one goes on from what was said before it. */
-  async *tell(part: LogPart): AsyncGenerator<Incident, void, undefined> {
+  /** Parts must be read in order and without gaps: each continues from the state of the one before. */
+  async *read(part: LogPart): AsyncGenerator<Incident, void, undefined> {
     const log = new LogReader(this.#reader, this.#outline.run.runId, part);
-    for await (const event of log.events()) yield await this.#tellEvent(event, log);
+    for await (const event of log.events()) yield await this.#incidentOf(event, log);
   }
 
-  async #tellEvent(event: EventRecord, log: LogReader): Promise<Incident> {
+  async #incidentOf(event: EventRecord, log: LogReader): Promise<Incident> {
     const facts = factsOf(event);
     if (event.type === "step.begun" || event.type === "step.resumed") this.#entered = textIn(facts, "step");
     const path = textIn(facts, "step") ?? this.#entered;
@@ -115,8 +115,8 @@ export class StoryTeller {
     return incident;
   }
 
-  /** A call that has its receipt does not go out again. */
-  #forget({ event, settled }: Incident, place: TurnPlace | null): void {
+  /** A call with a receipt has no further attempts. */
+  #forget({ event, settled }: Incident, place: TurnPosition | null): void {
     for (const { stepPath, turnIndex, callIndex } of settled)
       this.#started.delete(callKey(stepPath, turnIndex, callIndex));
     if (place === null || (event.type !== "turn.committed" && event.type !== "turn.dropped")) return;
@@ -124,16 +124,16 @@ export class StoryTeller {
     for (const key of this.#started.keys()) if (key.startsWith(turn)) this.#started.delete(key);
   }
 
-  async #responseIn(facts: JsonObject, place: TurnPlace | null): Promise<TurnRecord | null> {
+  async #responseIn(facts: JsonObject, place: TurnPosition | null): Promise<TurnRecord | null> {
     if (facts.response === undefined || place === null) return null;
     return this.#records.turn(place.path, place.turnIndex);
   }
 
-  /** A turn is opened by itself, or with the commit of the one before it. */
+  /** A turn is opened by an event of its own, or with the commit of the previous turn. */
   async #askedIn(
     { type }: EventRecord,
     facts: JsonObject,
-    place: TurnPlace | null,
+    place: TurnPosition | null,
   ): Promise<ModelCallRecord | null> {
     if (place === null || facts.reserved === undefined) return null;
     const [turn, attempt] =
@@ -141,7 +141,7 @@ export class StoryTeller {
     return this.#records.modelCall(place.path, turn, attempt);
   }
 
-  async #answeredIn(facts: JsonObject, place: TurnPlace | null): Promise<ModelCallRecord | null> {
+  async #answeredIn(facts: JsonObject, place: TurnPosition | null): Promise<ModelCallRecord | null> {
     const attempt = numberIn(facts, "attempt");
     if (place === null || attempt === null || facts.basis === undefined) return null;
     return this.#records.modelCall(place.path, place.turnIndex, attempt);
@@ -150,7 +150,7 @@ export class StoryTeller {
   async #wantedIn(
     { type }: EventRecord,
     facts: JsonObject,
-    place: TurnPlace | null,
+    place: TurnPosition | null,
   ): Promise<readonly ToolCallRecord[]> {
     const isNew = (type === "calls.prepared" || type === "calls.started") && facts.digest !== undefined;
     return isNew && place !== null ? this.#callsIn(facts, "calls", place) : [];
@@ -159,9 +159,9 @@ export class StoryTeller {
   async #startedIn(
     event: EventRecord,
     facts: JsonObject,
-    place: TurnPlace | null,
+    place: TurnPosition | null,
     starts: ReadonlyMap<number, number>,
-  ): Promise<readonly CallTry[]> {
+  ): Promise<readonly CallAttempt[]> {
     if (place === null) return [];
     const isStart = event.type === "calls.started";
     if (!isStart && facts.response === undefined) return [];
@@ -178,16 +178,16 @@ export class StoryTeller {
   async #endedIn(
     { type }: EventRecord,
     facts: JsonObject,
-    place: TurnPlace | null,
-  ): Promise<EndedTry | null> {
+    place: TurnPosition | null,
+  ): Promise<EndedAttempt | null> {
     if (type !== "call.tried" && type !== "call.in_doubt" && type !== "call.late") return null;
     const call = await this.#callIn(facts, place);
     if (call === null) return null;
     const attempt = numberIn(facts, "attempt") ?? call.attempt;
-    return { call, attempt, outcome: await this.#records.toolCallTry(call.toolCallId, attempt) };
+    return { call, attempt, outcome: await this.#records.toolCallAttempt(call.toolCallId, attempt) };
   }
 
-  #lostIn(facts: JsonObject): Promise<readonly CallTry[]> {
+  #lostIn(facts: JsonObject): Promise<readonly CallAttempt[]> {
     return found(listIn(facts, "inDoubt"), async (item) => {
       if (!isJsonObject(item)) return null;
       const [path, turnIndex] = [textIn(item, "step"), numberIn(item, "turn")];
@@ -200,13 +200,13 @@ export class StoryTeller {
   async #settledIn(
     { type }: EventRecord,
     facts: JsonObject,
-    place: TurnPlace | null,
+    place: TurnPosition | null,
   ): Promise<readonly ToolCallRecord[]> {
     if (place === null) return [];
     const isReceipt = type === "call.receipt" || (type === "wait.answered" && facts.source !== undefined);
     const one = isReceipt ? await this.#callIn(facts, place) : null;
     if (one !== null) return [one];
-    // The calls that a new line of history leaves behind are those of the turn that was open.
+    // The calls that a new lineage abandons are those of the turn that was open.
     const turnIndex = numberIn(facts, "openTurn") ?? place.turnIndex;
     return this.#callsIn(facts, "receipts", { path: place.path, turnIndex });
   }
@@ -216,24 +216,24 @@ export class StoryTeller {
     return checkpoint === null ? null : this.#records.checkpoint(checkpoint);
   }
 
-  #callsIn(facts: JsonObject, name: string, place: TurnPlace): Promise<readonly ToolCallRecord[]> {
+  #callsIn(facts: JsonObject, name: string, place: TurnPosition): Promise<readonly ToolCallRecord[]> {
     return found(callIndexesIn(facts, name), (index) =>
       this.#records.call(place.path, place.turnIndex, index),
     );
   }
 
-  async #callIn(facts: JsonObject, place: TurnPlace | null): Promise<ToolCallRecord | null> {
+  async #callIn(facts: JsonObject, place: TurnPosition | null): Promise<ToolCallRecord | null> {
     const index = numberIn(facts, "call");
     return place === null || index === null ? null : this.#records.call(place.path, place.turnIndex, index);
   }
 }
 
-type TurnPlace = { readonly path: StepPath; readonly turnIndex: number };
+type TurnPosition = { readonly path: StepPath; readonly turnIndex: number };
 
-/** What became of a response: whether it was dropped, and how often each of its calls goes out by an event of its own. */
+/** What followed a response: whether it was dropped, and how often each of its calls starts with an event of its own. */
 type LaterInTurn = { readonly isDropped: boolean; readonly starts: ReadonlyMap<number, number> };
 
-/** Looked up in the events that follow, up to the end of the turn. A call that is not started there went out with the response. */
+/** Searches the events that follow, up to the end of the turn. A call that does not start there started with the response. */
 async function laterInTurn(
   event: EventRecord,
   facts: JsonObject,
@@ -255,7 +255,7 @@ async function laterInTurn(
   return { isDropped: false, starts };
 }
 
-/** One after the other, without those that are not there. */
+/** Looks them up one after the other; leaves out those that do not exist. */
 async function found<K, T>(keys: readonly K[], find: (key: K) => Promise<T | null>): Promise<readonly T[]> {
   const records: T[] = [];
   for (const key of keys) {

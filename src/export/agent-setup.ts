@@ -2,33 +2,33 @@ import { isJsonObject, type Json } from "../core/json.ts";
 import type { StepRecord, StoreReader } from "../store/store.ts";
 import type { RunOutline } from "./run-outline.ts";
 
-/** What an agent was given to work with, as its fingerprint has it. */
-export type StepGround = {
-  /** The line of history that it is of, the last one; 0 where there is only one. */
+/** The model, prompt and tools of an agent, from its fingerprint. */
+export type AgentSetup = {
+  /** The last lineage of the step, to which it belongs; 0 if there is only one. */
   readonly lineage: number;
   readonly model: string;
   readonly provider: string;
-  /** A text, or a template with what it is bound to. */
+  /** A text, or a template with its bound parameters. */
   readonly prompt: Json;
   readonly tools: readonly string[];
 };
 
-/** Of a step that has asked a model; null for any other. */
-export async function readGround(
+/** The setup of a step that has called a model; null for any other. */
+export async function readAgentSetup(
   reader: StoreReader,
   { run: { runId }, lineages }: RunOutline,
   { path: stepPath, stepKey }: StepRecord,
-): Promise<StepGround | null> {
+): Promise<AgentSetup | null> {
   const first = { after: { stepPath, turnIndex: 0, attempt: 0 }, limit: 1 };
   const [asked] = await reader.listModelCalls(runId, first);
   if (asked?.stepPath !== stepPath) return null;
   const { fingerprint } = await reader.readConversation(stepKey, 0);
   const document = fingerprint?.document ?? null;
   const last = lineages.findLast((line) => line.stepPath === stepPath);
-  return isJsonObject(document) ? groundIn(document, last?.lineage ?? 0) : null;
+  return isJsonObject(document) ? setupIn(document, last?.lineage ?? 0) : null;
 }
 
-function groundIn(document: { readonly [name: string]: Json }, lineage: number): StepGround {
+function setupIn(document: { readonly [name: string]: Json }, lineage: number): AgentSetup {
   const { model = "", provider = "", prompt = "", tools = {} } = document;
   return {
     lineage,
