@@ -17,10 +17,10 @@ import type { RecordLookup } from "./record-lookup.ts";
 import type { RunOutline } from "./run-outline.ts";
 
 /** One attempt of a call; 0 if there was none. */
-export type CallAttempt = { readonly call: ToolCallRecord; readonly attempt: number };
+export type LoggedAttempt = { readonly call: ToolCallRecord; readonly attempt: number };
 
 /** An attempt that has ended; `outcome` is its stored record. */
-export type EndedAttempt = CallAttempt & { readonly outcome: ToolCallAttempt | null };
+export type EndedLoggedAttempt = LoggedAttempt & { readonly outcome: ToolCallAttempt | null };
 
 /** One event of the run's log, with the records that it is about. */
 export type Incident = {
@@ -41,11 +41,11 @@ export type Incident = {
   /** The calls that a code step makes; those of a turn are in its response. */
   readonly wanted: readonly ToolCallRecord[];
   /** The attempts that start. */
-  readonly started: readonly CallAttempt[];
+  readonly started: readonly LoggedAttempt[];
   /** An attempt that ended without a receipt. */
-  readonly ended: EndedAttempt | null;
+  readonly ended: EndedLoggedAttempt | null;
   /** The attempts whose outcome is unknown from here on. */
-  readonly lost: readonly CallAttempt[];
+  readonly lost: readonly LoggedAttempt[];
   /** The calls whose receipts are stored with this event. */
   readonly settled: readonly ToolCallRecord[];
   readonly checkpoint: CheckpointRecord | null;
@@ -161,7 +161,7 @@ export class IncidentReader {
     facts: JsonObject,
     place: TurnPosition | null,
     starts: ReadonlyMap<number, number>,
-  ): Promise<readonly CallAttempt[]> {
+  ): Promise<readonly LoggedAttempt[]> {
     if (place === null) return [];
     const isStart = event.type === "calls.started";
     if (!isStart && facts.response === undefined) return [];
@@ -179,7 +179,7 @@ export class IncidentReader {
     { type }: EventRecord,
     facts: JsonObject,
     place: TurnPosition | null,
-  ): Promise<EndedAttempt | null> {
+  ): Promise<EndedLoggedAttempt | null> {
     if (type !== "call.tried" && type !== "call.in_doubt" && type !== "call.late") return null;
     const call = await this.#callIn(facts, place);
     if (call === null) return null;
@@ -187,7 +187,7 @@ export class IncidentReader {
     return { call, attempt, outcome: await this.#records.toolCallAttempt(call.toolCallId, attempt) };
   }
 
-  #lostIn(facts: JsonObject): Promise<readonly CallAttempt[]> {
+  #lostIn(facts: JsonObject): Promise<readonly LoggedAttempt[]> {
     return found(listIn(facts, "inDoubt"), async (item) => {
       if (!isJsonObject(item)) return null;
       const [path, turnIndex] = [textIn(item, "step"), numberIn(item, "turn")];

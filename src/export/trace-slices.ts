@@ -1,7 +1,7 @@
 import type { JsonObject } from "../core/json.ts";
 import { stepId } from "../core/step-path.ts";
 import type { ModelCallRecord, StepRecord, ToolCallRecord } from "../store/store.ts";
-import type { CallAttempt, Incident } from "./run-incidents.ts";
+import type { Incident, LoggedAttempt } from "./run-incidents.ts";
 import { type Chapter, isByOthers } from "./run-outline.ts";
 
 /** Something with a duration, in milliseconds since 1970. Slices on one lane are nested or follow each other. */
@@ -131,7 +131,7 @@ export class ChapterSlices {
     });
   }
 
-  #openTry({ call, attempt }: CallAttempt): void {
+  #openTry({ call, attempt }: LoggedAttempt): void {
     const lanes = new Set([...this.#tries.values()].map(({ slice }) => slice.lane));
     let lane = MAIN_LANE;
     while (lanes.has(lane)) lane++;

@@ -182,7 +182,7 @@ export type FailedAttemptDecision =
   /** The tool asked for a person, or keeps failing in the same way. */
   | { readonly kind: "escalate" };
 
-export type FailedAttempt = {
+export type FailedAttemptFacts = {
   readonly outcome: Exclude<FailedAttemptOutcome, "lost">;
   readonly recovery: RecoveryClass;
   readonly retriesLeft: number;
@@ -198,7 +198,7 @@ export function decideFailedAttempt({
   retriesLeft,
   isSameAgain,
   mayHaveHappened,
-}: FailedAttempt): FailedAttemptDecision {
+}: FailedAttemptFacts): FailedAttemptDecision {
   if (outcome === "needs_human") return { kind: "escalate" };
   // The run was cancelled or taken over: the worker that resumes it decides.
   if (outcome === "aborted") return { kind: "doubt" };

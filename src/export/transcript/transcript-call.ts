@@ -2,7 +2,7 @@ import type { Receipt, ToolCallAttempt, ToolCallRecord } from "../../store/store
 import { duration, timeOfDay } from "../figures.ts";
 import { code, inline, jsonFence, sentence } from "../markdown.ts";
 import { IN_RECEIPTS, resultText } from "../result-texts.ts";
-import type { CallAttempt, EndedAttempt } from "../run-incidents.ts";
+import type { EndedLoggedAttempt, LoggedAttempt } from "../run-incidents.ts";
 
 // The texts about tool calls: the request, each attempt, and the outcome.
 
@@ -20,7 +20,7 @@ export function askedCall(call: ToolCallRecord): string {
 
 /** The start of an attempt and, after the first one, why the call may run again. */
 export function startedAttempt(
-  { call, attempt }: CallAttempt,
+  { call, attempt }: LoggedAttempt,
   at: number,
   before: ToolCallAttempt | null,
 ): string {
@@ -53,7 +53,7 @@ const OUTCOMES = {
 } as const;
 
 /** The end of an attempt without a receipt. */
-export function endedAttempt({ call, attempt, outcome }: EndedAttempt): string {
+export function endedAttempt({ call, attempt, outcome }: EndedLoggedAttempt): string {
   if (outcome === null) return `${callName(call)}, attempt ${attempt} has ended.`;
   const took = duration(outcome.endedAt - outcome.startedAt);
   const why = outcome.errorDetail === null ? "." : `: ${sentence(outcome.errorDetail)}`;
@@ -61,7 +61,7 @@ export function endedAttempt({ call, attempt, outcome }: EndedAttempt): string {
 }
 
 /** The report of a worker that had lost the run, about a call that was already settled. */
-export function lateAttempt({ call, attempt, outcome }: EndedAttempt): string {
+export function lateAttempt({ call, attempt, outcome }: EndedLoggedAttempt): string {
   const late = outcome?.late ?? null;
   const name = `${callName(call)}, attempt ${attempt}`;
   if (late === null) return `${name}: its first worker reported it after the call was settled.`;

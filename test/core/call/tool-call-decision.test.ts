@@ -5,7 +5,7 @@ import {
   decideReconciled,
   decideToolCall,
   defaultRecovery,
-  type FailedAttempt,
+  type FailedAttemptFacts,
   type RecoveryClass,
   type ToolCallDecision,
   type ToolCallFacts,
@@ -171,7 +171,7 @@ describe("decideReconciled", () => {
 
 describe("decideFailedAttempt", () => {
   const SAME_AGAIN = { retriesLeft: 5, isSameAgain: true, mayHaveHappened: false };
-  type Row = [FailedAttempt["outcome"], RecoveryClass, number, ReturnType<typeof decideFailedAttempt>];
+  type Row = [FailedAttemptFacts["outcome"], RecoveryClass, number, ReturnType<typeof decideFailedAttempt>];
   const retry = { kind: "retry" } as const;
   const doubt = { kind: "doubt" } as const;
   const certain = { kind: "fail", uncertain: false } as const;
