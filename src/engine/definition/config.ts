@@ -4,6 +4,7 @@ import { nearestName } from "../../core/job/run-spec-spelling.ts";
 import type { Json } from "../../core/json.ts";
 import { assertPricing, type Pricing } from "../../core/usage/usage.ts";
 import type { ModelPort } from "../ports/model-port.ts";
+import type { Telemetry } from "../ports/telemetry-port.ts";
 import { type Agent, isAgent } from "./agent.ts";
 import { assertJobCeiling, type JobCeiling } from "./job-ceiling.ts";
 import { type Constraints, makeRules, type Policy } from "./run-rules.ts";
@@ -16,8 +17,6 @@ export type ConfiguredModel = ModelPort | { readonly provider: string; readonly 
 
 /** A tool for blueprints: made with `tool({ … })`, or an AI SDK tool. */
 export type ConfiguredTool = Tool | { readonly inputSchema: unknown };
-
-import type { Telemetry } from "../ports/telemetry-port.ts";
 
 /** Options of `crashExplorer` of `pawl/testing`. `pawl crashtest` checks the values: the engine does not import tests. */
 export type ConfiguredCrashtest = {

@@ -83,7 +83,7 @@ export function assertSameSpec({ runId, spec: was }: RunRecord, is: RunSpec): vo
   if (isSameSpec(was, is)) return;
   if (was === null)
     throw new ConfigurationError(
-      `Run ${runId} was started without a RunSpec and keeps to that: use another run id.`,
+      `Run ${runId} was started without a RunSpec, which does not change: use another run id.`,
     );
   const changes = describeSpecChanges(was, is);
   const described = changes.map(

@@ -31,6 +31,7 @@ export interface StepNode<O = unknown> {
   readonly outputType?: O;
 }
 
+/** Steps in order. */
 export interface PipelineStep<O = unknown> extends StepNode<O> {
   readonly kind: "pipeline";
   readonly children: readonly StepNode[];
@@ -40,6 +41,7 @@ export interface PipelineStep<O = unknown> extends StepNode<O> {
   readonly stopConditions?: StopConditions;
 }
 
+/** A body that is repeated on its own output. */
 export interface LoopStep<O = unknown> extends StepNode<O> {
   readonly kind: "loop";
   readonly children: readonly [StepNode<O>];
@@ -71,6 +73,7 @@ export function modelsOf(step: StepNode): readonly Agent["model"][] {
   return [...own, ...(step.children ?? []).flatMap(modelsOf)];
 }
 
+/** A step of ordinary code. */
 export interface CodeStep<O = unknown> extends StepNode<O> {
   readonly kind: "run";
   readonly code: (input: never, context: CodeStepContext) => Promise<O> | O;

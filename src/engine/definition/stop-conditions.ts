@@ -23,6 +23,7 @@ export type StopState = {
  */
 export type StopCondition = (run: StopState) => boolean | Promise<boolean>;
 
+/** Stop conditions by name. */
 export type StopConditions = { readonly [name: string]: StopCondition };
 
 /** Holds once the run has an artifact of that name. */

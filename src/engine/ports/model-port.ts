@@ -13,6 +13,7 @@ export interface ModelPort {
   respond(request: ModelRequest): Promise<ModelResponse>;
 }
 
+/** One request to a model. */
 export type ModelRequest = {
   readonly instructions: string;
   /** Without the instructions. A `system` message in the list replaces messages that were left out. */
@@ -25,6 +26,7 @@ export type ModelRequest = {
   readonly signal: AbortSignal;
 };
 
+/** A tool, as a request offers it to the model. */
 export type ModelTool = {
   readonly name: string;
   readonly description: string;
@@ -37,7 +39,9 @@ export type Validated =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly error: string };
 
+/** The settings of a request. They are part of the fingerprint. */
 export type ModelSettings = {
+  /** The output cap of a request; 4,096 by default. */
   readonly maxOutputTokens: number;
   readonly temperature?: number;
   readonly topP?: number;
@@ -47,6 +51,7 @@ export type ModelSettings = {
   readonly providerOptions?: JsonObject;
 };
 
+/** The response of a model. */
 export type ModelResponse = {
   /** JSON, ready to be stored and sent back in the next request. */
   readonly content: readonly AssistantPart[];

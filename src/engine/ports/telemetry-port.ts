@@ -11,6 +11,7 @@ export interface Telemetry {
   begin(run: TracedRun): RunTelemetry;
 }
 
+/** The run of an attempt that is about to be traced. */
 export type TracedRun = {
   readonly runId: string;
   readonly pipeline: string;
@@ -74,6 +75,7 @@ export type SpanStart =
       readonly input: Json;
     };
 
+/** A span while its work runs. */
 export interface OpenSpan {
   /** The W3C headers of the span: `traceparent`, and `baggage` with the ids. Empty if nothing is traced. */
   readonly headers: { readonly [name: string]: string };
@@ -81,6 +83,7 @@ export interface OpenSpan {
   record(facts: SpanFacts): void;
 }
 
+/** What a span records about its work. */
 export type SpanFacts = {
   readonly usage?: Usage;
   readonly finishReason?: string;

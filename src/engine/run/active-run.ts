@@ -51,7 +51,7 @@ export type ActiveRun = {
 /** The named parts of a run. */
 export type RunWith<Part extends keyof ActiveRun> = Pick<ActiveRun, Part>;
 
-/** What the run may use, and when it is done. */
+/** The limits of the run, and the conditions under which it is done. */
 export type RunContract = {
   /** Null for a run without a RunSpec. */
   readonly spec: RunSpec | null;
@@ -113,7 +113,7 @@ export type CallParts = {
   readonly maxRetries: number;
 };
 
-/** What the caller chose for this resume. */
+/** The caller's choices for this resume. */
 export type ResumeChoices = {
   /** The milestone that the resumed granular step starts from, instead of its last turn. */
   readonly milestone: MilestoneRequest;

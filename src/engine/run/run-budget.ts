@@ -39,7 +39,7 @@ export class RunBudget {
     this.#toolCalls += 1;
   }
 
-  /** The calls of a response enter the ledger whether or not they may run: the response is paid for and never requested again. */
+  /** Calls of a response enter the ledger even if they may not run: it is paid for and never requested again. */
   addToolCalls(count: number): void {
     this.#toolCalls += count;
   }
