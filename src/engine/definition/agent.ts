@@ -152,7 +152,7 @@ export type PreparedAgent = {
   readonly estimate: TextEstimator;
 };
 
-/** `sourceTools` are the tools of its sources. */
+/** Reads the schemas of an agent. `sourceTools` are the tools of its sources. */
 export async function prepareAgent(
   agent: Agent,
   sourceTools: Agent["tools"],

@@ -17,7 +17,7 @@ export type JobCeiling = {
   readonly environment?: readonly string[];
   /** The hosts that a job may reach, as in `allowedDomains`. By default all public hosts; private hosts must be listed. */
   readonly domains?: readonly string[];
-  /** The parent folder of workspaces, which may exist already. By default the configuration's, and they may not. */
+  /** The parent folder of workspaces; folders with files may be used. By default the configuration's, for empty ones only. */
   readonly workspaceRoot?: string;
   /** Models in addition to `models` of the configuration: `"openai/*"`. By default all whose package is installed. */
   readonly models?: readonly string[];

@@ -23,7 +23,7 @@ export type ToolOutcome = {
 
 const DEFAULTS = { source: "pawl", correlationId: null, duplicateOf: null, sessionEvents: [] } as const;
 
-/** A call that was dispatched and has failed finally. */
+/** A call that was dispatched and has failed, with no further attempt. */
 export function failed(
   errorCode: string,
   message: string,

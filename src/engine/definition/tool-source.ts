@@ -19,7 +19,7 @@ export type ToolSource = {
 };
 
 export type SourceOpening = {
-  /** Aborts when the run is cancelled or taken over. */
+  /** Aborts when the run is cancelled or claimed by another worker. */
   readonly signal: AbortSignal;
   /** The hosts that the run may connect to. */
   readonly network: NetworkPolicy;

@@ -85,7 +85,7 @@ export type RunEvent =
       readonly tool: string;
       readonly status: ReconcileStatus;
     }
-  /** The look-up found no effect, and a lost attempt may still take effect until then. */
+  /** The look-up found no effect, and a lost attempt may still take effect until `until`. */
   | {
       readonly type: "tool.waiting";
       readonly runId: string;
@@ -93,7 +93,7 @@ export type RunEvent =
       readonly tool: string;
       readonly until: number;
     }
-  /** The outcome of the call is unknown: it was running when its worker stopped, or its time limit passed. */
+  /** The outcome of the call is unknown: it was running when its worker stopped, or it was cut off. */
   | {
       readonly type: "tool.in_doubt";
       readonly runId: string;

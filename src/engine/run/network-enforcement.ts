@@ -42,8 +42,8 @@ export function enforceNetwork({ network, enforcesNetwork }: RunRules, work: () 
 }
 
 /**
- * Called before each tool call: another dispatcher may have been set since. A guard is never removed: a call that timed out
- * may still send, and requests outside of tool calls pass unchanged.
+ * Called before each tool call: another dispatcher may have been set since. A guard is never removed: a call that was cut
+ * off may still send, and requests outside of tool calls pass unchanged.
  */
 function guardDispatchers(): void {
   // Reading it loads Node's own undici, which sets the dispatcher if there is none.

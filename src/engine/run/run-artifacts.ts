@@ -131,7 +131,7 @@ export class RunArtifacts {
   }
 }
 
-/** The largest value that SQLite stores; other databases store no larger ones. */
+/** Just below the largest value that SQLite stores; other databases store no larger ones. */
 const MAX_BYTES = 900_000_000;
 
 function assertSize(name: string, { byteLength }: Uint8Array): void {

@@ -83,7 +83,9 @@ export class SessionKeeper {
     if (stored.length === 0) return true;
     this.#markStale(stored.filter(({ name, version }) => slices.get(name)?.version !== version));
     try {
-      const { state, isMigrated } = this.#restoring(asStored(stored), (values) => slices.restore(values));
+      const { state, isMigrated } = this.#restoreOrMigrate(asStored(stored), (values) =>
+        slices.restore(values),
+      );
       if (isMigrated) this.#markStale([...stored, ...[...slices].filter(({ name }) => state.has(name))]);
       this.#setStored(state);
       return true;
@@ -107,7 +109,7 @@ export class SessionKeeper {
   }
 
   /** Restores slices; if they do not fit, the caller's migration is tried, if there is one. */
-  #restoring(
+  #restoreOrMigrate(
     slices: StoredSlices,
     restore: (slices: StoredSlices) => SessionState,
   ): { readonly state: SessionState; readonly isMigrated: boolean } {
@@ -243,7 +245,7 @@ export class SessionKeeper {
   #restored(json: JsonObject): SessionState | null {
     try {
       const snapshot = Snapshot.fromJSON(json);
-      return this.#restoring(snapshot.slices, (slices) =>
+      return this.#restoreOrMigrate(snapshot.slices, (slices) =>
         this.session.restored(new Snapshot(snapshot.session, slices)),
       ).state;
     } catch (error) {
