@@ -124,7 +124,7 @@ export type {
   RunnerOptions,
   RunOptions,
 } from "./engine/runner/runner-options.ts";
-export type { Frame, Place, StepExecutor } from "./engine/steps/step-executor.ts";
+export type { StepEntry, StepExecution, StepExecutor } from "./engine/steps/step-executor.ts";
 export { CheckpointTrigger, type CheckpointTriggerOptions } from "./session/checkpoint-trigger.ts";
 export type { BusEvents, EventBus } from "./session/event-bus.ts";
 export {

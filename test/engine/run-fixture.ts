@@ -221,7 +221,7 @@ export async function beginRun(
       const { children, maxTurns } = turnLoopOf(other);
       const enter = () => Promise.reject(new Error("A single turn enters no steps."));
       const stepSession = new StepSession(run.keeper, run.policy.secrets);
-      const frame = {
+      const execution = {
         run,
         path,
         input: givenInput,
@@ -230,7 +230,7 @@ export async function beginRun(
         session: stepSession,
         enter,
       };
-      return openScope(children[0], maxTurns, frame);
+      return openScope(children[0], maxTurns, execution);
     },
   };
 }

@@ -14,19 +14,19 @@ import { Conversation } from "../turn/conversation.ts";
 import { assertSameAsEarlierIteration } from "../turn/divergence.ts";
 import { renderPrompt } from "../turn/turn-prompt.ts";
 import type { TurnScope } from "../turn/turn-scope.ts";
-import type { Frame, StepExecutor } from "./step-executor.ts";
+import type { StepExecution, StepExecutor } from "./step-executor.ts";
 
-/** Brings turn `expected` to its commit: `executeTurn`, or what the forecast does in its place. */
-export type TakeTurn = (scope: TurnScope, expected: number) => Promise<unknown>;
+/** Executes turn `expected` up to its commit: `executeTurn`, or the forecast's stand-in for it. */
+export type TurnExecutor = (scope: TurnScope, expected: number) => Promise<unknown>;
 
-/** Takes the turns of an agent one after the other, until its completion says that it is done. */
-export function agentExecutor(takeTurn: TakeTurn): StepExecutor<TurnLoopStep> {
+/** Executes the turns of an agent one after the other, until the agent is complete. */
+export function agentExecutor(executeTurn: TurnExecutor): StepExecutor<TurnLoopStep> {
   return {
     storage: "instance",
-    execute(loop, frame) {
+    execute(loop, execution) {
       const [{ agent }] = loop.children;
       const { provider, modelId: model } = agent.model;
-      const { path: step, run } = frame;
+      const { path: step, run } = execution;
       const span = {
         kind: "agent",
         agent: agent.name,
@@ -35,98 +35,102 @@ export function agentExecutor(takeTurn: TakeTurn): StepExecutor<TurnLoopStep> {
         provider,
         model,
       } as const;
-      return run.observe.telemetry.within(span, () => takeTurns(loop, frame, takeTurn));
+      return run.observe.telemetry.within(span, () => executeTurns(loop, execution, executeTurn));
     },
   };
 }
 
-async function takeTurns(loop: TurnLoopStep, frame: Frame, takeTurn: TakeTurn): Promise<Json> {
+async function executeTurns(
+  loop: TurnLoopStep,
+  execution: StepExecution,
+  executeTurn: TurnExecutor,
+): Promise<Json> {
   const [granular] = loop.children;
-  frame.run.latest.begins(frame.path);
-  let scope = await openStep(granular, loop.maxTurns, frame);
-  // All turns are committed and only the step's end is missing: the last turn is skipped, after its fingerprint was checked.
-  if (scope.conversation.isComplete) await takeTurn(scope, scope.conversation.committed);
+  execution.run.latest.begins(execution.path);
+  let scope = await openStep(granular, loop.maxTurns, execution);
+  // All turns are committed and only the step's end is missing: this checks the fingerprint and skips the last turn.
+  if (scope.conversation.isComplete) await executeTurn(scope, scope.conversation.committed);
   for (let reloads = 0; !scope.conversation.isComplete; ) {
     const expected = scope.conversation.committed + 1;
-    if (expected > scope.lastTurn) throw tooManyTurns(loop, frame);
+    if (expected > scope.lastTurn) throw tooManyTurns(loop, execution);
     try {
-      await takeTurn(scope, expected);
+      await executeTurn(scope, expected);
     } catch (error) {
       // The store is ahead: load the conversation again and continue from there, at most once per allowed turn.
       if (!(error instanceof ResumeError) || error.irrecoverable || ++reloads > loop.maxTurns) throw error;
-      scope = await openScope(granular, loop.maxTurns, frame);
+      scope = await openScope(granular, loop.maxTurns, execution);
     }
   }
   const output = await finalOutput(scope);
-  const { runId, keeper } = frame.run;
-  keeper.session.bus.publish("PromptExecuted", { runId, step: frame.path, output });
+  const { runId, keeper } = execution.run;
+  keeper.session.bus.publish("PromptExecuted", { runId, step: execution.path, output });
   return output;
 }
 
 /**
- * Where the step was left; or from a milestone, where that was asked for and the step has begun. Whoever asks for that lets
- * the agent be another one than before.
+ * Opens the step at its last commit; or at a milestone, if the caller requested that and the step has begun. From a
+ * milestone the agent may differ from before.
  */
-async function openStep(step: GranularStep, maxTurns: number, frame: Frame): Promise<TurnScope> {
-  const open = () => openScope(step, maxTurns, frame);
+async function openStep(step: GranularStep, maxTurns: number, execution: StepExecution): Promise<TurnScope> {
+  const open = () => openScope(step, maxTurns, execution);
   const {
     resume: { milestone },
-  } = frame.run;
+  } = execution.run;
   if (!milestone.isOpen) {
     const scope = await applyResumeOptions(await open(), open);
     const isPinned = scope.conversation.storedFingerprint !== null;
-    if (!isPinned && !milestone.wasRequested && frame.run.resume.acceptDivergence === null)
-      await assertSameAsEarlierIteration(frame.run, frame.path, scope.document);
+    if (!isPinned && !milestone.wasRequested && execution.run.resume.acceptDivergence === null)
+      await assertSameAsEarlierIteration(execution.run, execution.path, scope.document);
     return scope;
   }
-  const left = await openScope(step, maxTurns, frame, "abandon");
-  const { storedFingerprint, isComplete } = left.conversation;
-  // All of its turns are there: nothing is left to go back for, and whoever it is by now only finishes it.
-  if (isComplete && storedFingerprint !== null) return { ...left, fingerprint: storedFingerprint.hash };
+  const abandoned = await openScope(step, maxTurns, execution, "abandon");
+  const { storedFingerprint, isComplete } = abandoned.conversation;
+  // All turns are committed, so the step only has to be finished; whether the agent has changed does not matter.
+  if (isComplete && storedFingerprint !== null) return { ...abandoned, fingerprint: storedFingerprint.hash };
   const from = milestone.take();
-  if (from !== null && storedFingerprint !== null) await beginFromMilestone(left, from);
+  if (from !== null && storedFingerprint !== null) await beginFromMilestone(abandoned, from);
   return open();
 }
 
-/** What a person has said about going on: with another agent than before, or without the response that is there. */
+/** Applies `acceptDivergence` (continue with a changed agent) and `redoTurn` (drop the journaled response). */
 async function applyResumeOptions(scope: TurnScope, reopen: () => Promise<TurnScope>): Promise<TurnScope> {
   const { run, stepKey, conversation, fingerprint: hash, document } = scope;
   const { storedFingerprint, journaled, isComplete } = conversation;
   const why = run.resume.acceptDivergence;
-  const isOther = storedFingerprint !== null && storedFingerprint.hash !== hash;
-  const isRedone = run.resume.redoTurn && journaled !== null && !isComplete && (!isOther || why !== null);
+  const hasChanged = storedFingerprint !== null && storedFingerprint.hash !== hash;
+  const isRedone = run.resume.redoTurn && journaled !== null && !isComplete && (!hasChanged || why !== null);
   if (isRedone) {
     await run.store.dropTurn(run.fence, { stepKey, turnIndex: journaled.turnIndex });
     run.contract.budget.giveBackToolCalls(journaled.calls.length);
   }
-  if (isOther && why !== null)
+  if (hasChanged && why !== null)
     await run.store.acceptDivergence(run.fence, { stepKey, fingerprint: { hash, document }, why });
-  return isRedone || (isOther && why !== null) ? reopen() : scope;
+  return isRedone || (hasChanged && why !== null) ? reopen() : scope;
 }
 
-/** Reads what the turns share, and the conversation as the store has it. One that is to be left is not rendered. */
+/** Prepares everything that the turns share, and loads the stored conversation. No prompt is rendered in mode `abandon`. */
 export async function openScope(
   step: GranularStep,
   maxTurns: number,
-  frame: Frame,
+  execution: StepExecution,
   mode: ScopeMode = "continue",
 ): Promise<TurnScope> {
-  const { run, path, instance } = frame;
+  const { run, path, instance } = execution;
   if (instance === null) throw new Error("The turns of an agent need their stored instance.");
   const { options, agent, name } = step;
-  const input = await inputOf(step, frame);
+  const input = await inputOf(step, execution);
   if (
     run.contract.limit.microDollars !== null &&
     priceOfModel(run.model.pricing, agent.model.modelId) === undefined
   )
     throw new ConfigurationError(
-      `Run ${run.runId} has a budget in micro-dollars, and model ${agent.model.modelId} has no price: give the runner a \`pricing\` that knows it, or a budget in tokens.`,
+      `Run ${run.runId} has a budget in micro-dollars, and model ${agent.model.modelId} has no price: give the runner a \`pricing\` that has one, or a budget in tokens.`,
     );
-  const more = await run.sources.toolsOf(agent.sources);
-  if (options.enforceIdempotency) assertKeysEnforced(name, more);
+  const sourceTools = await run.sources.toolsOf(agent.sources);
+  if (options.enforceIdempotency) assertKeysEnforced(name, sourceTools);
   const prepared = await prepareAgent(
     agent,
-    more,
+    sourceTools,
     options.completion,
     run.model.estimateTokens,
     run.policy.rules.tools,
@@ -138,7 +142,7 @@ export async function openScope(
   const { stepKey } = instance;
   const fingerprint = fingerprintOf(document);
   const scope = { run, path, name, stepKey, instance, prepared, options, document, fingerprint };
-  // An abandoned conversation is not shown to the model any more.
+  // The model never sees an abandoned conversation again.
   const prompt = mode === "abandon" ? "" : renderPrompt(scope, run.keeper.session.state);
   const conversation = await Conversation.load(run, {
     stepKey,
@@ -153,21 +157,21 @@ export async function openScope(
 
 async function inputOf(
   { name, options: { input } }: GranularStep,
-  { run, path, input: given }: Frame,
+  { run, path, input: given }: StepExecution,
 ): Promise<Json> {
   if (typeof input !== "function") return input ?? given;
-  const made: unknown = await input(given, earlierSteps(run, path));
-  assertPayload(made, `The input of step ${name}`);
-  return made;
+  const computed: unknown = await input(given, earlierSteps(run, path));
+  assertPayload(computed, `The input of step ${name}`);
+  return computed;
 }
 
-/** What the agent said last: its text, or what its schema makes of it. */
+/** The agent's last answer: its text, or the value that its output schema parses from it. */
 async function finalOutput({ conversation, prepared }: TurnScope): Promise<Json> {
   const response = conversation.lastResponse;
   return response === null ? null : (await answerOf(prepared, response)).output;
 }
 
-function tooManyTurns(loop: TurnLoopStep, { path }: Frame): MaxTurnsExceededError {
+function tooManyTurns(loop: TurnLoopStep, { path }: StepExecution): MaxTurnsExceededError {
   return new MaxTurnsExceededError(
     `Step ${path} was not done after ${loop.maxTurns} turns: raise maxTurns and resume; every turn so far is kept.`,
     { maxTurns: loop.maxTurns, step: path },

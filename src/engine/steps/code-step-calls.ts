@@ -37,31 +37,32 @@ import { assertMayBegin } from "../run/deadline.ts";
 import { CodeStepLeftovers } from "./code-step-leftovers.ts";
 import type { StepSession } from "./step-session.ts";
 
-/** Large results of code steps are kept beside the ledger too. */
+/** Larger results of code steps are stored as blobs. */
 const BLOB_THRESHOLD_BYTES = 20_000;
 
-/** What an earlier execution of the step left: its calls, and what was said and tried about them. */
-type LeftBehind = {
+/** The calls of earlier executions of the step, with their waits and failed attempts. */
+type EarlierExecutions = {
   readonly rows: ReadonlyMap<string, ToolCallRecord>;
   readonly leftovers: CodeStepLeftovers;
   readonly past: CallPast;
 };
 
-/** The ledger of one code step: calls are matched by what they ask for, and by how often that was asked before. */
+/** The tool calls of one code step. They are matched with the ledger by identity and occurrence. */
 export class CodeStepCalls {
   readonly #run: ActiveRun;
   readonly #step: StepRecord;
   readonly #session: StepSession;
   readonly #abandon: (error: unknown) => void;
-  /** Counted in this execution of the code: it starts from the beginning, and so do the occurrences. */
-  readonly #asked = new Map<string, number>();
-  /** Calls that are after the same effect go one after the other: the first decides whether the second runs. */
+  /** Calls of each identity in this execution of the code, which starts from the beginning, and so does the count. */
+  readonly #requestCounts = new Map<string, number>();
+  /** Calls for the same effect run one after the other: the outcome of the first decides whether the second runs. */
   readonly #lastOfEffect = new Map<string, Promise<unknown>>();
-  readonly #underWay = new Set<Promise<Json>>();
+  readonly #inProgress = new Set<Promise<Json>>();
   readonly #unstored = new Set<PendingReceipt>();
   readonly #waits: NewWait[] = [];
-  #leftBehind: Promise<LeftBehind> | null = null;
-  #left: { readonly error: unknown } | null = null;
+  #earlierExecutions: Promise<EarlierExecutions> | null = null;
+  /** The error for which the step was abandoned. */
+  #abandonedFor: { readonly error: unknown } | null = null;
   #ended = false;
 
   constructor(run: ActiveRun, step: StepRecord, session: StepSession, abandon: (error: unknown) => void) {
@@ -72,47 +73,49 @@ export class CodeStepCalls {
   }
 
   /**
-   * The code gets what its tool came to, or what is wrong with what it asked for. Everything else never settles inside
-   * of it, where a `catch` could swallow it: the step is left.
+   * Resolves or rejects with the result of the tool, or rejects with a mistake in the call itself. On every other error it
+   * never settles, since a `catch` in the code could swallow that: the step is abandoned.
    */
   async call(tool: Tool, input: unknown): Promise<Json> {
     if (this.#ended) return new Promise<never>(() => undefined);
     try {
-      return await this.#underWayUntil(this.#call(tool, input));
+      return await this.#track(this.#call(tool, input));
     } catch (error) {
       if (isForTheCode(error)) throw error;
-      // A person can be asked later; what keeps this worker from going on cannot wait.
-      if (this.#left === null || this.#left.error instanceof PersonNeededError) this.#left = { error };
+      // A person can be asked later, so an error that stops this worker replaces the question.
+      if (this.#abandonedFor === null || this.#abandonedFor.error instanceof PersonNeededError)
+        this.#abandonedFor = { error };
       this.#abandon(error);
       return new Promise<never>(() => undefined);
     }
   }
 
-  async #underWayUntil(call: Promise<Json>): Promise<Json> {
-    this.#underWay.add(call);
+  async #track(call: Promise<Json>): Promise<Json> {
+    this.#inProgress.add(call);
     try {
       return await call;
     } finally {
-      this.#underWay.delete(call);
+      this.#inProgress.delete(call);
     }
   }
 
   /**
-   * The code has ended, well or not. Calls that it did not wait for have had, or will have, their effect: each gets
-   * its receipt first. No other begins. Rejects with what made a call leave the step.
+   * Called when the code has succeeded or failed. No more calls begin, and calls that the code did not await get their
+   * receipts first, since they may take effect. Rejects with the error for which a call abandoned the step.
    */
   async end(): Promise<void> {
     this.#ended = true;
-    await Promise.allSettled(this.#underWay);
-    // Refused when it fell due; a call whose outcome is known is not to be in doubt.
+    await Promise.allSettled(this.#inProgress);
+    // Receipts that the store refused before are written again: a call whose outcome is known should not be in doubt.
     await Promise.allSettled([...this.#unstored].map((pending) => storeReceipt(this.#run, pending)));
-    if (this.#left !== null && !(this.#left.error instanceof PersonNeededError)) throw this.#left.error;
+    if (this.#abandonedFor !== null && !(this.#abandonedFor.error instanceof PersonNeededError))
+      throw this.#abandonedFor.error;
     if (this.#waits.length > 0) throw personNeeded(this.#run, this.#waits);
   }
 
-  /** The code has succeeded. A doubt that it left behind without a word is not to be forgotten. */
+  /** Called when the code has succeeded: asks a person about calls in doubt that the code did not make again. */
   async assertNothingInDoubt(): Promise<void> {
-    const { leftovers, past } = await this.#readLeftBehind();
+    const { leftovers, past } = await this.#readEarlierExecutions();
     const waits: NewWait[] = [];
     for (const row of leftovers.inDoubt()) {
       const isAnswered = past.waits.some(
@@ -125,10 +128,10 @@ export class CodeStepCalls {
     if (waits.length > 0) throw personNeeded(this.#run, waits);
   }
 
-  /** A person let it run again, and the code does not ask for it any more. */
+  /** Settles a call that a person allowed to run again, and that the code did not make again. */
   async #giveUp({ callIndex, attempt }: ToolCallRecord): Promise<void> {
     const { stepKey, path: stepPath } = this.#step;
-    const message = "It was to run again, and its step does not ask for it any more.";
+    const message = "It was allowed to run again, but the code of its step did not call it again.";
     const outcome = failed("not_asked_for", message, { uncertain: true });
     const receipt = makeReceipt(this.#run, { callIndex, blobThresholdBytes: BLOB_THRESHOLD_BYTES }, outcome);
     await storeReceipt(this.#run, { stepKey, stepPath, turnIndex: 0, attempt, receipt });
@@ -142,7 +145,7 @@ export class CodeStepCalls {
     const effect = identity.hash.toString("hex");
     const perform = () => this.#perform(request, identity);
     const mine = this.#lastOfEffect.get(effect)?.then(perform, (error: unknown) => {
-      // What made the first one leave the step keeps the second from being decided about.
+      // An error for which the first one abandoned the step ends the second one too.
       if (!isForTheCode(error)) throw error;
       return perform();
     });
@@ -172,7 +175,7 @@ export class CodeStepCalls {
       name: tool.name,
       input: hidden,
       secretInput: revealed,
-      // The code gives them again.
+      // The code passes its secrets again.
       isSecretLost: false,
       ownSecrets: namedSecrets(revealed, rules.secretKeys),
       tool: await prepareTool(tool.name, tool, rules.tools),
@@ -182,10 +185,10 @@ export class CodeStepCalls {
   }
 
   async #perform(request: CallRequest, identity: CallIdentity): Promise<Json> {
-    const { past, leftovers } = await this.#readLeftBehind();
+    const { past, leftovers } = await this.#readEarlierExecutions();
     const { known, occurrence } = await this.#find(identity);
     const idempotencyKey = known?.idempotencyKey ?? identity.keyOf(occurrence).toString("hex");
-    leftovers.meet(idempotencyKey);
+    leftovers.claim(idempotencyKey);
     const payload = await makePayload(this.#run.policy.rules, request, idempotencyKey);
     if (payload.kind === "refused" && payload.errorCode === "invalid_input" && known === null)
       throw new ConfigurationError(payload.error);
@@ -201,7 +204,7 @@ export class CodeStepCalls {
       payload,
       idempotencyKey,
       identityHash: identity.hash.toString("hex"),
-      earlier: await this.#earlier(request, identity, occurrence, known, leftovers),
+      earlier: await this.#earlierCall(request, identity, occurrence, known, leftovers),
       sessionBase: () => this.#session.state,
       blobThresholdBytes: BLOB_THRESHOLD_BYTES,
       known,
@@ -220,41 +223,41 @@ export class CodeStepCalls {
     }
   }
 
-  /** A person, or a receipt that came late, was faster than this worker. */
+  /** The receipt of a call that a person or a late receipt settled before this worker did. */
   async #settledMeanwhile(idempotencyKey: string): Promise<Receipt | null> {
     const row = await this.#run.store.findToolCall(Buffer.from(idempotencyKey, "hex"));
     return row?.receipt ?? null;
   }
 
   /**
-   * The row of this very call, where an earlier execution made it; and which one of its identity it is. One whose failure
-   * ended the step is not met again.
+   * The row of this call, if an earlier execution made it, and the call's occurrence. A row whose failure ended the step
+   * is not reused.
    */
   async #find(
     identity: CallIdentity,
   ): Promise<{ readonly known: ToolCallRecord | null; readonly occurrence: number }> {
     const id = `${identity.dedupe} ${identity.hash.toString("hex")}`;
-    const { rows, leftovers } = await this.#readLeftBehind();
+    const { rows, leftovers } = await this.#readEarlierExecutions();
     const rowOf = (n: number) => rows.get(identity.keyOf(n).toString("hex")) ?? null;
-    let asked = (this.#asked.get(id) ?? 0) + 1;
+    let count = (this.#requestCounts.get(id) ?? 0) + 1;
     if (identity.dedupe === "call") {
-      for (let row = rowOf(asked); row?.isSuperseded === true; row = rowOf(++asked))
-        leftovers.meet(row.idempotencyKey);
-      this.#asked.set(id, asked);
-      return { known: rowOf(asked), occurrence: asked };
+      for (let row = rowOf(count); row?.isSuperseded === true; row = rowOf(++count))
+        leftovers.claim(row.idempotencyKey);
+      this.#requestCounts.set(id, count);
+      return { known: rowOf(count), occurrence: count };
     }
-    this.#asked.set(id, asked);
-    // Counted over the whole run: this step's own are those that it made itself, in their order.
+    this.#requestCounts.set(id, count);
+    // Occurrences are counted over the whole run; `rows` has those of this step, in their order.
     let own = 0;
     for (let n = 1; ; n++) {
       const known = rowOf(n);
-      if (known?.isSuperseded === false && ++own === asked) return { known, occurrence: n };
+      if (known?.isSuperseded === false && ++own === count) return { known, occurrence: n };
       if (known === null && !(await this.#run.store.hasToolCall(identity.keyOf(n))))
         return { known: null, occurrence: n };
     }
   }
 
-  async #earlier(
+  async #earlierCall(
     { tool }: CallRequest,
     identity: CallIdentity,
     occurrence: number,
@@ -264,18 +267,18 @@ export class CodeStepCalls {
     if ((known !== null && known.receipt !== null) || tool === null) return NO_EARLIER_CALL;
     const isHarmless = tool.recovery === "repeat" && identity.dedupe === "call";
     const earlier = isHarmless ? NO_EARLIER_CALL : await earlierCall(this.#run, identity, occurrence);
-    // One that never went out may be so because a person was about to be asked, and was not.
+    // A row that was never sent may have been about to wait for a person when its worker stopped.
     if (earlier.kind !== "none" || (known !== null && known.status !== "prepared")) return earlier;
-    const left = await leftovers.of(tool);
-    return left === null ? NO_EARLIER_CALL : { kind: "left_over", toolCallId: left.toolCallId };
+    const leftover = await leftovers.unclaimedEffect(tool);
+    return leftover === null ? NO_EARLIER_CALL : { kind: "left_over", toolCallId: leftover.toolCallId };
   }
 
-  #readLeftBehind(): Promise<LeftBehind> {
-    this.#leftBehind ??= this.#loadLeftBehind();
-    return this.#leftBehind;
+  #readEarlierExecutions(): Promise<EarlierExecutions> {
+    this.#earlierExecutions ??= this.#loadEarlierExecutions();
+    return this.#earlierExecutions;
   }
 
-  async #loadLeftBehind(): Promise<LeftBehind> {
+  async #loadEarlierExecutions(): Promise<EarlierExecutions> {
     const {
       store,
       runId,
@@ -317,7 +320,7 @@ export class CodeStepCalls {
     });
   }
 
-  /** `begunAt` is there for a call whose first try was begun with its row. */
+  /** `begunAt` is given for a call whose first attempt began when its row was written. */
   async #settle(
     name: string,
     callIndex: number,
@@ -357,17 +360,18 @@ export class CodeStepCalls {
     if (receipt.duplicateOf !== null && receipt.sessionEvents.length > 0)
       await this.#run.keeper.prepareReplay(receipt.duplicateOf);
     this.#run.keeper.lastToolCall = id;
-    this.#session.take(receipt.duplicateOf ?? id, receipt.sessionEvents);
+    this.#session.addCallEvents(receipt.duplicateOf ?? id, receipt.sessionEvents);
     if (status === "succeeded" || status === "deduplicated")
       return blob === null ? output.value : readBlobValue(this.#run, blob, tool);
-    const said = output.value;
+    const { value } = output;
     throw new ToolFailedError(
-      `Tool ${tool} failed: ${typeof said === "string" ? said : JSON.stringify(said)}`,
+      `Tool ${tool} failed: ${typeof value === "string" ? value : JSON.stringify(value)}`,
       { toolCallId: id, tool },
     );
   }
 }
 
+/** True for errors that `ctx.call` throws to the code of the step. */
 function isForTheCode(error: unknown): boolean {
   return (
     error instanceof ToolFailedError || error instanceof ConfigurationError || error instanceof NotJsonError

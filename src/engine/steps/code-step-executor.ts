@@ -7,40 +7,40 @@ import type { CodeStep } from "../definition/step.ts";
 import type { ToolSource } from "../definition/tool-source.ts";
 import { ABORT_GRACE_MS } from "../run/active-run.ts";
 import { CodeStepCalls } from "./code-step-calls.ts";
-import type { Frame, StepExecutor } from "./step-executor.ts";
+import type { StepExecution, StepExecutor } from "./step-executor.ts";
 
-/** Ordinary code with a ledger. An interrupted step runs again from its start and meets its receipts. */
+/** Runs ordinary code with a ledger. After an interruption the code runs from its start and reuses its receipts. */
 export const codeStepExecutor: StepExecutor<CodeStep> = {
   storage: "instance",
-  execute(step, frame) {
-    const { run, path } = frame;
+  execute(step, execution) {
+    const { run, path } = execution;
     const span = { kind: "step", step: path, stepId: stepId(run.runId, path) } as const;
-    return run.observe.telemetry.within(span, () => executeCode(step, frame));
+    return run.observe.telemetry.within(span, () => executeCode(step, execution));
   },
 };
 
-async function executeCode(step: CodeStep, frame: Frame): Promise<Json> {
-  if (frame.instance === null) throw new Error("A code step needs its stored instance.");
+async function executeCode(step: CodeStep, execution: StepExecution): Promise<Json> {
+  if (execution.instance === null) throw new Error("A code step needs its stored instance.");
   const abandonment = Promise.withResolvers<never>();
-  const { session } = frame;
-  const calls = new CodeStepCalls(frame.run, frame.instance, session, abandonment.reject);
+  const { session } = execution;
+  const calls = new CodeStepCalls(execution.run, execution.instance, session, abandonment.reject);
   const context: CodeStepContext = {
-    runId: frame.run.runId,
-    stepPath: frame.path,
-    context: await frame.run.latest.withGranularState(frame.context.value),
-    signal: frame.run.stop.signal,
+    runId: execution.run.runId,
+    stepPath: execution.path,
+    context: await execution.run.latest.withGranularState(execution.context.value),
+    signal: execution.run.stop.signal,
     session,
-    ...frame.run.artifacts.accessOf(frame.instance.stepKey),
+    ...execution.run.artifacts.accessOf(execution.instance.stepKey),
     call: (tool, input) => calls.call(tool, input) as never,
-    ...earlierSteps(frame.run, frame.path),
-    tools: (source) => frame.run.sources.toolsOf(byName(source)),
-    granularState: (stepName) => frame.run.store.readGranularState(frame.run.runId, stepName),
+    ...earlierSteps(execution.run, execution.path),
+    tools: (source) => execution.run.sources.toolsOf(byName(source)),
+    granularState: (stepName) => execution.run.store.readGranularState(execution.run.runId, stepName),
   };
-  // Code that does not listen to its signal is left behind after a moment: a cancelled run comes to its end.
+  // Code that ignores its signal is abandoned after a grace period, so that a cancelled run ends.
   const {
     time: { clock },
     stop: { onAbort, closing },
-  } = frame.run;
+  } = execution.run;
   const onClosing = () => abandonment.reject(closing.reason);
   closing.addEventListener("abort", onClosing, { once: true });
   let stopWaiting: () => void = () => undefined;
@@ -48,7 +48,7 @@ async function executeCode(step: CodeStep, frame: Frame): Promise<Json> {
     stopWaiting = clock.after(ABORT_GRACE_MS, () => abandonment.reject(reason));
   });
   const [outcome] = await Promise.allSettled([
-    Promise.race([runCode(step, frame, context), abandonment.promise]),
+    Promise.race([runCode(step, execution, context), abandonment.promise]),
   ]);
   stopListening();
   stopWaiting();
@@ -58,17 +58,17 @@ async function executeCode(step: CodeStep, frame: Frame): Promise<Json> {
   if (outcome.status === "rejected") throw outcome.reason;
   await calls.assertNothingInDoubt();
   if (!isJsonObject(context.context))
-    throw new ConfigurationError(`The context after step ${frame.path} is not an object.`);
-  frame.context.value = context.context;
+    throw new ConfigurationError(`The context after step ${execution.path} is not an object.`);
+  execution.context.value = context.context;
   return (outcome.value ?? null) as Json;
 }
 
 function byName(source: ToolSource): { readonly [name: string]: ToolSource } {
   if (source.name !== null) return { [source.name]: source };
-  throw new ConfigurationError("A source of tools that code uses needs a name: give it one.");
+  throw new ConfigurationError("A tool source that the code of a step opens needs a name: give it one.");
 }
 
-/** In a function of its own, so that code that throws at once is a rejection like any other. */
-async function runCode(step: CodeStep, frame: Frame, context: CodeStepContext): Promise<unknown> {
-  return await step.code(frame.input as never, context);
+/** Async, so that code that throws synchronously becomes a rejection like any other. */
+async function runCode(step: CodeStep, execution: StepExecution, context: CodeStepContext): Promise<unknown> {
+  return await step.code(execution.input as never, context);
 }

@@ -2,12 +2,12 @@ import type { ToolCallRecord } from "../../store/store.ts";
 import type { PreparedTool } from "../definition/prepared-tool.ts";
 import type { Clock } from "../ports/clock.ts";
 
-/** How long a call that looks re-worded waits for the code to ask for what it asked for before. */
+/** How long a call that looks reworded waits for the code to repeat its earlier calls. */
 export const LEFTOVER_GRACE_MS = 2_000;
 
 /**
- * What an interrupted code step did, as far as the code has not asked for it again. If it asks for the same tool with
- * other arguments while an effect of that tool is left over, it may mean the same effect in other words.
+ * The calls of an interrupted code step that the code has not made again yet. If it calls the same tool with other
+ * arguments while an effect of that tool is left over, both calls may be meant as the same effect.
  */
 export class CodeStepLeftovers {
   readonly #rows: Map<string, ToolCallRecord>;
@@ -19,12 +19,12 @@ export class CodeStepLeftovers {
     this.#clock = clock;
   }
 
-  /** The code has asked for it again. */
-  meet(idempotencyKey: string): void {
+  /** The code has made this call again: it is no leftover any more. */
+  claim(idempotencyKey: string): void {
     if (this.#rows.delete(idempotencyKey)) for (const listener of this.#listeners) listener();
   }
 
-  /** Calls in doubt that the code did not ask for: nobody would look at them any more. A read harms nobody. */
+  /** Unclaimed calls in doubt that nothing else would settle. Calls that are safe to repeat are left out. */
   inDoubt(): ToolCallRecord[] {
     return [...this.#rows.values()].filter(
       ({ status, recovery }) => status === "in_doubt" && recovery !== "repeat",
@@ -32,10 +32,10 @@ export class CodeStepLeftovers {
   }
 
   /**
-   * An effect of this tool that the code has not asked for again. What runs side by side may come in another order than
-   * before, so there is a moment for the rest to be asked for; null once nothing is left over.
+   * An unclaimed effect of this tool; null if there is none. Parallel calls may come in another order than before, so it
+   * first waits a moment for the code to claim it.
    */
-  async of(tool: PreparedTool): Promise<ToolCallRecord | null> {
+  async unclaimedEffect(tool: PreparedTool): Promise<ToolCallRecord | null> {
     if (this.#find(tool) === null) return null;
     await new Promise<void>((resolve) => {
       const done = () => {
@@ -61,7 +61,7 @@ export class CodeStepLeftovers {
   }
 }
 
-/** EffectsPort, where it cannot be taken back. */
+/** True for a call that may have had an effect outside of the run. */
 function mayHaveHappened({ effect, status, receipt }: ToolCallRecord): boolean {
   if (effect !== "external" && effect !== "memory") return false;
   return status === "succeeded" || status === "in_doubt" || receipt?.uncertain === true;

@@ -4,29 +4,29 @@ import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import { childPath, type StepPath } from "../../core/step-path.ts";
 import type { StepRecord } from "../../store/store.ts";
 import type { StepNode } from "../definition/step.ts";
-import { type ActiveRun, type RunWith, reach } from "../run/active-run.ts";
+import { type RunWith, reach } from "../run/active-run.ts";
 import { cursorOf } from "../run/checkpoint-cursor.ts";
 import { assertMayBegin } from "../run/deadline.ts";
 import type { PendingSession } from "../run/session-keeper.ts";
 import { announceCheckpoint } from "../turn/turn-session.ts";
-import type { ContextHolder, Place } from "./step-executor.ts";
+import type { ContextHolder, StepEntry } from "./step-executor.ts";
 import type { StepRegistry } from "./step-registry.ts";
 import { StepSession } from "./step-session.ts";
 
 /**
- * Executes a step through the registry. A finished instance gives its stored output and context; a new or an
- * interrupted one runs on a copy of the context, and only success is merged and stored.
+ * Executes a step with the executor of its kind. A finished instance returns its stored output and context. A new or an
+ * interrupted one runs on a copy of the context, which is merged and stored only on success.
  */
-export async function executeStep(registry: StepRegistry, step: StepNode, place: Place): Promise<Json> {
+export async function executeStep(registry: StepRegistry, step: StepNode, entry: StepEntry): Promise<Json> {
   const executor = registry.executorOf(step);
-  const enter = (child: StepNode, childPlace: Place) => executeStep(registry, child, childPlace);
-  const { run, context, input } = place;
+  const enter = (child: StepNode, childEntry: StepEntry) => executeStep(registry, child, childEntry);
+  const { run, context, input } = entry;
   const session = new StepSession(run.keeper, run.policy.secrets);
-  const phase = step.phase ?? place.phase ?? "";
+  const phase = step.phase ?? entry.phase ?? "";
   if (executor.storage === "none")
-    return executor.execute(step, { ...place, phase, instance: null, session, enter });
+    return executor.execute(step, { ...entry, phase, instance: null, session, enter });
 
-  const path = childPath(place.path, step.name);
+  const path = childPath(entry.path, step.name);
   const known = await run.store.findStep(run.runId, path);
   if (known?.status === "succeeded") {
     if (isJsonObject(known.context)) context.value = known.context;
@@ -35,22 +35,31 @@ export async function executeStep(registry: StepRegistry, step: StepNode, place:
   }
   if (known === null) run.contract.budget.takeStep();
   const instance = await begin(run, step, path, phase, input);
-  const isolated: ContextHolder = { value: structuredClone(context.value) };
-  const frame = { run, path, phase, input: instance.input, context: isolated, instance, session, enter };
-  const output = await attempt(run, path, async () => {
-    const value: unknown = (await executor.execute(step, frame)) ?? null;
+  const ownContext: ContextHolder = { value: structuredClone(context.value) };
+  const execution = {
+    run,
+    path,
+    phase,
+    input: instance.input,
+    context: ownContext,
+    instance,
+    session,
+    enter,
+  };
+  const output = await namingStep(run, path, async () => {
+    const value: unknown = (await executor.execute(step, execution)) ?? null;
     assertPayload(value, `The output of step ${path}`);
-    // What is secret is not stored, and the next step is given what whoever resumes would give it.
-    isolated.value = run.policy.secrets.hide(isolated.value);
+    // Secrets are not stored. The next step gets the redacted values too, just as after a resume.
+    ownContext.value = run.policy.secrets.hide(ownContext.value);
     return run.policy.secrets.hideLarge(value);
   });
-  const type = phase !== "" && place.endsPhase !== false ? "phase_boundary" : "step_boundary";
-  await finish(run, instance, { output, context, isolated, session, type });
+  const type = phase !== "" && entry.endsPhase !== false ? "phase_boundary" : "step_boundary";
+  await finish(run, instance, { output, context, ownContext, session, type });
   return output;
 }
 
-/** Names the step in whatever its code throws of its own; errors of ours say already what they are about. */
-async function attempt(run: RunWith<"stop">, path: StepPath, work: () => Promise<Json>): Promise<Json> {
+/** Wraps what the step's code throws in an error that names the step. Errors of Pawl pass as they are. */
+async function namingStep(run: RunWith<"stop">, path: StepPath, work: () => Promise<Json>): Promise<Json> {
   try {
     return await work();
   } catch (error) {
@@ -66,7 +75,7 @@ export function stepFailed(error: unknown, step: string): StepFailedError {
 }
 
 async function begin(
-  run: ActiveRun,
+  run: RunWith<"runId" | "fence" | "store" | "contract" | "time" | "stop" | "observe">,
   step: StepNode,
   path: StepPath,
   phase: string,
@@ -82,11 +91,11 @@ async function begin(
 }
 
 async function finish(
-  run: ActiveRun,
+  run: RunWith<"runId" | "fence" | "store" | "contract" | "artifacts" | "keeper" | "observe">,
   instance: StepRecord,
-  { output, context, isolated, session, type }: StepEnd,
+  { output, context, ownContext, session, type }: StepEnd,
 ): Promise<void> {
-  const changed = changedContext(context, isolated, instance.path);
+  const changed = changedContext(context, ownContext, instance.path);
   const { stepKey, path } = instance;
   await run.keeper.whileHeld(async () => {
     const planned = session.plan();
@@ -111,12 +120,12 @@ async function finish(
   run.observe.emit({ type: "step.finished", runId: run.runId, step: path });
 }
 
-/** How a step ended. */
+/** The end of a step that succeeded. */
 type StepEnd = {
   readonly output: Json;
-  /** The parent's context, which gets the step's own on success. */
+  /** The parent's context, which the step's own replaces. */
   readonly context: ContextHolder;
-  readonly isolated: ContextHolder;
+  readonly ownContext: ContextHolder;
   readonly session: StepSession;
   readonly type: BoundaryType;
 };
@@ -124,11 +133,11 @@ type StepEnd = {
 type BoundaryType = "step_boundary" | "phase_boundary";
 
 /**
- * A checkpoint at the end of a step, where it belongs to a phase, or the session holds more than the last one: a finished
- * step is never entered again, so nobody goes back to before its end.
+ * The checkpoint at the end of a step; null if the step has no phase and the session has not changed since the last
+ * checkpoint. It is needed because a finished step is never executed again: no resume starts before its end.
  */
 async function boundaryOf(
-  run: ActiveRun,
+  run: RunWith<"runId" | "store" | "contract" | "artifacts" | "keeper">,
   instance: StepRecord,
   { state }: PendingSession,
   type: BoundaryType,
@@ -139,7 +148,7 @@ async function boundaryOf(
   return { type, cursor: await cursorOf(run, instance, 0, last) };
 }
 
-/** The context that a step leaves, or null where it is what it was. A copy: the step's code may still hold its own. */
+/** A copy of the context after a step, since the step's code may still hold it; null if it did not change. */
 export function changedContext(
   before: ContextHolder,
   after: ContextHolder,

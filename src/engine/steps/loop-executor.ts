@@ -6,28 +6,28 @@ import type { LoopStep } from "../definition/step.ts";
 import { reach } from "../run/active-run.ts";
 import { canFinishEarly } from "../run/run-requirements.ts";
 import { changedContext } from "./execute-step.ts";
-import type { Frame, StepExecutor } from "./step-executor.ts";
+import type { StepExecution, StepExecutor } from "./step-executor.ts";
 
-/** Runs the body until its predicate says so. Each decision is stored, so no iteration is judged or run twice. */
+/** Repeats the body until `until` returns true. Each decision is stored, so no iteration runs or is decided on twice. */
 export const loopExecutor: StepExecutor<LoopStep> = {
   storage: "instance",
-  async execute(loop: LoopStep, frame: Frame): Promise<Json> {
-    const { run, instance, context } = frame;
+  async execute(loop: LoopStep, execution: StepExecution): Promise<Json> {
+    const { run, instance, context } = execution;
     if (instance === null) throw new Error("A loop needs its stored instance.");
     const decisions = await run.store.listLoopDecisions(instance.stepKey);
-    for (const { context: left } of decisions) if (isJsonObject(left)) context.value = left;
+    for (const { context: changed } of decisions) if (isJsonObject(changed)) context.value = changed;
     let last: LoopDecision | undefined = decisions.at(-1);
-    while (last?.done !== true) last = await iterate(loop, { ...frame, instance }, last);
+    while (last?.done !== true) last = await iterate(loop, { ...execution, instance }, last);
     return last.output;
   },
 };
 
 async function iterate(
   loop: LoopStep,
-  frame: Frame & { readonly instance: { readonly stepKey: number } },
+  execution: StepExecution & { readonly instance: { readonly stepKey: number } },
   last: LoopDecision | undefined,
 ): Promise<LoopDecision> {
-  const { run, context, path } = frame;
+  const { run, context, path } = execution;
   const iteration = (last?.iteration ?? 0) + 1;
   if (iteration > loop.maxIterations) {
     throw new MaxIterationsExceededError(
@@ -36,23 +36,23 @@ async function iterate(
     );
   }
   const before = { value: context.value };
-  const output = await frame.enter(loop.children[0], {
+  const output = await execution.enter(loop.children[0], {
     run,
     path: iterationPath(path, iteration),
-    input: last === undefined ? frame.input : last.output,
+    input: last === undefined ? execution.input : last.output,
     context,
-    phase: frame.phase ?? "",
+    phase: execution.phase ?? "",
     endsPhase: false,
   });
-  const said: unknown = await loop.until(
+  const isDone: unknown = await loop.until(
     output,
     await run.latest.withGranularState(structuredClone(context.value)),
   );
-  if (typeof said !== "boolean")
-    throw new TypeError(`\`until\` of loop ${path} returned ${typeof said}: return true or false.`);
-  const done = said || (await canFinishEarly(run, output));
+  if (typeof isDone !== "boolean")
+    throw new TypeError(`\`until\` of loop ${path} returned ${typeof isDone}: return true or false.`);
+  const done = isDone || (await canFinishEarly(run, output));
   const decision = {
-    stepKey: frame.instance.stepKey,
+    stepKey: execution.instance.stepKey,
     iteration,
     done,
     output,

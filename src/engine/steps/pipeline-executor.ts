@@ -5,14 +5,14 @@ import { canFinishEarly } from "../run/run-requirements.ts";
 import type { StepExecutor } from "./step-executor.ts";
 
 /**
- * Steps in order. Nothing of its own is stored: each step keeps its output, and a finished one is passed over. Where the run
- * has come to all that was asked of it, the rest is skipped.
+ * Executes steps in order. A pipeline stores nothing itself: each step stores its output, and a finished one is not entered
+ * again. The remaining steps are skipped as soon as the run can finish early.
  */
 export const pipelineExecutor: StepExecutor<PipelineStep> = {
   storage: "none",
-  async execute(pipeline, { run, context, enter, phase = "", endsPhase = true, ...frame }) {
-    const path = pipeline.inline ? frame.path : childPath(frame.path, pipeline.name);
-    let input = frame.input;
+  async execute(pipeline, { run, context, enter, phase = "", endsPhase = true, ...execution }) {
+    const path = pipeline.inline ? execution.path : childPath(execution.path, pipeline.name);
+    let input = execution.input;
     for (const [i, step] of pipeline.children.entries()) {
       const next = pipeline.children[i + 1];
       const isLast = next === undefined ? endsPhase : firstPhase(next, phase) !== lastPhase(step, phase);

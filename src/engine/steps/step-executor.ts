@@ -5,38 +5,40 @@ import type { StepNode } from "../definition/step.ts";
 import type { ActiveRun } from "../run/active-run.ts";
 import type { StepSession } from "./step-session.ts";
 
-/** How steps of one kind are executed. */
+/** Executes the steps of one kind. Give your own to the runner's `executors`. */
 export interface StepExecutor<S extends StepNode = StepNode> {
   /**
-   * `instance`: the step is begun and finished in the store, its output is kept, and a finished one is never entered
-   * again. `none`: the step only passes on to its children.
+   * `instance`: the store records the step's beginning, end and output, and a finished step is never executed again.
+   * `none`: nothing is stored for the step itself, only for its children.
    */
   readonly storage: "instance" | "none";
   /** Resolves to the step's output. */
-  execute(step: S, frame: Frame): Promise<Json>;
+  execute(step: S, execution: StepExecution): Promise<Json>;
 }
 
-/** Where an executor stands: the run, the place in it, the input, and a context of its own. */
-export type Frame = Place & {
-  /** The stored instance, for executors with storage `instance`. */
+/** One execution of a step, as its executor gets it. */
+export type StepExecution = StepEntry & {
+  /** The stored instance; null for executors with storage `none`. */
   readonly instance: StepRecord | null;
-  /** What the step does to the session: takes effect when it is finished. */
+  /** The run's session. Events that the step dispatches take effect when it is finished. */
   readonly session: StepSession;
-  /** Executes a child through the registry. */
-  readonly enter: (child: StepNode, place: Place) => Promise<Json>;
+  /** Executes a child step with the executor of its kind, and resolves to its output. */
+  readonly enter: (child: StepNode, entry: StepEntry) => Promise<Json>;
 };
 
-export type Place = {
+/** How a step is entered by its parent. */
+export type StepEntry = {
   readonly run: ActiveRun;
+  /** The parent's path. In the execution of a step with storage `instance`: the step's own. */
   readonly path: StepPath;
   readonly input: Json;
-  /** This step's copy; merged into the parent's when the step succeeds. */
+  /** The step's copy of the context. It is merged into the parent's when the step succeeds. */
   readonly context: ContextHolder;
-  /** The phase that the step is in, unless it says so itself. */
+  /** The parent's phase, for steps that name none. By default "", no phase. */
   readonly phase?: string;
-  /** Whether the phase ends with this step. */
+  /** True if the phase ends with this step, the default: its checkpoint is then a phase boundary. */
   readonly endsPhase?: boolean;
 };
 
-/** The context is replaced, not changed in place, so that whoever holds the old one keeps it. */
+/** Holds a context. A change replaces the value and never mutates it: code that holds the old value keeps it. */
 export type ContextHolder = { value: JsonObject };

@@ -7,24 +7,25 @@ import type { RunSecrets } from "../definition/run-secrets.ts";
 import type { PendingSession, SessionKeeper } from "../run/session-keeper.ts";
 
 /**
- * The session as a step sees and changes it, the calls of its tools included, in the order that its code meets them. It takes
- * effect when the step is finished; a step that is interrupted begins again without it.
+ * The session as one step sees and changes it. Events of the step's code and of its tool calls apply in the order in which
+ * the code dispatches them and receives the results. They take effect when the step is finished; an interrupted step starts
+ * again without them.
  */
 export class StepSession implements SessionView {
   readonly #keeper: SessionKeeper;
   readonly #secrets: RunSecrets;
-  /** What was told here, and by which call; null: by the code itself. */
-  readonly #told: { readonly origin: string | null; readonly event: SessionEvent }[] = [];
+  /** The events so far. `origin` is the tool call that dispatched the event; null for the step's own code. */
+  readonly #events: { readonly origin: string | null; readonly event: SessionEvent }[] = [];
   readonly #origins = new Set<string>();
-  /** The state after what was told so far, on what the session was then: steps inside of this one may change that. */
-  #known: { readonly base: SessionState; readonly state: SessionState };
+  /** `base` with all events applied. Steps inside this one may change the session: then the base is another one. */
+  #applied: { readonly base: SessionState; readonly state: SessionState };
   #hasEnded = false;
 
   constructor(keeper: SessionKeeper, secrets: RunSecrets) {
     this.#keeper = keeper;
     this.#secrets = secrets;
     const { state } = keeper.session;
-    this.#known = { base: state, state };
+    this.#applied = { base: state, state };
   }
 
   get id(): string {
@@ -41,12 +42,12 @@ export class StepSession implements SessionView {
 
   get state(): SessionState {
     const base = this.#keeper.session.state;
-    if (this.#known.base !== base) {
+    if (this.#applied.base !== base) {
       let state = base;
-      for (const { origin, event } of this.#told) state = this.#keeper.apply(state, origin, event);
-      this.#known = { base, state };
+      for (const { origin, event } of this.#events) state = this.#keeper.apply(state, origin, event);
+      this.#applied = { base, state };
     }
-    return this.#known.state;
+    return this.#applied.state;
   }
 
   query<T>(slice: Slice<T>): SliceQuery<T> {
@@ -56,22 +57,22 @@ export class StepSession implements SessionView {
   dispatch(event: SessionEvent): void {
     if (this.#hasEnded)
       throw new ConfigurationError(
-        `The step has ended, and its session takes no event ${JSON.stringify(event.type)} any more: wait for what dispatches before the step returns.`,
+        `Event ${JSON.stringify(event.type)} was dispatched after its step had ended: await the code that dispatches it before the step returns.`,
       );
-    this.#tell(null, this.#secrets.hide(ownEvent(event)));
+    this.#add(null, this.#secrets.hide(ownEvent(event)));
   }
 
-  /** What a call of the step told the session; a call that is met again tells it once. */
-  take(origin: string, events: readonly SessionEvent[]): void {
+  /** Adds the events of a tool call, once: a receipt that is reused adds none. */
+  addCallEvents(origin: string, events: readonly SessionEvent[]): void {
     if (events.length === 0 || this.#origins.has(origin)) return;
     this.#origins.add(origin);
-    for (const event of events) this.#tell(origin, event);
+    for (const event of events) this.#add(origin, event);
   }
 
-  #tell(origin: string | null, event: SessionEvent): void {
+  #add(origin: string | null, event: SessionEvent): void {
     const { state } = this;
-    this.#known = { base: this.#known.base, state: this.#keeper.apply(state, origin, event) };
-    this.#told.push({ origin, event });
+    this.#applied = { base: this.#applied.base, state: this.#keeper.apply(state, origin, event) };
+    this.#events.push({ origin, event });
   }
 
   end(): void {

@@ -136,7 +136,7 @@ describe("a tool source", () => {
     expect(await store.listToolCalls(runId)).toMatchObject([{ tool: "attic__take", status: "succeeded" }]);
     const nameless = Step.run("fetch", (_input: Json, ctx) => ctx.tools(shelf().source).then(() => null));
     await expect(new Runner(nameless, { store }).run(null)).rejects.toThrow(
-      "A source of tools that code uses needs a name: give it one.",
+      "A tool source that the code of a step opens needs a name: give it one.",
     );
   });
 

@@ -7,13 +7,13 @@ import {
   CheckpointTrigger,
   ConfigurationError,
   defineSlice,
-  type Frame,
   type Json,
   Pipeline,
   Runner,
   type RunnerOptions,
   type SessionView,
   Step,
+  type StepExecution,
   type StepNode,
   type Store,
   type Tool,
@@ -333,11 +333,11 @@ describe("nested steps", () => {
     const executors: RunnerOptions["executors"] = {
       framed: {
         storage: "instance",
-        execute: async (step: StepNode, frame: Frame) => {
-          const { run, path, input, context } = frame;
-          frame.session.dispatch(said("before"));
-          await frame.enter(must(step.children?.[0]), { run, path, input, context });
-          frame.session.dispatch(said("after"));
+        execute: async (step: StepNode, execution: StepExecution) => {
+          const { run, path, input, context } = execution;
+          execution.session.dispatch(said("before"));
+          await execution.enter(must(step.children?.[0]), { run, path, input, context });
+          execution.session.dispatch(said("after"));
           return null;
         },
       },

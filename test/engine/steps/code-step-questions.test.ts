@@ -185,7 +185,7 @@ describe("code that runs again and makes another call", () => {
       kind: "approval",
       toolCallId: "r-1/code#0.2",
       question: expect.stringMatching(
-        /has called act before .+\(r-1\/code#0\.1\).+other arguments/,
+        /This step called act before .+\(r-1\/code#0\.1\).+other arguments/,
       ) as string,
       subject: { earlier: "r-1/code#0.1", arguments: { what: "b" } },
     });

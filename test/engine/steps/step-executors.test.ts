@@ -29,10 +29,10 @@ function shouting() {
   const entered: string[] = [];
   const executor: StepExecutor<ShoutStep> = {
     storage: "instance",
-    execute: async (step, frame) => {
-      entered.push(frame.path);
-      frame.context.value = { ...frame.context.value, shouted: true };
-      return `${(frame.input as string).toUpperCase()}${"!".repeat(step.times)}`;
+    execute: async (step, execution) => {
+      entered.push(execution.path);
+      execution.context.value = { ...execution.context.value, shouted: true };
+      return `${(execution.input as string).toUpperCase()}${"!".repeat(step.times)}`;
     },
   };
   return { executor, entered };
@@ -136,7 +136,7 @@ describe("a kind without an executor", () => {
       "p",
       Step.loop("l", Pipeline.of("q", shout("loud")), { until, maxIterations: 1 }),
     );
-    expect(() => new Runner(deep)).toThrow('Nothing executes steps of kind "shout" (step loud)');
+    expect(() => new Runner(deep)).toThrow('There is no executor for steps of kind "shout" (step loud)');
     expect(() => new Runner({ kind: "toString", name: "odd" })).toThrow(ConfigurationError);
   });
 });

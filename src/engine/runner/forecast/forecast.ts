@@ -15,7 +15,7 @@ import { BUILT_IN_EXECUTORS } from "../../steps/built-in-executors.ts";
 import { codeStepExecutor } from "../../steps/code-step-executor.ts";
 import { stepFailed } from "../../steps/execute-step.ts";
 import { loopExecutor } from "../../steps/loop-executor.ts";
-import type { Frame, StepExecutor } from "../../steps/step-executor.ts";
+import type { StepExecution, StepExecutor } from "../../steps/step-executor.ts";
 import { StepRegistry } from "../../steps/step-registry.ts";
 import { executeTurn } from "../../turn/turn-executor.ts";
 import type { TurnScope } from "../../turn/turn-scope.ts";
@@ -200,17 +200,17 @@ class Trial {
   /** The executors of the engine, each up to the first thing that it would do. */
   #executors(): { readonly [K in keyof typeof BUILT_IN_EXECUTORS]: StepExecutor<never> } {
     const { pipeline, when } = BUILT_IN_EXECUTORS;
-    const agents = agentExecutor((scope, expected) => this.#takeTurn(scope, expected));
+    const agents = agentExecutor((scope, expected) => this.#forecastTurn(scope, expected));
     const agent: StepExecutor<TurnLoopStep> = {
       storage: agents.storage,
-      execute: async (loop, frame) => {
-        if (frame.run.resume.milestone.isOpen) await this.#abandonTurn(loop, frame);
-        return agents.execute(loop, frame);
+      execute: async (loop, execution) => {
+        if (execution.run.resume.milestone.isOpen) await this.#abandonTurn(loop, execution);
+        return agents.execute(loop, execution);
       },
     };
     const code: StepExecutor<CodeStep> = {
       storage: codeStepExecutor.storage,
-      execute: (_step, frame) => this.#enterCode(frame),
+      execute: (_step, execution) => this.#enterCode(execution),
     };
     return { pipeline, when, loop: UNDECIDED_LOOP, "turn-loop": agent, run: code };
   }
@@ -218,11 +218,11 @@ class Trial {
   /** An executor of the user's: what it would do is not known before it does it. */
   readonly #unknown = ({ storage }: StepExecutor<never>): StepExecutor<never> => ({
     storage,
-    execute: (step: StepNode, frame) => this.#enterUnknown(step, frame),
+    execute: (step: StepNode, execution) => this.#enterUnknown(step, execution),
   });
 
   /** One turn: its response is journaled, or the model would be asked for it, or it is committed already. */
-  async #takeTurn(scope: TurnScope, index: number): Promise<void> {
+  async #forecastTurn(scope: TurnScope, index: number): Promise<void> {
     const { conversation, fingerprint } = scope;
     const { kind } = decideTurn(conversation.stored(), index, fingerprint);
     if (kind === "replay" && conversation.journaled !== null) {
@@ -235,8 +235,8 @@ class Trial {
   }
 
   /** Calls of a turn that is to be left for a milestone are brought to their end first. */
-  async #abandonTurn(loop: TurnLoopStep, frame: Frame): Promise<void> {
-    const scope = await openScope(loop.children[0], loop.maxTurns, frame, "abandon");
+  async #abandonTurn(loop: TurnLoopStep, execution: StepExecution): Promise<void> {
+    const scope = await openScope(loop.children[0], loop.maxTurns, execution, "abandon");
     const { journaled, isComplete } = scope.conversation;
     if (journaled === null || isComplete) return;
     this.calls = await turnActions(scope, journaled, "abandon");
@@ -244,13 +244,13 @@ class Trial {
     await this.#store.settleOpenTurn(scope.stepKey);
   }
 
-  async #enterCode({ run, instance }: Frame): Promise<never> {
+  async #enterCode({ run, instance }: StepExecution): Promise<never> {
     if (instance !== null) this.calls = await codeStepActions(run, instance);
     throw new ForecastEnd();
   }
 
   /** What an executor of somebody else's would do is not known before it does it. */
-  async #enterUnknown(step: StepNode, { path, phase = "", instance }: Frame): Promise<never> {
+  async #enterUnknown(step: StepNode, { path, phase = "", instance }: StepExecution): Promise<never> {
     if (instance === null)
       this.#store.entered.push({ path: childPath(path, step.name), phase, isBegun: false });
     throw new ForecastEnd();
@@ -260,8 +260,8 @@ class Trial {
 /** Whether another iteration follows is for the loop's own code to say. */
 const UNDECIDED_LOOP: StepExecutor<LoopStep> = {
   storage: "instance",
-  execute: (loop, frame) =>
-    loopExecutor.execute({ ...loop, until: () => Promise.reject(new ForecastEnd()) }, frame),
+  execute: (loop, execution) =>
+    loopExecutor.execute({ ...loop, until: () => Promise.reject(new ForecastEnd()) }, execution),
 };
 
 /** The steps after this one, as far as that can be told before they are entered; null where it is not inside. */

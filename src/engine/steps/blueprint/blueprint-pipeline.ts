@@ -25,17 +25,17 @@ import { someToolsOf } from "./blueprint-tool-choice.ts";
 import { fillJson, fillText, holds } from "./blueprint-values.ts";
 import { whenStep } from "./blueprint-when.ts";
 
-/** What a blueprint only names. */
+/** The models, tools and sources that a blueprint refers to by name. */
 export type BlueprintParts = {
   readonly model: (name: string) => ModelPort;
-  /** A tool that is no MCP server's, with its settings. */
+  /** A tool that does not come from an MCP server, with its settings. */
   readonly tool: (name: string) => Tool;
   readonly source: (server: string) => ToolSource;
-  /** Holds an answer against an output schema. */
+  /** Checks an answer against an output schema. */
   readonly check: (schema: JsonObject, answer: Json) => Promise<SchemaCheck>;
 };
 
-/** The pipeline that a blueprint describes. What it refers to is there: `parseRunSpec` has seen to that. */
+/** The pipeline that a blueprint describes. Its references are valid: `parseRunSpec` has checked them. */
 export function buildPipeline(blueprint: Blueprint, parts: BlueprintParts): PipelineStep {
   const builder = new PipelineBuilder(blueprint, parts);
   return Pipeline.of(blueprint.name, ...blueprint.steps.map((step) => builder.step(step)));
@@ -53,8 +53,8 @@ class PipelineBuilder {
   }
 
   step(step: BlueprintStep): StepNode {
-    const made = this.#unconditional(step);
-    return step.when === null ? made : whenStep(made, step.when);
+    const built = this.#unconditional(step);
+    return step.when === null ? built : whenStep(built, step.when);
   }
 
   #unconditional(step: BlueprintStep): StepNode {
@@ -88,7 +88,7 @@ class PipelineBuilder {
         const found = await toolIn((source) => sources.toolsOf({ [source.name ?? reference]: source }));
         return { [found.name ?? reference]: found };
       },
-      // Those of a server are known only now, and a blueprint need not come from a file.
+      // Checked here because the tools of a server are known only now, and a blueprint need not come from a file.
       problems: async (sources) => {
         const { input } = await toolIn((source) => sources.toolsOf({ [source.name ?? reference]: source }));
         const problems = argumentProblems(reference, await input.jsonSchema(), args, KEY_PROPERTIES);
@@ -97,7 +97,7 @@ class PipelineBuilder {
     };
   }
 
-  /** How a step gets hold of its tool: one of a server is there only when the server is. */
+  /** Returns a function that looks the tool up: tools of a server are known only once the server is open. */
   #toolFor(reference: string): (tools: CodeStepContext["tools"]) => Promise<Tool> {
     const { server, tool } = partsOf(reference);
     if (server === null) {
@@ -108,7 +108,7 @@ class PipelineBuilder {
     const source = someToolsOf(server, this.#source(server), [tool]);
     return async (tools) => {
       const [[name, found] = []] = Object.entries(await tools(source));
-      // A source of one tool has that one, or cannot be opened.
+      // A source that was reduced to one tool has that tool, or fails to open.
       if (name === undefined || found === undefined) throw new Error(`There is no tool ${reference}.`);
       return { ...found, name };
     };
@@ -137,12 +137,12 @@ class PipelineBuilder {
     if (known !== undefined) return known;
     const definition = ownProperty(this.#blueprint.agents, name);
     if (definition === undefined) throw new Error(`There is no agent ${name}.`);
-    const made = this.#defined(name, definition);
-    this.#agents.set(name, made);
-    return made;
+    const defined = this.#define(name, definition);
+    this.#agents.set(name, defined);
+    return defined;
   }
 
-  #defined(name: string, definition: BlueprintAgent): Agent {
+  #define(name: string, definition: BlueprintAgent): Agent {
     const { model, instructions, tools, output, settings, acceptCutAnswers = false } = definition;
     return defineAgent<unknown>({
       name,
@@ -155,7 +155,7 @@ class PipelineBuilder {
     });
   }
 
-  /** A pattern in it may take any time, so that it is for the parts to say where it is run. */
+  /** A regular expression in the schema may take any time, so `check` decides where the answer is checked. */
   #outputOf(schema: JsonObject) {
     const { check } = this.#parts;
     return { output: z.fromJSONSchema(schema), checkOutput: (answer: Json) => check(schema, answer) };
@@ -209,7 +209,7 @@ function partsOf(reference: string): { readonly server: string | null; readonly 
     : { server: reference.slice(0, slash), tool: reference.slice(slash + 1) };
 }
 
-/** What was not said is left to the agent and its provider. */
+/** Settings that the blueprint does not give are left to the agent and its provider. */
 function settingsOf({ stopSequences, ...rest }: BlueprintAgent["settings"]): Partial<ModelSettings> {
   const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== null));
   return { ...given, ...(stopSequences.length === 0 ? {} : { stopSequences }) };

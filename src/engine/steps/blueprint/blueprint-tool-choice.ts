@@ -5,11 +5,11 @@ import { nearestName } from "../../../core/job/run-spec-spelling.ts";
 import type { Tool } from "../../definition/tool.ts";
 import { makeToolSource, type ToolSource } from "../../definition/tool-source.ts";
 
-type Tools = { readonly [name: string]: Tool };
+type ToolsByName = { readonly [name: string]: Tool };
 
 /**
- * Some of the tools of a server, by name or with `*` for anything. It stands for the same source, whatever is chosen of it: all
- * of them share what that one has open.
+ * A source with some of the tools of a server, by name or with `*` as a wildcard. All choices from one source share its
+ * connection.
  */
 export function someToolsOf(server: string, source: ToolSource, patterns: readonly string[]): ToolSource {
   return makeToolSource({
@@ -27,14 +27,14 @@ export function someToolsOf(server: string, source: ToolSource, patterns: readon
   });
 }
 
-function chosen(tools: Tools, server: string, patterns: readonly string[]): Tools {
+function chosen(tools: ToolsByName, server: string, patterns: readonly string[]): ToolsByName {
   const all = Object.entries(tools).map(([name, tool]) => ({
     name,
     tool,
     own: tool.ownName ?? parseToolName(name).tool,
   }));
   const found = patterns.flatMap((pattern) => {
-    // Two of them may differ in a capital only: then a name means the one that is spelled so.
+    // Two names may differ only in case: then the exact spelling wins.
     const same = all.filter(({ own }) => own === pattern);
     const some = all.filter(({ name, tool }) => matchesAction([pattern], { ...tool, name }) !== null);
     if (some.length > 0) return same.length > 0 ? same : some;

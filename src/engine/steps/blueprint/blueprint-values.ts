@@ -9,14 +9,14 @@ import {
 import { isJsonObject, type Json, type JsonObject } from "../../../core/json.ts";
 import type { EarlierSteps } from "../../definition/earlier-steps.ts";
 
-/** A template with what it refers to in it. */
+/** Replaces the references in a template by their values. */
 export async function fillText(text: string, given: Json, earlier: EarlierSteps): Promise<Json> {
   const parsed = parseTemplate(text);
   if (!parsed.ok) throw new Error(`The text ${parsed.problem}`);
   return fillTemplate(parsed.parts, (reference) => valueOf(reference, given, earlier));
 }
 
-/** An object with every template in it filled. */
+/** Fills every template in an object. */
 export async function fillJson(value: JsonObject, given: Json, earlier: EarlierSteps): Promise<JsonObject> {
   const entries = Object.entries(value).map(
     async ([name, each]) => [name, await filled(each, given, earlier)] as const,
@@ -49,7 +49,7 @@ async function wholeOf(
   throw new Error(`{{ ${text} }} has no value: step ${step} was skipped.`);
 }
 
-/** What is not there is not equal to anything. */
+/** True if the condition holds for this value. A missing property equals nothing. */
 export function holds({ output, equals }: BlueprintCondition, value: Json): boolean {
   const at = valueAt(value, output?.split(".") ?? []);
   return at.ok && canonicalJson(at.value) === canonicalJson(equals);

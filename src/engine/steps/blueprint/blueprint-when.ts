@@ -6,11 +6,11 @@ import type { StepNode } from "../../definition/step.ts";
 import type { StepExecutor } from "../step-executor.ts";
 import { holds } from "./blueprint-values.ts";
 
-/** A step that is done only where an earlier one came to something. */
+/** A step that is executed only if the output of an earlier step fulfils a condition, and is skipped otherwise. */
 export interface WhenStep extends StepNode {
   readonly kind: "when";
   readonly children: readonly [StepNode];
-  /** It has no part in the path of its step. */
+  /** It adds nothing to the path of its child. */
   readonly inline: true;
   readonly when: BlueprintWhen;
 }
@@ -27,13 +27,13 @@ export function whenStep(step: StepNode, when: BlueprintWhen): WhenStep {
   };
 }
 
-/** Nothing of its own is stored: what it looks at never changes, so it is decided in the same way every time. */
+/** The condition's outcome is not stored: it depends on a stored output, which never changes. */
 export const whenExecutor: StepExecutor<WhenStep> = {
   storage: "none",
-  async execute({ when, name, children: [step] }, { enter, instance: _, session: __, ...place }) {
-    const { run, path, input, phase = "" } = place;
-    const looked = await earlierSteps(run, childPath(path, name)).outputOf(when.step);
-    if (looked !== null && holds(when, looked.output)) return enter(step, place);
+  async execute({ when, name, children: [step] }, { enter, instance: _, session: __, ...entry }) {
+    const { run, path, input, phase = "" } = entry;
+    const earlier = await earlierSteps(run, childPath(path, name)).outputOf(when.step);
+    if (earlier !== null && holds(when, earlier.output)) return enter(step, entry);
     for (const skipped of instancesOf(step, path, phase)) await run.store.skipStep(run.fence, skipped);
     return input;
   },

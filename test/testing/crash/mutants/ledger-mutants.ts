@@ -115,14 +115,14 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
       {
         file: "engine/steps/code-step-calls.ts",
         right:
-          '    const rowOf = (n: number) => rows.get(identity.keyOf(n).toString("hex")) ?? null;\n    let asked = (this.#asked.get(id) ?? 0) + 1;',
+          '    const rowOf = (n: number) => rows.get(identity.keyOf(n).toString("hex")) ?? null;\n    let count = (this.#requestCounts.get(id) ?? 0) + 1;',
         wrong:
-          '    const rowOf = (_: number): ToolCallRecord | null => null;\n    let asked = (this.#asked.get(id) ?? 0) + 1;\n    while (rows.has(identity.keyOf(asked).toString("hex"))) asked += 1;',
+          '    const rowOf = (_: number): ToolCallRecord | null => null;\n    let count = (this.#requestCounts.get(id) ?? 0) + 1;\n    while (rows.has(identity.keyOf(count).toString("hex"))) count += 1;',
       },
       {
         file: "engine/steps/code-step-calls.ts",
-        right: "    const left = await leftovers.of(tool);",
-        wrong: "    const left = null as { toolCallId: string } | null;",
+        right: "    const leftover = await leftovers.unclaimedEffect(tool);",
+        wrong: "    const leftover = null as { toolCallId: string } | null;",
       },
     ],
     breaks: "no-more-effects-than-undisturbed",
