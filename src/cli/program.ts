@@ -61,7 +61,7 @@ function reportingOf(flags: readonly string[]): { readonly json: boolean; readon
   return { json: flags.includes("--json"), verbose: flags.includes("--verbose") };
 }
 
-export function writeDocument(context: CliContext, document: unknown): void {
+function writeDocument(context: CliContext, document: unknown): void {
   context.stdout.write(`${JSON.stringify(document, null, 2)}\n`);
 }
 

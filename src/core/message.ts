@@ -6,9 +6,9 @@ import { isJsonObject, type Json, type JsonObject } from "./json.ts";
  */
 export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage;
 export type SystemMessage = { readonly role: "system"; readonly content: string };
-export type UserMessage = { readonly role: "user"; readonly content: string };
+type UserMessage = { readonly role: "user"; readonly content: string };
 export type AssistantMessage = { readonly role: "assistant"; readonly content: readonly AssistantPart[] };
-export type ToolMessage = { readonly role: "tool"; readonly content: readonly [ToolResultPart] };
+type ToolMessage = { readonly role: "tool"; readonly content: readonly [ToolResultPart] };
 
 export type AssistantPart = JsonObject & { readonly type: string };
 export type TextPart = AssistantPart & { readonly type: "text"; readonly text: string };

@@ -6,7 +6,7 @@ import { SMTPServer } from "smtp-server";
 import type { AnswerHold } from "./answer-hold.ts";
 import { jsonAnswer, listenOnLoopback } from "./loopback-server.ts";
 
-export type AcceptedMail = {
+type AcceptedMail = {
   /** Without its angle brackets. */
   readonly messageId: string;
   readonly to: readonly string[];

@@ -3,7 +3,6 @@ import { defineSlice, upsertBy } from "../session/slice.ts";
 
 /** The input of the job. */
 export const jobInput = z.object({ subject: z.string(), site: z.url(), recipient: z.string() });
-export type JobInput = z.infer<typeof jobInput>;
 
 // Addresses are plain strings in model output: not every provider supports formats in a schema.
 
@@ -49,7 +48,7 @@ export const report = z.object({
 export type Report = z.infer<typeof report>;
 
 /** A page that was read. */
-export const source = z.object({ url: z.string(), title: z.string(), text: z.string() });
+const source = z.object({ url: z.string(), title: z.string(), text: z.string() });
 export type SourcePage = z.infer<typeof source>;
 
 type PageRead = SourcePage & { readonly type: "PageRead" };

@@ -173,7 +173,7 @@ function messagesOf<K extends WorkerMessage["kind"]>(
   );
 }
 
-export function askedIn(
+function askedIn(
   lives: readonly Pick<ProcessLife, "messages">[],
 ): Extract<WorkerMessage, { kind: "asked" }>[] {
   return messagesOf(lives, "asked");

@@ -1,7 +1,7 @@
 import type { AnswerHold } from "./answer-hold.ts";
 import { idempotencyKeyOf, jsonAnswer, listenOnLoopback } from "./loopback-server.ts";
 
-export type StoredObject = { readonly name: string; readonly bytes: Uint8Array };
+type StoredObject = { readonly name: string; readonly bytes: Uint8Array };
 
 export type UploadService = {
   /** `PUT {url}/:name` with an Idempotency-Key stores a file; `GET {url}/:key` returns it. */

@@ -18,7 +18,7 @@ export type WorkerProcess = {
   kill(): void;
 };
 
-export type WorkerEnd = {
+type WorkerEnd = {
   /** Null if no signal ended it. */
   readonly signal: NodeJS.Signals | null;
   /** Unexpected output. */

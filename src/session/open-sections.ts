@@ -4,7 +4,7 @@ import { defineSlice, type Slice } from "./slice.ts";
 
 const SECTIONS_OPENED = "SectionsOpened";
 
-export type SectionsOpened = { readonly type: typeof SECTIONS_OPENED; readonly keys: readonly string[] };
+type SectionsOpened = { readonly type: typeof SECTIONS_OPENED; readonly keys: readonly string[] };
 
 /** The keys of the sections that the agent has opened, each once. Session state, so a resumed run shows the same. */
 export const openSectionsSlice: Slice<string> = defineSlice<string>({

@@ -7,7 +7,7 @@ import { restoreSlice, type StoredSlices } from "./restore-slice.ts";
 import type { Reducer, Slice, SliceKind } from "./slice.ts";
 import { checkValue } from "./slice-value.ts";
 
-export type { StoredSlices, VersionedValues } from "./restore-slice.ts";
+export type { StoredSlices } from "./restore-slice.ts";
 
 /**
  * The values of all slices, by name; a slice without values is absent. Immutable: an event creates a new state, in which

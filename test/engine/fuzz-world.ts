@@ -74,7 +74,7 @@ export const did = defineSlice({
   reducers: { Did: append(({ what }: Did) => what) },
 });
 
-export const done = defineSlice({
+const done = defineSlice({
   name: "done",
   schema: z.string(),
   reducers: { Done: append(({ item }: Done) => item) },

@@ -50,7 +50,7 @@ function worldOf(): World {
 }
 
 /** Whoever holds the store is gone, like a process that was killed: nothing that it still wants to write is written. */
-export function dies(store: Store): never {
+function dies(store: Store): never {
   if (!(store instanceof SqliteStore)) throw new Error("Only a store on SQLite can vanish.");
   void store.vanish();
   throw new Error("Killed.");

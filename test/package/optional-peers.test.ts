@@ -4,6 +4,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
+import { publint } from "publint";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 const root = resolve(import.meta.dirname, "../..");
@@ -58,6 +59,23 @@ function refusal(code: string): string {
   expect(problem).toBe("");
   return printed.trim();
 }
+
+describe("the package as it is published", () => {
+  const lint = async () =>
+    (await publint({ pkgDir: join(project, "node_modules/pawl"), pack: false })).messages;
+
+  test("has no problem that publint knows of", async () => {
+    expect(await lint()).toEqual([]);
+  });
+
+  test("would be refused with an entry that is not there", async () => {
+    const file = join(project, "node_modules/pawl/package.json");
+    const text = readFileSync(file, "utf8");
+    writeFileSync(file, text.replace("./dist/testing/index.js", "./dist/testing/gone.js"));
+    expect((await lint()).map(({ code }) => code)).toContain("FILE_DOES_NOT_EXIST");
+    writeFileSync(file, text);
+  });
+});
 
 describe("without its optional peer dependencies", () => {
   test("none of them can be imported", () => {

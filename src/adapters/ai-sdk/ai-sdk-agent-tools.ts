@@ -14,7 +14,7 @@ import { aiSdkTool, isProviderExecuted } from "./ai-sdk-tool.ts";
  * A tool that a provider defines, as a structural type: a provider's package may bring another copy of the SDK's types
  * than `ai`, and then the compiler treats the same tool as a different type.
  */
-export type ProviderTool = {
+type ProviderTool = {
   readonly type: "provider";
   readonly id: string;
   readonly args: object;

@@ -87,7 +87,7 @@ export const builtInToolSettings = {
 export type BuiltInToolName = keyof typeof builtInToolSettings;
 
 /** The same type, with a secret allowed in place of any string. */
-export type OrSecret<T> = T extends string
+type OrSecret<T> = T extends string
   ? string | Secret
   : T extends object
     ? { readonly [K in keyof T]: OrSecret<T[K]> }

@@ -48,7 +48,7 @@ function hintsFor(input: CommandInput, wait: WaitRecord): readonly string[] {
 }
 
 /** A wait with everything needed to decide, and the commands that answer it. */
-export function waitText(context: CliContext, input: CommandInput, wait: WaitRecord): string {
+function waitText(context: CliContext, input: CommandInput, wait: WaitRecord): string {
   const { waitId, kind, createdAt, question, subject, toolCallId, distrusted } = wait;
   const paints = paint(context);
   const age = formatAgo(createdAt, context.clock.now());

@@ -17,7 +17,7 @@ export type TextOutput = {
   readonly stream: Writable;
 };
 
-export type TextInput = { readonly isTerminal: boolean; readonly stream: Readable };
+type TextInput = { readonly isTerminal: boolean; readonly stream: Readable };
 
 export type InterruptSignal = "SIGINT" | "SIGTERM";
 

@@ -24,7 +24,7 @@ export type JobAccess = {
 
 export type JobProgram = ServerProgram & { readonly where: string };
 
-export type JobVariable = { readonly where: string; readonly name: string; readonly use: "reads" | "sets" };
+type JobVariable = { readonly where: string; readonly name: string; readonly use: "reads" | "sets" };
 
 export type JobAddress = {
   readonly where: string;

@@ -7,7 +7,7 @@ import { realPath } from "../config/real-path.ts";
 export type ServerProgram = Extract<BlueprintServer, { readonly command: string }>;
 
 /** A program with its final command line, variables and folder. */
-export type StartedProgram = {
+type StartedProgram = {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: { readonly [name: string]: string };

@@ -86,7 +86,7 @@ export async function pipelineOfRun(
 }
 
 /** A pipeline by its key in the configuration, or by its own name, which runs store. */
-export function pipelineNamed({ path, config }: LoadedConfig, name: string): Agent | StepNode {
+function pipelineNamed({ path, config }: LoadedConfig, name: string): Agent | StepNode {
   const pipelines = config.pipelines ?? {};
   const byKey = Object.hasOwn(pipelines, name) ? pipelines[name] : undefined;
   const found = byKey ?? Object.values(pipelines).find((pipeline) => pipeline.name === name);
@@ -117,7 +117,7 @@ function onlyPipeline({ path, config }: LoadedConfig, job: string): Agent | Step
 }
 
 /** The run's own budgets, completed by those of the configuration. */
-export function withDefaults(own: Budgets, defaults: Partial<Budgets>): Budgets {
+function withDefaults(own: Budgets, defaults: Partial<Budgets>): Budgets {
   const given = Object.fromEntries(
     Object.entries(own).filter(([, value]) => value !== null && value !== false),
   );

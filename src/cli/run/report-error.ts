@@ -29,7 +29,7 @@ function errorText(context: CliContext, message: string): string {
 }
 
 /** A configuration error is wrong use (2) if no run was started, and a failure (1) if one was. */
-export function exitCodeOf(error: unknown): ExitCode {
+function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof WrongUseError || error instanceof JobFileError) return 2;
   return ConfigurationError.isInstance(error) && error.runId === undefined ? 2 : 1;
 }

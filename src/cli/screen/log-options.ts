@@ -5,8 +5,8 @@ import { WrongUseError } from "../context/wrong-use-error.ts";
 const LEVELS = ["trace", "debug", "info", "warn", "error", "silent"] as const;
 const FORMATS = ["pretty", "json"] as const;
 
-export type LogLevel = (typeof LEVELS)[number];
-export type LogFormat = (typeof FORMATS)[number];
+type LogLevel = (typeof LEVELS)[number];
+type LogFormat = (typeof FORMATS)[number];
 
 /** The log options of the commands that work on a run. */
 export const LOG_OPTIONS: readonly CommandOption[] = [

@@ -13,7 +13,7 @@ export type RunProgress = {
   readonly charged: Amount;
 };
 
-export type ActiveStep = {
+type ActiveStep = {
   readonly path: string;
   readonly phase: string | null;
   readonly since: number;
@@ -21,7 +21,7 @@ export type ActiveStep = {
 };
 
 /** The model was asked, or will be asked again after a failure. */
-export type ModelWait = { readonly since: number; readonly failed: boolean };
+type ModelWait = { readonly since: number; readonly failed: boolean };
 
 export type ActiveTool = {
   readonly toolCallId: string;

@@ -158,7 +158,7 @@ export function callColumns(): readonly Column<ToolCallRecord>[] {
 }
 
 /** A call id without its run: `research#2.1`. */
-export function shortCallId({ toolCallId }: { readonly toolCallId: string }): string {
+function shortCallId({ toolCallId }: { readonly toolCallId: string }): string {
   return toolCallId.slice(toolCallId.indexOf("/") + 1);
 }
 
@@ -186,7 +186,7 @@ function waitsText(context: CliContext, waits: ListEnd<WaitRecord>): string {
 }
 
 /** The columns of waits. */
-export function waitColumns({ clock }: Pick<CliContext, "clock">): readonly Column<WaitRecord>[] {
+function waitColumns({ clock }: Pick<CliContext, "clock">): readonly Column<WaitRecord>[] {
   const now = clock.now();
   return [
     { title: "wait", value: ({ waitId }) => waitId, rank: 0 },

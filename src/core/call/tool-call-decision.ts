@@ -57,7 +57,7 @@ export type ToolCallDecision =
   | { readonly kind: "refuse"; readonly why: RefusalReason };
 
 export type AskReason = "approval" | "outdated_approval" | "uncertain_before" | "left_over" | "in_doubt";
-export type RefusalReason = "denied" | "unknown_outcome";
+type RefusalReason = "denied" | "unknown_outcome";
 
 /** Decides what to do about a call. This file is the whole argument for "never silently twice". */
 export function decideToolCall(call: ToolCallFacts): ToolCallDecision {

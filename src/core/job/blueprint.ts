@@ -71,7 +71,7 @@ export type BlueprintAgent = {
   readonly acceptCutAnswers?: boolean;
 };
 
-export type BlueprintSettings = {
+type BlueprintSettings = {
   readonly maxOutputTokens: number | null;
   readonly temperature: number | null;
   readonly topP: number | null;

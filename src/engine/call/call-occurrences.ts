@@ -43,7 +43,7 @@ export class CallOccurrences {
  * thousandth poll of the same thing costs twenty look-ups. The alternative, an index over identities, costs a page in
  * every commit to make the first call as cheap as it is already.
  */
-export async function firstFree(isFree: (n: number) => Promise<boolean>): Promise<number> {
+async function firstFree(isFree: (n: number) => Promise<boolean>): Promise<number> {
   let high = 1;
   while (!(await isFree(high))) high *= 2;
   let low = Math.floor(high / 2);

@@ -50,7 +50,7 @@ export type Agent<O = unknown> = {
   readonly ready: () => Promise<void>;
 };
 
-export type OutputCheck = (answer: Json) => Promise<SchemaCheck>;
+type OutputCheck = (answer: Json) => Promise<SchemaCheck>;
 
 /** The parts of an agent, independent of the model library. */
 export type AgentDefinition<O> = {

@@ -32,7 +32,7 @@ export interface CodeStepContext extends ArtifactAccess, EarlierSteps {
 }
 
 /** The arguments of a tool, where any text may be a secret; any JSON object if the tool's types are unknown. */
-export type CallInput<A> = [A] extends [never] ? JsonObject : WithSecrets<A>;
+type CallInput<A> = [A] extends [never] ? JsonObject : WithSecrets<A>;
 
 type WithSecrets<A> = A extends string
   ? A | Secret

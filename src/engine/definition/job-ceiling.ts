@@ -25,7 +25,7 @@ export type JobCeiling = {
   readonly servers?: readonly string[];
 };
 
-export type JobCommand =
+type JobCommand =
   | string
   | readonly string[]
   | { readonly command: string | readonly string[]; readonly cwd?: string };

@@ -35,9 +35,7 @@ export type ModelTool = {
   validate(input: unknown): Promise<Validated>;
 };
 
-export type Validated =
-  | { readonly ok: true; readonly value: Json }
-  | { readonly ok: false; readonly error: string };
+type Validated = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly error: string };
 
 /** The settings of a request. They are part of the fingerprint. */
 export type ModelSettings = {

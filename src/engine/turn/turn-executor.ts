@@ -251,7 +251,7 @@ function answeredContent(
 }
 
 /** The reservation for a call: what goes in, and the most that may come out. */
-export function openingOf(scope: TurnScope, turnIndex: number, viewTokens: number): TurnOpening {
+function openingOf(scope: TurnScope, turnIndex: number, viewTokens: number): TurnOpening {
   const { agent } = scope.prepared;
   const usage = {
     inputTokens: viewTokens + scope.prepared.schemaTokens,

@@ -54,7 +54,7 @@ export function claimedRun({ facts, lost }: Incident): readonly string[] {
   ];
 }
 
-export function lostCalls({ lost }: Pick<Incident, "lost">): readonly string[] {
+function lostCalls({ lost }: Pick<Incident, "lost">): readonly string[] {
   return lost.map(
     ({ call, attempt }) =>
       `${callName(call)} (${code(call.toolCallId)}), was running, attempt ${attempt}: whether it happened is in doubt.`,

@@ -22,7 +22,7 @@ export type AbandonedAttempts = {
 };
 
 /** Everything may have been sent, and may still be running. */
-export const ANYTHING: AbandonedAttempts = { mayHaveSent: () => true, hasEnded: false };
+const ANYTHING: AbandonedAttempts = { mayHaveSent: () => true, hasEnded: false };
 
 /** Which owner holds which run, as far as this store can know: from locks, from time, and from its own work. */
 export class Leases {

@@ -24,7 +24,7 @@ export interface Doorbell {
   ring(file: string): Promise<RingAnswer>;
 }
 
-export type RingAnswer = "accepted" | "refused" | "unclear";
+type RingAnswer = "accepted" | "refused" | "unclear";
 
 /**
  * Shows that this process lives: a listening socket beside the database. The kernel accepts connections for as long
@@ -196,7 +196,7 @@ export function idOf(owner: string): string | null {
   return ID.test(id) ? id : null;
 }
 
-export function bootOf(id: string): string {
+function bootOf(id: string): string {
   return id.slice(0, NO_BOOT.length);
 }
 

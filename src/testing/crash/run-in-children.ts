@@ -67,7 +67,7 @@ function pointsFile(folder: string, life: number): string {
 }
 
 /** One child: how it is started, and where it kills itself. */
-export type PlannedChild = { readonly start: StartChild; readonly at: Point | null };
+type PlannedChild = { readonly start: StartChild; readonly at: Point | null };
 
 export type ChildPlan = {
   /** The schedule that the evidence names. */

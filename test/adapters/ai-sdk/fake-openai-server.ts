@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type Server, type ServerRespons
 import type { AddressInfo } from "node:net";
 import type { Json, JsonObject } from "../../../src/core/json.ts";
 
-export type FakeToolCall = {
+type FakeToolCall = {
   readonly id?: string;
   readonly name: string;
   /** The arguments as they are sent: a string is sent unchanged, valid JSON or not. */
@@ -87,20 +87,6 @@ export const refusal = (
     JSON.stringify({ error: { message, type: "invalid_request_error", param: null, code: null } }),
     headers,
   );
-
-/** A model with a context window: it refuses a longer request, and counts a token for every four characters. */
-export const upTo = (tokens: number, behaviour: Behaviour): Behaviour => ({
-  kind: "choose",
-  choose: ({ body }) => {
-    const counted = Math.ceil(JSON.stringify(body).length / 4);
-    return counted <= tokens
-      ? behaviour
-      : refusal(
-          400,
-          `This model's maximum context length is ${tokens} tokens. However, your messages resulted in ${counted} tokens.`,
-        );
-  },
-});
 
 /**
  * A real HTTP server with OpenAI's chat completions API, without streaming. It handles requests as scripted, in

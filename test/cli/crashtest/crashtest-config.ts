@@ -1,5 +1,5 @@
 /** Agents for crash tests. Everything that really runs or is asked is a line in log.txt. */
-export const CRASHTEST_CONFIG = `
+const CRASHTEST_CONFIG = `
 import { appendFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "<pawl>node_modules/zod/index.js";

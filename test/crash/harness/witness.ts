@@ -31,7 +31,7 @@ export type WitnessLine =
   /** A crash point was passed; only with `trace`. */
   | { readonly kind: "reached"; readonly point: string; readonly step: string; readonly turn: number };
 
-export type ToolWitness = {
+type ToolWitness = {
   readonly tool: string;
   readonly order: string;
   readonly key: string;
@@ -44,7 +44,7 @@ export type ToolWitness = {
 export type WitnessKind = WitnessLine["kind"];
 export type WitnessOf<K extends WitnessKind> = Extract<WitnessLine, { kind: K }>;
 
-export function witnessFile(folder: string): string {
+function witnessFile(folder: string): string {
   return join(folder, "witness.jsonl");
 }
 

@@ -15,7 +15,7 @@ function email(subject: string, body: string) {
 }
 
 /** The model's answers, turn by turn. Turn 5 repeats the mail of turn 2 in other words. */
-export const CORRESPONDENCE: readonly ScriptedResponse[] = [
+const CORRESPONDENCE: readonly ScriptedResponse[] = [
   { toolCalls: [TESTS] },
   { toolCalls: [email("Results", "All tests pass.")] },
   { toolCalls: [TESTS] },

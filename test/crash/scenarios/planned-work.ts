@@ -31,7 +31,7 @@ export function stepAsks(id: number, table = TABLES[id - 1] ?? ""): string[][] {
 }
 
 /** One call at a time, so that a point belongs to a known call. */
-export function plannedVariant(server: EffectServer, recovery: RecoveryClass, plan: PlanVariant): Variant {
+function plannedVariant(server: EffectServer, recovery: RecoveryClass, plan: PlanVariant): Variant {
   const calls = ["book", "look"] as const;
   return { maxParallelToolCalls: 1, plan, booking: { server: server.url, recovery, calls } };
 }

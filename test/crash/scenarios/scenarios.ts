@@ -34,7 +34,7 @@ export const SCENARIOS = {
 } as const satisfies { readonly [name: string]: (setting: Setting) => StepNode };
 
 /** The number of turns of `errands`: all but the last one call both tools. */
-export const ERRAND_TURNS = 5;
+const ERRAND_TURNS = 5;
 
 /** One agent that makes the same two calls in each turn: `pay` (keyed) and `look` (repeatable). */
 function errands(setting: Setting): StepNode {

@@ -169,7 +169,7 @@ function see(
 }
 
 /** Where the forecast differs from what happened. */
-export function differences(forecast: ResumeForecast, observed: Observed): string[] {
+function differences(forecast: ResumeForecast, observed: Observed): string[] {
   return [
     ...refusalProblems(forecast, observed),
     ...stepProblems(forecast, observed),

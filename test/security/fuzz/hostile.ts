@@ -96,7 +96,7 @@ export function anyValue(random: Random, levels = 3): unknown {
 }
 
 /** A value that is nested so many levels deep. */
-export function deep(levels: number): unknown {
+function deep(levels: number): unknown {
   let value: unknown = 0;
   for (let i = 0; i < levels; i++) value = i % 2 === 0 ? [value] : { a: value };
   return value;

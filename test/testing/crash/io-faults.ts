@@ -32,7 +32,7 @@ export type IoFault = {
 };
 
 /** `EIO in fsync 3`, `ENOSPC in pwrite64 7+` */
-export function faultText({ call, nth, failure, isLasting }: IoFault): string {
+function faultText({ call, nth, failure, isLasting }: IoFault): string {
   return `${failure} in ${call} ${nth}${isLasting ? "+" : ""}`;
 }
 

@@ -64,7 +64,7 @@ function effectAttemptOf(row: Row): EffectAttempt {
   };
 }
 
-export type DoubtedCall = {
+type DoubtedCall = {
   readonly step: string;
   readonly turn: number;
   readonly call: number;

@@ -13,7 +13,7 @@ import { TURNS_OF_STEP } from "./turn-number.ts";
 // Row names are stored in events and never change: there a call attempt is a "try".
 
 /** A row by name, with its digest; null if it was removed. */
-export type CoveredRow = readonly [row: string, digest: string | null];
+type CoveredRow = readonly [row: string, digest: string | null];
 
 type RowKind = {
   /** Selects one row by its key. */

@@ -66,7 +66,7 @@ export function readNewerRows(database: Database, runNo: number, runId: string):
 }
 
 /** Only a step that has succeeded has an output. */
-export function stepOutputRow(row: Row): [string, string] {
+function stepOutputRow(row: Row): [string, string] {
   const output = [row.optionalText("output"), row.optionalText("context")];
   const status = row.text("status");
   return [

@@ -17,7 +17,7 @@ import { scriptedPort } from "../../scripted-port.ts";
 import { asks, charge, errandAgent, found, lookUp, STAND_INS, ship } from "../scenarios/errand-tools.ts";
 
 /** A call in flight when its process dies, which lands right after it was looked up. */
-export function lateLanding(): Scenario {
+function lateLanding(): Scenario {
   const slow: Tool = { ...ship, timeoutMs: 10_000, landsWithinMs: 60_000 };
   /** By the world that they are in, and their key. */
   const inFlight = new WeakMap<Store, Map<string, StandInContext>>();
@@ -56,7 +56,7 @@ export function lateLanding(): Scenario {
  * A first attempt that times out, and returns long after the second one has brought the receipt: in a process that keeps
  * running when its work is done, as servers do.
  */
-export function lateReturn(): Scenario {
+function lateReturn(): Scenario {
   const slowAtFirst: ExecuteStandIn = async (_: never, { attempt, idempotencyKey }, outside) => {
     for (let i = 0; attempt === 1 && i < 20; i++) await outside.take(1_000);
     return `charged under ${idempotencyKey.length} characters`;
@@ -78,7 +78,7 @@ export function lateReturn(): Scenario {
 }
 
 /** A call that breaks after its effect, and is requested again. */
-export function uncertainAgain(): Scenario {
+function uncertainAgain(): Scenario {
   return {
     name: "uncertain-again",
     pipeline: errandAgent([
@@ -93,7 +93,7 @@ export function uncertainAgain(): Scenario {
 }
 
 /** A turn whose only call needs approval. */
-export function approvalAlone(): Scenario {
+function approvalAlone(): Scenario {
   return {
     name: "approval-alone",
     pipeline: errandAgent([asks(["charge", "a"]), { text: "Charged." }], {
@@ -105,13 +105,13 @@ export function approvalAlone(): Scenario {
 }
 
 /** A new deployment of a tool transforms its arguments differently; its declaration is unchanged. */
-export function changedArguments(): Scenario {
+function changedArguments(): Scenario {
   const charging = (suffix: string) => chargingWith(suffix, { description: "Charges.", approval: true });
   return replacedAfterTheFirst("changed-arguments", charging(""), charging(AND_THE_REST));
 }
 
 /** The same, but the declaration changes too, and so does the agent's fingerprint. */
-export function changedAgent(): Scenario {
+function changedAgent(): Scenario {
   const charging = (suffix: string) => chargingWith(suffix, { description: `Charges${suffix}.` });
   return replacedAfterTheFirst("changed-agent", charging(""), charging(AND_THE_REST));
 }
@@ -150,7 +150,7 @@ function replacedAfterTheFirst(name: string, first: Tool, second: Tool): Scenari
 }
 
 /** Tools whose timeout is longer than the lease. */
-export function shortLease(): Scenario {
+function shortLease(): Scenario {
   return {
     name: "short-lease",
     pipeline: errandAgent([asks(["call_taxi", "a"]), asks(["call_taxi", "b"]), { text: "Called." }]),
@@ -161,7 +161,7 @@ export function shortLease(): Scenario {
 }
 
 /** The run is cancelled while a tool waits for its next attempt, and is not resumed. */
-export function cancelledAndLeft(): Scenario {
+function cancelledAndLeft(): Scenario {
   const input = "Call a.";
   const busy: ExecuteStandIn = async (_: never, __, outside) => {
     await outside.store.requestCancel(RUN_ID);
@@ -186,7 +186,7 @@ const chargedSlice = defineSlice({
 });
 
 /** The provider rejects a conversation with session events; the run is resumed from the beginning. */
-export function startedOver(): Scenario {
+function startedOver(): Scenario {
   const input = "Charge a and b.";
   const port = scriptedPort([asks(["charge", "a"]), asks(["charge", "b"]), { text: "Charged." }]);
   const answer = modelStandIn(port);
