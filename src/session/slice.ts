@@ -15,7 +15,7 @@ export type Reducer<T> = {
 export type SliceKind = "state" | "log";
 
 /** Converts the values of the previous version. */
-export type SliceMigration = (values: readonly Json[]) => readonly Json[];
+type SliceMigration = (values: readonly Json[]) => readonly Json[];
 
 /** A named, typed part of a session: a list of JSON values that only reducers change. */
 export type Slice<T = unknown> = {

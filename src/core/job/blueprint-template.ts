@@ -2,7 +2,7 @@ import { isJsonObject, type Json } from "../json.ts";
 import { nearestName } from "./run-spec-spelling.ts";
 
 /** What a template may refer to: the input of the run, the input of the step, and the outputs of earlier steps. */
-export const TEMPLATE_ROOTS = ["input", "previous", "steps"] as const;
+const TEMPLATE_ROOTS = ["input", "previous", "steps"] as const;
 
 /** `{{ steps.draft.text }}`, parsed. */
 export type TemplateReference = {

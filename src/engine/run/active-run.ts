@@ -114,7 +114,7 @@ export type CallParts = {
 };
 
 /** The caller's choices for this resume. */
-export type ResumeChoices = {
+type ResumeChoices = {
   /** The milestone that the resumed granular step starts from, instead of its last turn. */
   readonly milestone: MilestoneRequest;
   /** Why steps may continue although their fingerprint changed; null if they may not. */

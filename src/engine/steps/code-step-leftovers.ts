@@ -3,7 +3,7 @@ import type { PreparedTool } from "../definition/prepared-tool.ts";
 import type { Clock } from "../ports/clock.ts";
 
 /** How long a call that looks reworded waits for the code to repeat its earlier calls. */
-export const LEFTOVER_GRACE_MS = 2_000;
+const LEFTOVER_GRACE_MS = 2_000;
 
 /**
  * The calls of an interrupted code step that the code has not made again yet. If it calls the same tool with other
