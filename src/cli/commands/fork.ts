@@ -1,4 +1,4 @@
-import { asFound } from "../../engine/runner/forecast/forecast-store.ts";
+import { inDoubtIfRunning } from "../../engine/runner/forecast/forecast-store.ts";
 import type { Fork } from "../../engine/runner/fork-run.ts";
 import { Runner } from "../../engine/runner/runner.ts";
 import type { Store, ToolCallRecord } from "../../store/store.ts";
@@ -61,7 +61,7 @@ function forkResult(
 ): CommandResult {
   const { runId } = run;
   // No worker holds the parent run: otherwise it could not have been forked.
-  const laterEffects = fork.laterEffects.map(asFound);
+  const laterEffects = fork.laterEffects.map(inDoubtIfRunning);
   const next = [{ what: "Start it", commands: [commandHint(input, "resume", runId)] }];
   const { columns } = context.stdout;
   const made = paragraph(

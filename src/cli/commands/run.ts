@@ -87,7 +87,7 @@ async function start(asked: RunWork, target: RunTarget): Promise<CommandResult> 
       // A user at the terminal can answer its questions.
       const waiting = await waitingRun(store, error);
       if (waiting === null) throw error;
-      return resultOf(store, waiting, true);
+      return resultOf(store, waiting, { resumed: true });
     }
   });
 }

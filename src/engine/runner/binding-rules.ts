@@ -14,29 +14,29 @@ import type { RunToolSources } from "../run/run-tool-sources.ts";
 type ToolRule = {
   readonly pattern: string;
   readonly where: string;
-  /** False where it is for other pipelines as well. */
+  /** False if the rule applies to other pipelines too. */
   readonly isForThisRun: boolean;
-  readonly binds: (tool: KnownTool) => boolean;
-  /** What is said of one that binds nothing, where that is no error; null where a name that no tool has is one. */
+  readonly binds: (tool: BindableTool) => boolean;
+  /** The warning for a rule that binds nothing; null if an unknown name is an error. */
   readonly warning: string | null;
 };
 
-type KnownTool = NamedTool & Pick<Tool, "effect" | "recovery">;
+type BindableTool = NamedTool & Pick<Tool, "effect" | "recovery">;
 
-type Tools = {
-  readonly tools: readonly KnownTool[];
-  /** Whether there can be no other. */
+type BindableTools = {
+  readonly tools: readonly BindableTool[];
+  /** False if there may be more tools than these. */
   readonly isComplete: boolean;
 };
 
-const NONE: Tools = { tools: [], isComplete: true };
-const UNKNOWN: Tools = { tools: [], isComplete: false };
+const NONE: BindableTools = { tools: [], isComplete: true };
+const UNKNOWN: BindableTools = { tools: [], isComplete: false };
 
 /**
- * Looks, before the first step of a run begins, whether every rule that names a tool binds one: a slip of the hand would
- * forbid nothing, and nobody would notice. A name that no tool has is an error, and a pattern that fits none a warning, for it
- * binds what comes later. What the code of a step calls, and a server that cannot be opened yet, are not known: then a name is
- * a warning too, and so it is in the lists of the classification, which are for all tools there may ever be.
+ * Checks, before the first step of a run begins, that every rule that names a tool binds one: a misspelled rule would
+ * forbid nothing, unnoticed. An unknown name is an error. A pattern that matches no tool is a warning, since it may bind a
+ * later one. Tools that code steps call, and those of a server that cannot be opened yet, are not known: then an unknown
+ * name is a warning too. So it is in the classification lists, which apply to all tools there may ever be.
  */
 export async function assertRulesBind(
   run: ActiveRun,
@@ -64,7 +64,7 @@ export async function assertRulesBind(
   );
 }
 
-const LATER = "no tool that is known by now fits it: it binds those that come later.";
+const LATER = "no known tool matches it: it applies to tools that are known later.";
 
 function rulesOf({
   policy: { rules },
@@ -93,30 +93,30 @@ function rulesOf({
       binding(pattern, "policy.readOnlyAllowlist", {
         binds: ({ effect, recovery, ...tool }) =>
           isAllowed({ ...tool, declaredEffect: effect, declaredRecovery: recovery }, pattern, rules.tools),
-        warning: "and it allows no tool that is known by now: for one of an MCP server, write server/tool.",
+        warning: "and it allows no known tool: for a tool of an MCP server, write server/tool.",
       }),
     ),
   ];
 }
 
-function binds(rule: ToolRule, { tools }: Tools): boolean {
+function binds(rule: ToolRule, { tools }: BindableTools): boolean {
   return tools.some((tool) => rule.binds(tool));
 }
 
-function noSuchTool({ pattern }: ToolRule, { tools }: Tools): string {
+function noSuchTool({ pattern }: ToolRule, { tools }: BindableTools): string {
   const names = [...new Set(tools.flatMap((tool) => [fullName(tool), tool.ownName ?? tool.name]))];
   const near = nearestName(pattern, names);
-  if (near !== null) return `which no tool is called: did you mean ${near}?`;
-  return `which no tool is called: there ${names.length === 0 ? "is none" : `are ${[...new Set(tools.map(fullName))].join(", ")}`}.`;
+  if (near !== null) return `and there is no such tool: did you mean ${near}?`;
+  return `and there is no such tool: the run has ${names.length === 0 ? "none" : [...new Set(tools.map(fullName))].join(", ")}.`;
 }
 
 function warn({ runId, observe: { emit } }: RunWith<"runId" | "observe">, message: string): void {
   emit({ type: "warning", runId, message });
 }
 
-/** All tools in a step; those of servers only where `sources` may open them. */
-async function toolsIn(step: StepNode, sources: RunToolSources | null): Promise<Tools> {
-  // What may be skipped need not be opened.
+/** All tools of a step and its children. Without `sources`, no server is opened and its tools are unknown. */
+async function toolsIn(step: StepNode, sources: RunToolSources | null): Promise<BindableTools> {
+  // A step that may be skipped does not open its servers here.
   const inside = step.kind === "when" ? null : sources;
   return joined([
     await ownTools(step, sources),
@@ -126,7 +126,7 @@ async function toolsIn(step: StepNode, sources: RunToolSources | null): Promise<
 
 const WITHOUT_TOOLS: readonly string[] = ["pipeline", "loop", "turn-loop", "when"];
 
-async function ownTools(step: StepNode, sources: RunToolSources | null): Promise<Tools> {
+async function ownTools(step: StepNode, sources: RunToolSources | null): Promise<BindableTools> {
   if (isAgentStep(step)) {
     const { tools, sources: given } = step.agent;
     return joined([named(tools), Object.keys(given).length === 0 ? NONE : await opened(given, sources)]);
@@ -136,11 +136,11 @@ async function ownTools(step: StepNode, sources: RunToolSources | null): Promise
   try {
     return named(await step.tools(sources ?? CLOSED));
   } catch {
-    return UNKNOWN; // It says so itself when its step begins.
+    return UNKNOWN; // The step reports the error itself when it begins.
   }
 }
 
-async function opened(given: Agent["sources"], sources: RunToolSources | null): Promise<Tools> {
+async function opened(given: Agent["sources"], sources: RunToolSources | null): Promise<BindableTools> {
   try {
     return named(await (sources ?? CLOSED).toolsOf(given));
   } catch {
@@ -152,14 +152,14 @@ const CLOSED: Pick<RunToolSources, "toolsOf"> = {
   toolsOf: () => Promise.reject(new Error("No server is opened here.")),
 };
 
-function named(tools: Agent["tools"]): Tools {
+function named(tools: Agent["tools"]): BindableTools {
   return {
     tools: Object.entries(tools).map(([key, tool]) => ({ ...tool, name: tool.name ?? key })),
     isComplete: true,
   };
 }
 
-function joined(all: readonly Tools[]): Tools {
+function joined(all: readonly BindableTools[]): BindableTools {
   return {
     tools: all.flatMap(({ tools }) => tools),
     isComplete: all.every(({ isComplete }) => isComplete),

@@ -27,7 +27,7 @@ import type { RunResult } from "../ports/run-result.ts";
 import { systemClock } from "../ports/system-clock.ts";
 import { Deadline, deadlineError } from "../run/deadline.ts";
 import type { SavedCheckpoint } from "../run/milestone-request.ts";
-import { ofRun } from "./leased-run.ts";
+import { withRunId } from "./leased-run.ts";
 import { Runner } from "./runner.ts";
 import type { RunSessionOptions } from "./runner-options.ts";
 import {
@@ -38,30 +38,33 @@ import {
   sessionOptions,
 } from "./runner-options.ts";
 
+/** Options of a `DurableMainLoop`: those of a runner, and the store of its worker. */
 export type DurableMainLoopOptions = Omit<RunnerOptions, "onCheckpoint" | "entrypoint"> & {
-  /** The worker's lasting identity: where its request, its latest checkpoint and its completed marker are. */
+  /** The worker's identity, which outlives its processes, with its request, latest checkpoint and completed marker. */
   readonly checkpoints: CheckpointStore;
-  /** Called for all that is set aside or could not be written, in one sentence; a warning of the process unless given. */
+  /** Called with one sentence for everything that is set aside or cannot be written. By default a process warning. */
   readonly warn?: (message: string) => void;
 };
 
+/** Options of `DurableMainLoop.execute`. */
 export type ExecuteOptions = {
-  /** When the time for the request is over. It is kept with the request, and holds for whoever goes on with it. */
+  /** Nothing new begins after this time. It is stored with the request, and holds for every process that resumes it. */
   readonly deadline?: Deadline;
+  /** Cancels the run; it can be resumed. */
   readonly signal?: AbortSignal;
-  /** The most that the run may use, what it has used before included. */
+  /** The most that the run may use, earlier attempts included. By default the limit it has, or none. */
   readonly budget?: Budget;
 };
 
 export type ExecuteResult<O> = RunResult<O> & {
-  /** What was executed: the request that was kept, where the worker went on with one. */
+  /** The request that was executed: the stored one, if the worker resumed it. */
   readonly request: Json;
 };
 
 /**
- * Executes one request at a time under a lasting identity. Killed and started again, it goes on from the last milestone of
- * the request that it has not completed, with the prompt, model and tools as they are now; the ledger keeps what was done
- * from being done again. Only the deadline bounds how often.
+ * Executes one request at a time, as a worker whose identity outlives its processes. Killed and started again, it resumes
+ * the request that it has not completed from its last milestone, with the prompt, model and tools as they are now. Calls
+ * with a receipt are not made again. Only the deadline limits the number of attempts.
  *
  * @example
  * const loop = new DurableMainLoop(worker, { store, checkpoints: new FileCheckpointStore("workers/worker-001") });
@@ -85,8 +88,8 @@ export class DurableMainLoop<O = unknown> {
   }
 
   /**
-   * Goes on with what was not completed, or begins this request. What was not completed comes first: its own request is
-   * used then, not the one given here, and `result.request` says which it was.
+   * Resumes the request that was not completed, or begins this one. An uncompleted request comes first: then the one given
+   * here is not executed. `result.request` is the request that was executed.
    */
   async execute(request: Json, options: ExecuteOptions = {}): Promise<ExecuteResult<O>> {
     assertJson(request, "The request");
@@ -102,27 +105,27 @@ export class DurableMainLoop<O = unknown> {
     const work = await this.#begin(store, request, options);
     const runner = this.#runner(store);
     let cause: unknown;
-    for (let tries = 1; ; tries++) {
+    for (let attempts = 1; ; attempts++) {
       try {
         const attempt = () => this.#attempt(store, runner, work, options);
-        const result = await this.#watching(store, work, attempt, options.signal);
+        const result = await this.#outlastStalledOwner(store, work, attempt, options.signal);
         if (result.status === "succeeded") await this.#checkpoints.markCompleted(work.runId);
         return { ...result, request: work.request };
       } catch (error) {
-        // What kept it from being done in time is what its caller wants to know.
+        // The error that used up the time is what the caller needs to know.
         if (DeadlineExceededError.isInstance(error)) error.cause ??= cause;
-        if (!(await this.#mayTryAgain(error, tries, work, options))) throw error;
+        if (!(await this.#mayTryAgain(error, attempts, work, options))) throw error;
         cause = error;
-        await this.#clock.sleep(backoffMs(tries, (this.#options.random ?? Math.random)()), options.signal);
+        await this.#clock.sleep(backoffMs(attempts, (this.#options.random ?? Math.random)()), options.signal);
       }
     }
   }
 
   /**
-   * Another process has the run. One that works renews its lease, and this one gives up; one that has missed that stands still,
-   * and is taken for gone once it has been watched for as long as a lease lasts.
+   * Makes the attempt again while another process holds the run with an expired lease. A process that renews its lease is
+   * at work, and this one gives up. One that does not counts as gone after it was watched for the length of a lease.
    */
-  async #watching<T>(
+  async #outlastStalledOwner<T>(
     store: Store,
     { runId }: WorkerRequest,
     attempt: () => Promise<T>,
@@ -142,14 +145,16 @@ export class DurableMainLoop<O = unknown> {
     }
   }
 
-  /** The request that the worker has to do: the one that it has not completed, or this one, kept before anything is done. */
+  /** The request to execute: the one that is not completed, or this one, which is stored before anything is done. */
   async #begin(store: Store, request: Json, { deadline }: ExecuteOptions): Promise<WorkerRequest> {
     const isCompleted = await this.#checkpoints.isCompleted();
-    const kept = isCompleted ? null : ((await this.#checkpoints.loadRequest()) ?? (await this.#known(store)));
+    const kept = isCompleted
+      ? null
+      : ((await this.#checkpoints.loadRequest()) ?? (await this.#requestOfCheckpoint(store)));
     if (kept !== null) {
       if (canonicalJson(kept.request) !== canonicalJson(request))
         this.#warn(
-          `Worker ${this.#checkpoints.worker} goes on with the request that it has not completed (run ${kept.runId}); the one given now was not begun.`,
+          `Worker ${this.#checkpoints.worker} resumes the request that it has not completed (run ${kept.runId}); the one given now was not begun.`,
         );
       return kept;
     }
@@ -160,14 +165,14 @@ export class DurableMainLoop<O = unknown> {
       createdAt: this.#clock.now(),
       deadline: deadline?.at ?? null,
     });
-    // Another process may have been faster, where the store lets only one begin.
+    // Read back: another process may have been faster, in a store that lets only one begin.
     const begun = await this.#checkpoints.loadRequest();
     if (begun === null)
-      throw new Error(`The request of worker ${this.#checkpoints.worker} was kept and is gone.`);
+      throw new Error(`The request of worker ${this.#checkpoints.worker} was stored and is gone.`);
     return begun;
   }
 
-  /** Before it is kept: a request that no run could begin with would be in the way of every later one. */
+  /** Called before the request is stored: one that no run can begin with would block every later one. */
   #assertAcceptable(request: Json): void {
     assertNoSecrets(request, makeRules(this.#options.policy, this.#options.constraints));
     const first = firstAgentStep(rootOf(this.#target));
@@ -178,8 +183,8 @@ export class DurableMainLoop<O = unknown> {
   }
 
   /**
-   * Gives up what was not completed: the next request begins anew. Its run stays as it is, with all that it has done, and
-   * `runner.resume` still goes on with it. Resolves to the request that was given up, or null.
+   * Gives up the request that was not completed, so that the next one can begin. Its run stays as it is, and
+   * `runner.resume` can still resume it. Resolves to the request that was given up, or null.
    */
   async giveUp(): Promise<WorkerRequest | null> {
     const release = await this.#checkpoints.acquire(this.#options.warn);
@@ -192,8 +197,8 @@ export class DurableMainLoop<O = unknown> {
     }
   }
 
-  /** A checkpoint whose request was lost: its session says which run it is of, and the store what that was asked. */
-  async #known(store: Store): Promise<WorkerRequest | null> {
+  /** Restores a request that was lost: the checkpoint's session has the run id, and the store has the run's input. */
+  async #requestOfCheckpoint(store: Store): Promise<WorkerRequest | null> {
     const checkpoint = await this.#checkpoints.loadCheckpoint();
     if (checkpoint === null) return null;
     const runId = sessionIdOf(checkpoint);
@@ -217,26 +222,26 @@ export class DurableMainLoop<O = unknown> {
   ): Promise<RunResult<O>> {
     const { runId, request } = work;
     const run = await store.getRun(runId);
-    const going = {
+    const limits = {
       ...(signal === undefined ? {} : { signal }),
       ...(budget === undefined ? {} : { budget }),
     };
     if (run?.status === "succeeded") return runner.run(request, { runId });
     const deadline = run === null ? work.deadline : run.deadline;
     const late = deadlineError(runId, { deadline, clock: this.#clock });
-    if (late !== null) throw ofRun(runId, late);
+    if (late !== null) throw withRunId(runId, late);
     if (run === null) {
       await this.#assertNothingDone(work);
       return runner.run(request, {
-        ...going,
+        ...limits,
         runId,
         ...(work.deadline === null ? {} : { deadline: new Deadline(work.deadline) }),
       });
     }
-    return this.#goOn(runner, run, going);
+    return this.#resume(runner, run, limits);
   }
 
-  /** A checkpoint of a run that this store does not know: the ledger is another one, and could not keep anything from happening twice. */
+  /** Throws if there is a checkpoint of a run that is not in this store: without its ledger, effects could happen twice. */
   async #assertNothingDone({ runId }: WorkerRequest): Promise<void> {
     if ((await this.#checkpoints.loadCheckpoint()) === null) return;
     throw new CheckpointStoreError(
@@ -245,23 +250,23 @@ export class DurableMainLoop<O = unknown> {
     );
   }
 
-  async #goOn(
+  async #resume(
     runner: Runner<O>,
     run: RunRecord,
-    going: Pick<ResumeOptions, "signal" | "budget">,
+    limits: Pick<ResumeOptions, "signal" | "budget">,
   ): Promise<RunResult<O>> {
     const { runId } = run;
-    if (isToGoOnByTurn(run)) {
+    if (canResumeFromTurn(run)) {
       try {
-        return await runner.resume(runId, going);
+        return await runner.resume(runId, limits);
       } catch (error) {
         if (!(error instanceof ResumeError) || !error.irrecoverable) throw error;
       }
     }
-    return runner.resume(runId, { ...going, from: await this.#lastMilestone() });
+    return runner.resume(runId, { ...limits, from: await this.#lastMilestone() });
   }
 
-  /** What cannot be read is set aside, and what does not fit is dealt with as the caller chose: the work begins anew. */
+  /** The stored checkpoint. One that is corrupt, or does not fit with `onSliceMismatch: "fresh"`, is set aside. */
   async #lastMilestone(): Promise<SavedCheckpoint | "beginning"> {
     const checkpoint = await this.#checkpoints.loadCheckpoint();
     if (checkpoint === null) return "beginning";
@@ -276,7 +281,7 @@ export class DurableMainLoop<O = unknown> {
       if (mismatch === "stop" && !isCorrupt) throw error;
       const where = await this.#checkpoints.setCheckpointAside();
       this.#warn(
-        `The checkpoint of worker ${this.#checkpoints.worker} cannot be restored (${error.message}): the work begins anew, and what the ledger has is not done again${where === null ? "" : `; it is kept as ${where}`}.`,
+        `The checkpoint of worker ${this.#checkpoints.worker} cannot be restored (${error.message}): the work starts from the beginning, and calls with a receipt are not made again${where === null ? "" : `; the checkpoint is kept as ${where}`}.`,
       );
       return "beginning";
     }
@@ -310,21 +315,21 @@ export class DurableMainLoop<O = unknown> {
     });
   }
 
-  /** There is a checkpoint to go on from, time to do it in, and nothing that would only happen again. */
+  /** True if there is a checkpoint to resume from, time is left, and the error may not happen again. */
   async #mayTryAgain(
     error: unknown,
-    tries: number,
+    attempts: number,
     work: WorkerRequest,
     { signal }: ExecuteOptions,
   ): Promise<boolean> {
     if (work.deadline === null || this.#clock.now() >= work.deadline || signal?.aborted === true)
       return false;
-    // Busy after a try of our own: its lease could not be given back, and runs out.
-    const canPass = mayPass(error) || (tries > 1 && RunBusyError.isInstance(error));
-    return canPass && (await this.#mayHaveCheckpoint());
+    // Busy after an attempt of our own: its lease could not be released, and will expire.
+    const isRetryable = isWorthRetrying(error) || (attempts > 1 && RunBusyError.isInstance(error));
+    return isRetryable && (await this.#mayHaveCheckpoint());
   }
 
-  /** A store that is away cannot say, and will be back or not by the deadline. */
+  /** True as well while the store is unavailable: it may be back before the deadline. */
   async #mayHaveCheckpoint(): Promise<boolean> {
     try {
       return await this.#checkpoints.hasIncomplete();
@@ -334,18 +339,18 @@ export class DurableMainLoop<O = unknown> {
   }
 }
 
-/** How often a worker looks whether the process that has its run has renewed its lease. */
+/** How often a worker checks whether the process that holds its run has renewed the lease. */
 const WATCH_POLL_MS = 1_000;
 
-/** The agent that gets the request itself; null where something else does. */
+/** The agent that gets the request itself; null if another kind of step gets it. */
 function firstAgentStep(step: StepNode): GranularStep | null {
   if (isAgentStep(step)) return step;
   const [first] = step.children ?? [];
   return first === undefined || step.kind === "loop" ? null : firstAgentStep(first);
 }
 
-/** What may be otherwise the next time, from a clean history: a provider, a store, an agent that went astray. */
-function mayPass(error: unknown): boolean {
+/** True for errors that a new attempt from a milestone may avoid: of a provider, of a store, or of an agent gone astray. */
+function isWorthRetrying(error: unknown): boolean {
   if (ModelCallError.isInstance(error)) return true;
   return (
     PawlError.isInstance(error) &&
@@ -355,15 +360,16 @@ function mayPass(error: unknown): boolean {
 }
 
 /**
- * Where a person was asked about a call of the open turn, leaving that turn would lose the answer. Where only the provider or
- * the store failed, the turns since the milestone are as good as they were, and paid for.
+ * True if the run resumes after its last turn, not from a milestone. If a person was asked about a call of the open turn,
+ * abandoning that turn would lose the answer. If only the provider or the store failed, the turns since the milestone are
+ * good, and paid for.
  */
-function isToGoOnByTurn({ status, error }: RunRecord): boolean {
+function canResumeFromTurn({ status, error }: RunRecord): boolean {
   if (status === "queued" || status === "waiting") return true;
   return status === "failed" && error !== null && isOutage(reviveError(error));
 }
 
-/** Not where the provider refused what it was asked: with the same history it would do so again. */
+/** True if the provider or the store failed. A provider that rejected the request would reject the same history again. */
 function isOutage(error: PawlError): boolean {
   if (ModelCallError.isInstance(error)) return error.details.kind !== "rejected";
   return StoreUnavailableError.isInstance(error);
@@ -379,5 +385,5 @@ function sessionIdOf({ snapshot }: WorkerCheckpoint): string | null {
 
 function notWritten(worker: string, error: unknown): string {
   const why = (error instanceof Error ? error.message : String(error)).replace(/\.$/, "");
-  return `The checkpoint of worker ${worker} could not be written: ${why}. The run goes on; after a crash it goes on from the milestone before.`;
+  return `The checkpoint of worker ${worker} could not be written: ${why}. The run continues; after a crash it resumes from the milestone before.`;
 }

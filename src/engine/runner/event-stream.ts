@@ -1,6 +1,6 @@
 import type { RunEvent, RunEventListener } from "../ports/run-events.ts";
 
-/** Turns what a run tells into something to iterate over. */
+/** Makes an async iterable of the events that a run emits. */
 export class EventStream {
   readonly #start: (listener: RunEventListener, signal: AbortSignal) => Promise<unknown>;
   readonly #cancel: AbortSignal | undefined;
@@ -13,7 +13,7 @@ export class EventStream {
     this.#cancel = cancel;
   }
 
-  /** Ends when the run has ended, throws what it throws, and cancels it when the reader leaves early. */
+  /** Ends when the run ends, and throws the run's error. Cancels the run if the reader leaves the loop early. */
   async *events(): AsyncGenerator<RunEvent, void, undefined> {
     const queue: RunEvent[] = [];
     let wake = Promise.withResolvers<void>();
@@ -27,7 +27,7 @@ export class EventStream {
       ended = true;
       wake.resolve();
     });
-    run.catch(() => undefined); // Awaited below; until then it is not unhandled.
+    run.catch(() => undefined); // Awaited below; until then a rejection must not count as unhandled.
     try {
       while (!ended || queue.length > 0) {
         const event = queue.shift();

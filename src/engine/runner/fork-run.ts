@@ -10,21 +10,22 @@ import type { NewFork, RunRecord, StepRecord, Store, ToolCallRecord, TurnRecord 
 import { runNotFound } from "./run-checks.ts";
 import type { RunSessionOptions } from "./runner-options.ts";
 
+/** Options of `Runner.fork`. */
 export type ForkOptions = {
-  /** The last turn that the fork takes over. */
+  /** The last turn that the fork has in common with the run, counted from 1. */
   readonly atTurn: number;
-  /** The step whose turns are meant; the last one that has so many, unless said. */
+  /** The path or name of the step that has the turn; by default the last step with that many turns. */
   readonly step?: string;
-  /** Names the fork; minted when absent. */
+  /** The id of the fork; by default a new UUID. */
   readonly runId?: string;
-  /** Who makes it, as whoever starts a run is. */
+  /** The person who starts the fork; by default the runner's `startedBy`. */
   readonly startedBy?: Person;
 };
 
-/** A run that goes on from a turn of another. It is queued: `resume` starts it. */
+/** A new run that continues from a turn of another run. It is queued: `resume` starts it. */
 export type Fork = {
   readonly run: RunRecord;
-  /** What the first run has changed outside after that turn: the fork may do so again. */
+  /** Effects of the first run after that turn. The fork may cause them again. */
   readonly laterEffects: readonly ToolCallRecord[];
 };
 
@@ -74,23 +75,25 @@ function forkedStep(
   atTurn: number,
   wanted: string | undefined,
 ): StepRecord {
-  const long = steps.filter(({ path }) =>
+  const candidates = steps.filter(({ path }) =>
     turns.some((turn) => turn.stepPath === path && turn.turnIndex === atTurn),
   );
   const found =
-    wanted === undefined ? long.at(-1) : long.find(({ path, name }) => path === wanted || name === wanted);
+    wanted === undefined
+      ? candidates.at(-1)
+      : candidates.find(({ path, name }) => path === wanted || name === wanted);
   if (found !== undefined) return found;
   const counts = steps.flatMap(({ path }) => {
     const own = turns.filter(({ stepPath }) => stepPath === path);
     return own.length === 0 ? [] : [`${path} has ${own.length}`];
   });
-  const there = counts.length === 0 ? "it has no committed turns" : `committed turns: ${counts.join(", ")}`;
+  const known = counts.length === 0 ? "it has no committed turns" : `committed turns: ${counts.join(", ")}`;
   throw new ConfigurationError(
-    `Run ${parent} cannot be forked at turn ${atTurn}${wanted === undefined ? "" : ` of step ${wanted}`}: ${there}.`,
+    `Run ${parent} cannot be forked at turn ${atTurn}${wanted === undefined ? "" : ` of step ${wanted}`}: ${known}.`,
   );
 }
 
-/** Where a run is forked. */
+/** The point at which a run is forked, and the stored run around it. */
 type ForkPoint = {
   readonly parent: string;
   readonly steps: readonly StepRecord[];
@@ -100,8 +103,8 @@ type ForkPoint = {
 };
 
 /**
- * The session as it was after that turn: from the last checkpoint before it, on with what the calls of the turns since then
- * told. A finished step that changed the session left a checkpoint, so no other step has to be looked at.
+ * The session after that turn: the last checkpoint before it, with the session events of the turns since then applied. A
+ * finished step that changed the session left a checkpoint, so the events of other steps are not needed.
  */
 async function stateAt(
   store: Store,
@@ -121,23 +124,23 @@ async function stateAt(
   const saved = last === undefined ? null : await store.readCheckpoint(parent, last.checkpoint);
   let state = saved === null ? session.state : session.restored(Snapshot.fromJSON(saved.snapshot));
   const since = last?.stepPath === forked.path ? last.turnIndex : 0;
-  const lines = (await store.listLineages(parent)).filter(({ stepPath }) => stepPath === forked.path);
-  const told = new Set<string>();
+  const lineages = (await store.listLineages(parent)).filter(({ stepPath }) => stepPath === forked.path);
+  const applied = new Set<string>();
   for (const { stepPath, turnIndex, calls } of turns) {
     if (stepPath !== forked.path || turnIndex <= since || turnIndex > atTurn) continue;
-    // A turn that was left behind for an earlier milestone tells the session nothing.
-    if (!isKept(lines, turnIndex)) continue;
+    // The events of a turn that was abandoned for an earlier milestone do not count.
+    if (!isKept(lineages, turnIndex)) continue;
     for (const { toolCallId, receipt } of calls) {
       const origin = receipt?.duplicateOf ?? toolCallId;
-      if (told.has(origin)) continue;
-      told.add(origin);
+      if (applied.has(origin)) continue;
+      applied.add(origin);
       for (const event of receipt?.sessionEvents ?? []) state = session.slices.reduce(state, event);
     }
   }
   return state;
 }
 
-/** A loop that the forked step is in began before it, and ended after it. */
+/** True if `path` is a loop around the forked step: it began before that step and ended after it. */
 function isAround(path: StepPath, forked: StepPath): boolean {
   return forked.startsWith(`${path}[`) || forked.startsWith(`${path}/`);
 }

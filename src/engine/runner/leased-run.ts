@@ -21,22 +21,22 @@ import { personNeeded } from "../call/call-questions.ts";
 import { agentSteps } from "../definition/known-tools.ts";
 import type { RunSecrets } from "../definition/run-secrets.ts";
 import type { RunResult } from "../ports/run-result.ts";
-import { type ActiveRun, type RunStop, reach } from "../run/active-run.ts";
+import { type ActiveRun, type RunStop, type RunWith, reach } from "../run/active-run.ts";
 import { lastGranularState } from "../run/latest-granular-state.ts";
 import { type Lease, LeaseKeeper } from "../run/lease-keeper.ts";
 import { isTelemetryExpected, writeTelemetry } from "../run/telemetry-files.ts";
 import { stepFailed } from "../steps/execute-step.ts";
 import { type ClaimedWork, makeRun } from "./make-run.ts";
-import { goThrough, questionAbout } from "./run-pipeline.ts";
+import { budgetQuestion, runPipeline } from "./run-pipeline.ts";
 import type { RunnerSetup } from "./runner-options.ts";
 
-/** How a worker found the run that it took. */
-export type FoundAtClaim = {
-  /** False where it has just begun. */
+/** The state in which a worker found the run that it claimed. */
+export type ClaimFindings = {
+  /** False for a run that has just begun. */
   readonly resumed: boolean;
-  /** Model calls that the worker before had under way, and that are charged without an answer. */
+  /** Model calls of the worker before that were never answered: they are charged in full. */
   readonly lost: readonly ModelCallRecord[];
-  /** Tool calls that it had under way. */
+  /** Tool calls that were running when the worker before stopped. */
   readonly foundInDoubt: readonly string[];
 };
 
@@ -57,7 +57,7 @@ export class LeasedRun {
     this.#fence = { runId: work.claim.run.runId, epoch: work.claim.epoch };
   }
 
-  async execute<O>(found: FoundAtClaim): Promise<RunResult<O>> {
+  async execute<O>(found: ClaimFindings): Promise<RunResult<O>> {
     const { clock, leaseMs, root } = this.#setup;
     const { claimedAt, options } = this.#work;
     const { signal: cancel, release } = options;
@@ -70,26 +70,26 @@ export class LeasedRun {
     if (cancel?.aborted === true) onCancel();
     release?.addEventListener("abort", onRelease, { once: true });
     if (release?.aborted === true) onRelease();
-    const stopLooking = clock.every(CANCEL_POLL_MS, () => void this.#lookForCancel());
+    const stopPolling = clock.every(CANCEL_POLL_MS, () => void this.#checkForCancel());
     const attendance = this.#store.attend(this.#fence);
     const { closing } = attendance;
     const onClosing = () => this.#releasing.abort(closing.reason);
     closing.addEventListener("abort", onClosing, { once: true });
     if (closing.aborted) onClosing();
     try {
-      const run = await makeRun(this.#setup, this.#store, this.#work, this.#stopBy(lease, closing));
-      // Also of steps that are over, and that this process does not come to.
+      const run = await makeRun(this.#setup, this.#store, this.#work, this.#makeStop(lease, closing));
+      // For all steps, also for finished ones, which this process does not execute.
       for (const { agent } of agentSteps(root))
         for (const { secrets } of Object.values(agent.tools)) run.policy.secrets.learnSecrets(secrets);
       try {
-        return await this.#traced(run, () => this.#executeAll<O>(run, found));
+        return await this.#traced(run, () => this.#executePipeline<O>(run, found));
       } finally {
         run.keeper.session.close();
         await run.sources.close();
       }
     } finally {
       lease.stop();
-      stopLooking();
+      stopPolling();
       cancel?.removeEventListener("abort", onCancel);
       release?.removeEventListener("abort", onRelease);
       closing.removeEventListener("abort", onClosing);
@@ -97,8 +97,8 @@ export class LeasedRun {
     }
   }
 
-  /** What cannot be kept of its trace takes nothing from the run. */
-  async #traced<T>(run: ActiveRun, work: () => Promise<T>): Promise<T> {
+  /** Runs `work` in the run's span. A trace id that cannot be stored does not fail the run. */
+  async #traced<T>(run: RunWith<"observe">, work: () => Promise<T>): Promise<T> {
     const {
       observe: { telemetry },
     } = run;
@@ -114,7 +114,7 @@ export class LeasedRun {
     }
   }
 
-  #stopBy(lease: Lease, closing: AbortSignal): RunStop {
+  #makeStop(lease: Lease, closing: AbortSignal): RunStop {
     return {
       lease,
       closing,
@@ -128,23 +128,26 @@ export class LeasedRun {
     };
   }
 
-  /** Whoever wants the run to end need not be in this process. */
-  async #lookForCancel(): Promise<void> {
+  /** A cancel request may come from another process, through the store. */
+  async #checkForCancel(): Promise<void> {
     try {
       if (await this.#store.isCancelRequested(this.#fence.runId)) this.#abort(new Cancelled());
     } catch {
-      // A store that is busy may answer next time.
+      // A store that is busy may answer the next poll.
     }
   }
 
-  /** Once: the first reason stands. */
+  /** Only the first reason counts. */
   #abort(reason: Error): void {
     if (this.#stop.signal.aborted) return;
     this.#stop.abort(reason);
     for (const listener of this.#listeners) listener(reason);
   }
 
-  async #executeAll<O>(run: ActiveRun, { resumed, lost, foundInDoubt }: FoundAtClaim): Promise<RunResult<O>> {
+  async #executePipeline<O>(
+    run: ActiveRun,
+    { resumed, lost, foundInDoubt }: ClaimFindings,
+  ): Promise<RunResult<O>> {
     const { runId } = run;
     const { registry, root, options, session } = this.#setup;
     run.observe.emit({ type: "run.started", runId, resumed });
@@ -154,7 +157,7 @@ export class LeasedRun {
     }
     try {
       if (!resumed) reach(run, "run:created", ROOT_PATH, 0);
-      const { output, context } = await goThrough(run, {
+      const { output, context } = await runPipeline(run, {
         registry,
         root,
         resumed,
@@ -170,48 +173,51 @@ export class LeasedRun {
     } catch (error) {
       await this.#fail(run, error);
     }
-    return this.#result(run, resumed);
+    return this.#result(run, { resumed });
   }
 
-  async #result<O>(run: ActiveRun, resumed: boolean): Promise<RunResult<O>> {
+  async #result<O>(
+    run: RunWith<"runId" | "observe">,
+    { resumed }: Pick<ClaimFindings, "resumed">,
+  ): Promise<RunResult<O>> {
     const { runId } = run;
     const record = await this.#store.getRun(runId);
     if (record === null) throw new Error(`Run ${runId} is gone.`);
-    const result = await resultOf<O>(this.#store, record, resumed);
-    // Queued, and not let go of: whoever has this tenure goes on with the run, and tells of its end then.
+    const result = await resultOf<O>(this.#store, record, { resumed });
+    // Queued without a release: the runner claims the run again at once, and emits its end then.
     if (result.status !== "queued" || this.#releasing.signal.aborted)
       run.observe.emit({ type: "run.finished", runId, result });
     return result;
   }
 
-  /** Leaves the run as the error says it is, and throws it on; only a cancelled run is a result like others. */
+  /** Releases the run with the status that the error stands for, and throws the error unless that status is a result. */
   async #fail(run: ActiveRun, error: unknown): Promise<void> {
     const reason: unknown = this.#stop.signal.aborted ? this.#stop.signal.reason : error;
     const lost = [reason, error].find((each) => each instanceof LeaseLostError);
     if (run.stop.closing.aborted && (lost !== undefined || reason === run.stop.closing.reason)) {
-      // What cannot be written now, the goodbye of the store writes, or has written.
+      // If this cannot be written now, closing the store writes it or has written it.
       await this.#store.interruptRun(this.#fence).catch(() => undefined);
-      throw ofRun(run.runId, run.stop.closing.reason);
+      throw withRunId(run.runId, run.stop.closing.reason);
     }
     if (lost !== undefined) {
       run.observe.emit({ type: "lease.lost", runId: run.runId, epoch: this.#fence.epoch });
-      // Whoever takes the run need not wait, if nobody has it by now; and where somebody has, this is refused.
+      // Frees the run for the next worker at once. If another worker holds it already, the store refuses this.
       await this.#store.interruptRun(this.#fence).catch(() => undefined);
-      throw ofRun(run.runId, lost);
+      throw withRunId(run.runId, lost);
     }
-    const question = await questionAbout(run, reason);
+    const question = await budgetQuestion(run, reason);
     const end = endOf(
       question === null ? reason : personNeeded(run, [question]),
       this.#setup.root.name,
       run.policy.secrets,
     );
     try {
-      for (const settlement of run.model.unsettledCharges) await this.#pay(settlement);
+      for (const settlement of run.model.unsettledCharges) await this.#settle(settlement);
       if (end.run.status === "waiting") reach(run, "run:before-wait", ROOT_PATH, 0);
       await this.#store.releaseRun(this.#fence, end.run);
       if (end.run.status === "waiting") reach(run, "run:waiting", ROOT_PATH, 0);
     } catch (refused) {
-      // The first error is the one to tell. This store takes the run again when it is asked to, and its goodbye frees it.
+      // The first error is the one to throw. The run can still be claimed through this store, and closing the store frees it.
       if (end.thrown === null) throw refused;
       run.observe.emit({
         type: "warning",
@@ -220,32 +226,32 @@ export class LeasedRun {
       });
     }
     await writeTelemetry(run);
-    if (end.thrown !== null) throw ofRun(run.runId, end.thrown);
+    if (end.thrown !== null) throw withRunId(run.runId, end.thrown);
   }
 
-  /** A store that still cannot take it keeps the run from being released: whoever takes it over then pays. */
-  async #pay(settlement: ModelCallSettlement): Promise<void> {
+  /** While the store cannot write the charge, the run is not released: the next worker's claim charges it. */
+  async #settle(settlement: ModelCallSettlement): Promise<void> {
     try {
       await this.#store.settleModelCall(this.#fence, settlement);
     } catch (error) {
-      // Any other refusal says that the call is settled already.
+      // Any other refusal means that the call is settled already.
       if (error instanceof StoreUnavailableError) throw error;
     }
   }
 }
 
-/** How often a worker looks whether somebody wants its run to end. */
+/** How often a worker checks for a cancel request. */
 const CANCEL_POLL_MS = 1_000;
 
-/** The caller wants to let the run go: what was under way is finished. */
+/** The caller releases the run: calls in progress are finished. */
 class Released extends Error {
   constructor() {
-    super("The run was let go of.");
+    super("The run was released.");
     this.name = "AbortError";
   }
 }
 
-/** The caller's own wish, told apart from everything that goes wrong. */
+/** The caller cancels the run: a result, not a failure. */
 class Cancelled extends Error {
   constructor() {
     super("The run was cancelled.");
@@ -271,13 +277,13 @@ function endOf(
   return { run: { status, error: storedError }, thrown };
 }
 
-/** The same error, saying which run it came from. */
-export function ofRun<E>(runId: string, error: E): E {
+/** Sets the run id of an error of Pawl, and returns the error. */
+export function withRunId<E>(runId: string, error: E): E {
   if (PawlError.isInstance(error)) error.runId = runId;
   return error;
 }
 
-/** As JSON, whatever user code put into it: an error that cannot be stored would leave the run without an end. */
+/** The error as JSON, whatever user code put into it: an error that cannot be stored would leave the run without an end. */
 function stored({ code, message, details }: PawlError, secrets: RunSecrets): StoredError {
   return secrets.hide({ code, message: message.toWellFormed(), details: storedDetails(details) });
 }
@@ -291,7 +297,11 @@ function storedDetails(details: unknown): JsonObject {
   }
 }
 
-export async function resultOf<O>(store: Store, run: RunRecord, resumed: boolean): Promise<RunResult<O>> {
+export async function resultOf<O>(
+  store: Store,
+  run: RunRecord,
+  { resumed }: Pick<ClaimFindings, "resumed">,
+): Promise<RunResult<O>> {
   const state = await lastGranularState(store, run.runId);
   const context = isJsonObject(run.context) ? run.context : {};
   return {

@@ -169,11 +169,11 @@ function observersOf(
     emit: guarded((event) => emitToBoth(telemetry, listener, event), secrets),
     telemetry,
     probe: options.probe ?? NO_PROBE,
-    onCheckpoint: (checkpoint) => handOut(options.onCheckpoint, runId, checkpoint, listener),
+    onCheckpoint: (checkpoint) => deliverCheckpoint(options.onCheckpoint, runId, checkpoint, listener),
   };
 }
 
-/** What telemetry throws does not keep the event from the listener. */
+/** The listener gets the event even if telemetry throws. */
 function emitToBoth(telemetry: RunTelemetry, listener: RunEventListener, event: RunEvent): void {
   try {
     telemetry.onEvent(event);
@@ -196,8 +196,8 @@ function guarded(listener: RunEventListener, secrets: RunSecrets): RunEventListe
   };
 }
 
-/** A checkpoint that the caller could not keep is a warning only: the store has it. */
-async function handOut(
+/** A checkpoint that `onCheckpoint` fails on is only a warning: the store has it. */
+async function deliverCheckpoint(
   onCheckpoint: ((checkpoint: SavedCheckpoint) => Promise<void> | void) | undefined,
   runId: string,
   checkpoint: SavedCheckpoint,

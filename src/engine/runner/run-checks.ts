@@ -21,12 +21,12 @@ export function assertSameRun(run: RunRecord, pipeline: string, inputHash: Uint8
   );
 }
 
-export function assertWhy(why: string | undefined): void {
+export function assertReasonGiven(why: string | undefined): void {
   if (why === undefined || (typeof why === "string" && why.trim() !== "")) return;
-  throw new ConfigurationError("acceptDivergence needs a sentence that says why: it is kept with the run.");
+  throw new ConfigurationError("acceptDivergence needs a sentence that says why: it is stored with the run.");
 }
 
-export function busy(
+export function runBusy(
   runId: string,
   { owner, until }: { readonly owner: string; readonly until: number },
 ): RunBusyError {

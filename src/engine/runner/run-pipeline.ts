@@ -17,23 +17,23 @@ import type { StepRegistry } from "../steps/step-registry.ts";
 import { assertRulesBind } from "./binding-rules.ts";
 import { assertFeasible } from "./step-problems.ts";
 
-/** What a run is gone through with. */
-export type RunCourse = {
+/** The pipeline of a run, and how far the run has come. */
+export type PipelineRunOptions = {
   readonly registry: StepRegistry;
   readonly root: PipelineStep;
   readonly resumed: boolean;
-  /** The step that it had come to; null where it had begun none. */
+  /** The step that began last; null if none has begun. */
   readonly currentStep: StepPath | null;
-  /** What else the runner's rules are for. */
+  /** Other pipelines that the runner's rules apply to. */
   readonly otherPipelines: readonly (Agent | StepNode)[];
-  /** Given the session before the first step. */
+  /** Called with the session before the first step. */
   readonly onSession: (session: Session) => void;
 };
 
-/** All that a run is, from where it was left to its end, in its order. A forecast goes the same way, and does nothing. */
-export async function goThrough(
+/** Executes a run's pipeline from its last commit to the end. A forecast calls it with a store that writes nothing. */
+export async function runPipeline(
   run: ActiveRun,
-  { registry, root, resumed, currentStep, otherPipelines, onSession }: RunCourse,
+  { registry, root, resumed, currentStep, otherPipelines, onSession }: PipelineRunOptions,
 ): Promise<{ readonly output: Json; readonly context: JsonObject }> {
   assertMayBegin(run);
   if (resumed) await assertNotDenied(run);
@@ -49,7 +49,7 @@ export async function goThrough(
   return { output, context: context.value };
 }
 
-/** A person was asked for more, and has said no: that is how the run ends, whatever would come next. */
+/** Throws if a person was asked for a higher budget and denied it: the run ends with that. */
 async function assertNotDenied({
   store,
   runId,
@@ -65,17 +65,17 @@ async function assertNotDenied({
   }
 }
 
-/** Where what is stored does not fit, and the caller chose so, the work begins anew; the ledger is kept. */
+/** Loads the session. If it does not fit, and `onSliceMismatch` is `fresh`, the work starts again; the ledger is kept. */
 async function openSession(
   { keeper, resume: { milestone } }: RunWith<"keeper" | "resume">,
-  onSession: RunCourse["onSession"],
+  onSession: PipelineRunOptions["onSession"],
 ): Promise<void> {
   const fits = await keeper.load({ isRollingBack: milestone.isOpen });
   if (!fits) milestone.setDefault({ kind: "beginning" });
   onSession(keeper.session);
 }
 
-/** What the run was given, once its pipeline is what it was as far as it has come. */
+/** The input of the run, after a check that the pipeline has not changed in the part that was executed already. */
 async function readInput(
   { store, runId, fence }: RunWith<"store" | "runId" | "fence">,
   root: PipelineStep,
@@ -94,8 +94,8 @@ async function readInput(
   return input;
 }
 
-/** The question that a budget which is used up comes to: where the spec says so, and nobody has said no. Null: it is an error. */
-export async function questionAbout(
+/** The question about an exhausted budget, if the spec wants one and nobody has denied it; null if the error ends the run. */
+export async function budgetQuestion(
   { store, runId, contract: { spec } }: RunWith<"store" | "runId" | "contract">,
   error: unknown,
 ): Promise<NewBudgetWait | null> {
@@ -104,7 +104,7 @@ export async function questionAbout(
   const asked = askAboutBudget(error);
   const waits = await store.listWaits(runId);
   const last = waits.findLast(({ subject }) => subject.budget === asked.subject.budget);
-  const said = last?.answer ?? null;
-  const isDenied = said !== null && "approved" in said && last?.subject.limit === asked.subject.limit;
+  const answer = last?.answer ?? null;
+  const isDenied = answer !== null && "approved" in answer && last?.subject.limit === asked.subject.limit;
   return isDenied ? null : asked;
 }

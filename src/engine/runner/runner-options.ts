@@ -27,113 +27,124 @@ import type { SliceMismatch } from "../run/session-keeper.ts";
 import type { StepExecutor } from "../steps/step-executor.ts";
 import type { StepRegistry } from "../steps/step-registry.ts";
 
+/** Options of a `Runner`, for all of its runs. */
 export type RunnerOptions = {
-  /** `./.pawl/pawl.db` unless given; then it is opened for each run and closed after it. */
+  /** By default `./.pawl/pawl.db`, which is opened for each run and closed after it. */
   readonly store?: Store;
-  /** Executors for step kinds of your own, or in place of a built-in one. */
+  /** Executors for your own kinds of steps, or as replacements of built-in ones. */
   readonly executors?: { readonly [kind: string]: StepExecutor<never> };
+  /** The prices of models, for budgets and usage in micro-dollars. By default models have no price. */
   readonly pricing?: Pricing;
+  /** Estimates the tokens of a text. By default a built-in estimate. */
   readonly estimateTokens?: TokenEstimator;
-  /** How long a worker that falls silent keeps the run; it renews three times as often. */
+  /** How long a worker that stops renewing keeps a run, by default 30,000 ms. It renews three times in that time. */
   readonly leaseMs?: number;
+  /** The time limit of one request to a model, by default 600,000 ms. */
   readonly modelTimeoutMs?: number;
-  /** How often a turn's model call is tried, the first time included. */
+  /** The number of requests to the model for one turn, the first one included. By default 3. */
   readonly maxModelAttempts?: number;
+  /** The number of tool calls of a turn that may run at the same time, by default 8. */
   readonly maxParallelToolCalls?: number;
-  /** How often a tool call that may be repeated, or says that nothing happened, is tried again; twice unless said. */
+  /** Retries of a tool call that may be repeated, or that failed without an effect. By default 2. */
   readonly maxRetriesPerToolCall?: number;
-  /** After a tool failed as often as this in the same way, one time after the other, a person is asked. Never unless said. */
+  /** After this many equal failures of a tool in a row, a person is asked. By default never. */
   readonly maxSameErrorRepeats?: number;
-  /** How tools are classified, which of them need approval, what is secret. */
+  /** Rules for tools, approvals, secrets and the network. */
   readonly policy?: Policy;
-  /** What the run must not do. */
+  /** Limits on the actions of a run, such as forbidden tools. */
   readonly constraints?: Constraints;
-  /** Pipelines that the same policy and constraints are for: a name in those may be that of a tool of theirs. */
+  /** Other pipelines with the same policy and constraints. A rule may name one of their tools. */
   readonly otherPipelines?: readonly (Agent | StepNode)[];
-  /** Who starts its runs, where that is not said for each of them. */
+  /** The person who starts the runs, if a call of `run` names none. */
   readonly startedBy?: Person;
-  /** What the `stopConditions` of a RunSpec may name, beside those of the pipeline. */
+  /** Functions for the `stopConditions` that a RunSpec names, in addition to those of the pipeline. */
   readonly stopConditions?: StopConditions;
-  /** What the workspace of a run is relative to; the directory of the process unless said. */
+  /** The folder that workspaces of runs are relative to, by default the working directory. */
   readonly workspaceRoot?: string;
-  /** What the run's session holds, beside what its agents and their prompts bring. */
+  /** Slices of the run's session, in addition to those of its agents and prompts. */
   readonly slices?: readonly Slice[];
-  /** Which events are milestones; a step of the plan that is done, unless said. */
+  /** Decides which session events are milestones; by default a completed step of the plan. */
   readonly checkpointTrigger?: CheckpointTrigger;
-  /** What is done where a stored session does not fit its slices any more: stop, unless said. */
+  /** What to do if a stored session no longer fits its slices: by default `stop`. */
   readonly onSliceMismatch?: SliceMismatch;
-  /** Kept with the session and its snapshots. */
+  /** Stored with the session and its snapshots. */
   readonly tags?: Tags;
-  /** Given the session of each run before its first step: for observers and subscriptions, which end with it. */
+  /** Called with the session of each run before its first step, to add observers and subscriptions. They end with the run. */
   readonly onSession?: (session: Session) => void;
-  /** Told of everything that `stream` tells, of every run; what it throws harms nobody. */
+  /** Called with the events of every run, as `stream` yields them. Its errors are ignored. */
   readonly onEvent?: RunEventListener;
-  /** Where its traces and figures go: `otel()` of `pawl/otel`. */
+  /** Receives traces and metrics: `otel()` of `pawl/otel`. */
   readonly telemetry?: Telemetry;
-  /** Told of every checkpoint once it is durable, and waited for; what it throws is told as a warning. */
+  /** Called with every checkpoint once it is durable; the run waits for it. An error is reported as a warning. */
   readonly onCheckpoint?: (checkpoint: SavedCheckpoint) => Promise<void> | void;
+  /** Stored with the run as its origin, by default `library`. */
   readonly entrypoint?: string;
   /**
-   * Refuses a call of `run` or `stream` without a `runId` or a `key`. For servers: equal words of two customers must never
-   * share a run.
+   * Refuses a call of `run` or `stream` without a `runId` or a `key`. For servers: two customers who send the same text must
+   * never share a run.
    */
   readonly identity?: "required";
   readonly clock?: Clock;
   readonly random?: Random;
+  /** Called at every crash point; for crash tests. */
   readonly probe?: CrashProbe;
-  /** The doors to models, tools and files; those of the machine unless a test stands in them. */
+  /** Calls models and tools, and writes files. By default directly; tests replace it. */
   readonly outside?: EffectsPort;
 };
 
+/** A limit on the cost of a run's model calls, in tokens, micro-dollars or both. */
 export type Budget = { readonly tokens?: number; readonly microDollars?: number };
 
+/** Options for beginning and for resuming a run. */
 export type ContinueOptions = {
-  /** Cancels: what is under way ends or is left to recovery, and the run can be resumed. */
+  /** Cancels the run. Calls in progress end or are left to recovery, and the run can be resumed. */
   readonly signal?: AbortSignal;
-  /** Lets go: what is under way is finished, nothing else begins, and the run is left for whoever goes on with it. */
+  /** Releases the run. Calls in progress are finished, nothing new begins, and the run is queued for the next worker. */
   readonly release?: AbortSignal;
-  /** Waits while a living process has the run, instead of throwing `RunBusyError`. */
+  /** Waits while a living process holds the run. By default `RunBusyError` is thrown. */
   readonly wait?: boolean;
-  /** The most that the run may use, what it has used before included. */
+  /** The most that the run may use, earlier attempts included. By default the limit it has, or none. */
   readonly budget?: Budget;
-  /** When its time is over: nothing begins after it. It is kept with the run; giving it again replaces it. */
+  /** Nothing new begins after this time. It is stored with the run; another one replaces it. */
   readonly deadline?: Deadline;
 };
 
+/** Options of `Runner.resume` and `Runner.forecast`. */
 export type ResumeOptions = ContinueOptions & {
-  /** Lets the run use more, or less, of these; its RunSpec stays as it is, and this is recorded. */
+  /** New limits for these budgets. They are recorded; the RunSpec itself does not change. */
   readonly budgets?: { readonly [B in BudgetName]?: number };
   /**
-   * `turn`, unless said: the conversation goes on where it was left. `milestone`: the step at work begins a new history
-   * from the last checkpoint of the session, with the prompt, model and tools as they are now; `beginning`: from its
-   * beginning; or from a checkpoint that `onCheckpoint` gave. What the ledger has a receipt for is not done again.
+   * Where the current step resumes. `turn`, the default: after its last turn. `milestone`: from the last checkpoint of the
+   * session, in a new lineage with the prompt, model and tools as they are now. `beginning`: the same from the start of the
+   * step. Or a checkpoint that `onCheckpoint` received. Calls with a receipt are not made again.
    */
   readonly from?: "turn" | "milestone" | "beginning" | SavedCheckpoint;
-  /** Goes on although the prompt, model or tools are not what they were, and keeps why. */
+  /** Resumes although the prompt, model or tools have changed. The text says why, and is recorded. */
   readonly acceptDivergence?: string;
-  /** Drops the response of the turn that is open, and asks the model again; none of its calls may have gone out. */
+  /** Drops the response of the open turn and asks the model again. Refused once one of its calls was sent. */
   readonly redoTurn?: boolean;
-  /** Why, for the record. */
+  /** The reason for resuming, recorded with the attempt. */
   readonly reason?: string;
 };
 
+/** Options of `Runner.run` and `Runner.stream`. */
 export type RunOptions = ContinueOptions & {
-  /** The contract of the run, as `parseRunSpec` takes it: budgets, constraints, what it has to come to. It never changes. */
+  /** The contract of the run, as `parseRunSpec` takes it: budgets, constraints, stop conditions. It never changes. */
   readonly spec?: RunSpecInput;
-  /** Names the run; minted when absent. */
+  /** The id of the run. By default that of the unfinished run of the same input, or a new UUID. */
   readonly runId?: string;
   /**
-   * The caller's own idempotency key, in place of a run id: the id of the order, message or webhook that the run is for. The
-   * same key of a pipeline is the same run, in every process and after every crash; other input under it is refused.
+   * The caller's own idempotency key instead of a run id: the id of the order, message or webhook that the run is for. The
+   * same key of a pipeline is the same run, in every process and after every crash. Other input for the key is refused.
    */
   readonly key?: string;
-  /** Begins a new run, whatever became of others with the same input. */
+  /** Begins a new run, whatever the state of other runs with the same input. */
   readonly fresh?: boolean;
-  /** Who starts it: kept with the run, and needed where `policy.approve` asks for another person than that one. */
+  /** The person who starts the run; by default the runner's. Required if `policy.approve` excludes that person. */
   readonly startedBy?: Person;
 };
 
-/** Node's timers take no more milliseconds than this; given more, they go off at once. */
+/** Node's longest timeout: a longer one fires at once. */
 const LARGEST_LIMIT = 2 ** 31 - 1;
 
 const LEAST = {
@@ -174,7 +185,7 @@ export function milestoneFrom(from: ResumeOptions["from"]): MilestoneFrom | null
     if (typeof checkpoint === "number") return { kind: "given", snapshot: given.snapshot, checkpoint };
   }
   throw new ConfigurationError(
-    `A run cannot be resumed from ${JSON.stringify(from)}: use "turn", "milestone", "beginning", or a checkpoint that onCheckpoint gave.`,
+    `A run cannot be resumed from ${JSON.stringify(from)}: use "turn", "milestone", "beginning", or a checkpoint that onCheckpoint received.`,
   );
 }
 
@@ -187,10 +198,10 @@ export function sessionOptions(root: StepNode, options: RunnerOptions): RunSessi
     );
   const own: unknown = options.slices ?? [];
   if (!Array.isArray(own))
-    throw new ConfigurationError("slices is no list: give an array of what defineSlice has made.");
+    throw new ConfigurationError("slices is not a list: give an array of slices made with defineSlice.");
   const slices = new SliceSet([...agentSlices(root), ...(options.slices ?? [])], trigger.eventTypes);
   const tags = options.tags ?? {};
-  // What a session refuses is refused here, before there is a run.
+  // Made to report mistakes in slices and tags now, before there is a run.
   new Session({ id: "-", createdAt: 0, slices, tags }).close();
   return {
     slices,
@@ -206,7 +217,7 @@ function agentSlices(step: StepNode): Slice[] {
   return [...own, ...(step.children ?? []).flatMap(agentSlices)];
 }
 
-/** The input is stored, and has to be: whoever goes on with the run needs it. */
+/** Refuses input that holds a secret: it is stored as it is, since a resumed run needs it. */
 export function assertNoSecrets(
   input: Json,
   { secretKeys }: RunRules,
@@ -218,7 +229,7 @@ export function assertNoSecrets(
   );
 }
 
-/** Nobody can be another than somebody unknown: that is found out before there is a run, and not by who is to approve. */
+/** A rule with `notStarter` needs a known starter. This is checked before there is a run, not when someone approves. */
 export function starterOf(
   { approve }: RunRules,
   startedBy: Person | undefined,
@@ -228,11 +239,11 @@ export function starterOf(
   const rule = approve.find(({ notStarter }) => notStarter === true);
   if (rule === undefined || isNamed) return startedBy === undefined ? {} : { startedBy };
   throw new ConfigurationError(
-    `policy.approve asks for another person than who started the run (${rule.match}): say who starts it, with startedBy: { by: … }.`,
+    `policy.approve requires a person other than the one who started the run (${rule.match}): say who starts it with startedBy: { by: … }.`,
   );
 }
 
-/** What the session of every run is made with. */
+/** The session options of a runner, with their defaults. */
 export type RunSessionOptions = {
   readonly slices: SliceSet;
   readonly trigger: CheckpointTrigger;
@@ -241,7 +252,7 @@ export type RunSessionOptions = {
   readonly onSession: (session: Session) => void;
 };
 
-/** What a runner makes of its options once, for all of its runs. */
+/** The checked options of a runner, shared by all of its runs. */
 export type RunnerSetup<O = unknown> = {
   readonly options: RunnerOptions;
   readonly root: PipelineStep<O>;

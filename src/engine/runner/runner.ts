@@ -26,9 +26,10 @@ import { StepRegistry } from "../steps/step-registry.ts";
 import { EventStream } from "./event-stream.ts";
 import { forecastRun, type ResumeForecast } from "./forecast/forecast.ts";
 import { type Fork, type ForkOptions, forkRun } from "./fork-run.ts";
-import { LeasedRun, ofRun, resultOf } from "./leased-run.ts";
+import { LeasedRun, resultOf, withRunId } from "./leased-run.ts";
 import { makeRun } from "./make-run.ts";
-import { assertSamePipeline, assertWhy, runNotFound } from "./run-checks.ts";
+import { assertReasonGiven, assertSamePipeline, runNotFound } from "./run-checks.ts";
+import { namedRunId } from "./run-selection.ts";
 import {
   assertLimits,
   assertNoSecrets,
@@ -43,17 +44,16 @@ import {
 import {
   AUTO_RESUME,
   assertSetupRuns,
-  type Begun,
   claimOptions,
   claimRun,
-  continued,
+  resumedRun,
+  type StartOutcome,
   startNamedRun,
   startUnnamedRun,
 } from "./start-run.ts";
-import { namedRun } from "./which-run.ts";
 
 /**
- * Runs an agent, a step or a pipeline, durably.
+ * Runs an agent, a step or a pipeline durably.
  *
  * @example
  * const { output } = await new Runner(researcher).run("Quantum computing breakthroughs");
@@ -66,16 +66,16 @@ export class Runner<O = unknown> {
   }
 
   /**
-   * Starts a run, or continues one: that of the `runId` or `key` given. Without either, the one unfinished run of the same
-   * pipeline and input that a dead or closed process left; where another process has that, where it waits for a person, is
-   * one of several, or the last one failed after it had effects outside, it throws and begins nothing (`fresh: true` begins
-   * a new one). A run that is named and has succeeded gives its result again, one that has failed throws its error again.
+   * Begins a run, or resumes the one with the given `runId` or `key`. Without either, it resumes the unfinished run of the
+   * same pipeline and input that a dead or closed process left. It throws and begins nothing if another process holds that
+   * run, if it waits for a person, if there are several, or if the last one failed after effects outside; `fresh: true`
+   * begins a new run anyway. A named run that has succeeded returns its result again; one that has failed throws its error.
    */
   run(input: Json, options: RunOptions = {}): Promise<RunResult<O>> {
     return this.#run(input, options, () => undefined);
   }
 
-  /** Like `run`, and tells what happens as it happens; leaving the loop early cancels the run. */
+  /** Like `run`, and yields events as they happen. Leaving the loop early cancels the run. */
   stream(input: Json, options: RunOptions = {}): AsyncGenerator<RunEvent, void, undefined> {
     return new EventStream(
       (listener, signal) => this.#run(input, { ...options, signal }, listener),
@@ -83,18 +83,18 @@ export class Runner<O = unknown> {
     ).events();
   }
 
-  /** Goes on with a run that was interrupted, has failed, waits or was cancelled. */
+  /** Resumes a run that was interrupted, has failed, waits for a person or was cancelled. */
   resume(runId: string, options: ResumeOptions = {}): Promise<RunResult<O>> {
     return withStore(this.#setup.options.store, async (store) => {
       assertRunId(runId);
       const from: RunStatus[] = ["queued", "running", "waiting", "failed", "cancelled"];
       const run = await store.getRun(runId);
       if (run !== null) assertSamePipeline(run, this.#setup.root.name);
-      // Before it is claimed: what cannot be gone on with is left as it is.
+      // Checked before the claim: a run that cannot be resumed is left as it is.
       if (run !== null && run.spec !== null) assertSetupRuns(this.#setup, run.spec);
       if (run !== null) assertBudgetRaised(run, options.budgets);
       const milestone = milestoneFrom(options.from);
-      assertWhy(options.acceptDivergence);
+      assertReasonGiven(options.acceptDivergence);
       const attempt = {
         resumedFrom: milestone === null ? "turn" : "milestone",
         reason: options.reason ?? null,
@@ -107,8 +107,8 @@ export class Runner<O = unknown> {
   }
 
   /**
-   * Makes a new run that goes on from a turn of this one, with the receipts up to it under keys of its own; the agent may be
-   * another one. It is queued, and says what the first run did outside afterwards: `resume` starts it.
+   * Makes a new run that continues from a turn of this one, with copies of the receipts up to that turn under its own keys.
+   * The agent may be another one. The fork is queued: `resume` starts it. `laterEffects` are those that it may cause again.
    */
   fork(runId: string, options: ForkOptions): Promise<Fork> {
     return withStore(this.#setup.options.store, async (store) => {
@@ -131,7 +131,7 @@ export class Runner<O = unknown> {
       assertPayload(input, "The input of the run");
       const { rules, root, options: own } = this.#setup;
       assertNoSecrets(input, rules);
-      const runId = namedRun(options, root.name, own.identity);
+      const runId = namedRunId(options, root.name, own.identity);
       const spec = options.spec === undefined ? null : assertRunSpec(options.spec);
       if (spec !== null) assertSetupRuns(this.#setup, spec);
       if (spec !== null) assertNoSecrets(withoutVariables(spec), rules, "RunSpec");
@@ -146,7 +146,7 @@ export class Runner<O = unknown> {
 
   async #execute(
     store: Store,
-    begun: Begun,
+    begun: StartOutcome,
     options: ResumeOptions,
     caller: RunEventListener,
     from: MilestoneFrom | null = null,
@@ -154,8 +154,8 @@ export class Runner<O = unknown> {
     const listener = both(this.#setup.options.onEvent, caller);
     if (begun.kind === "ended") {
       const { run } = begun;
-      if (run.status === "failed" && run.error !== null) throw ofRun(run.runId, reviveError(run.error));
-      const result = await resultOf<O>(store, run, true);
+      if (run.status === "failed" && run.error !== null) throw withRunId(run.runId, reviveError(run.error));
+      const result = await resultOf<O>(store, run, { resumed: true });
       listener({ type: "run.finished", runId: run.runId, result });
       return result;
     }
@@ -164,31 +164,32 @@ export class Runner<O = unknown> {
     const telemetry = await beginTelemetry(this.#setup.options.telemetry, store, claim.run, { resumed });
     const work = { claim, claimedAt, resumed, options, listener, from, telemetry };
     const result = await new LeasedRun(this.#setup, store, work).execute<O>(found);
-    const isLetGo = options.release?.aborted === true;
-    return result.status === "queued" && !isLetGo
+    const isReleased = options.release?.aborted === true;
+    return result.status === "queued" && !isReleased
       ? this.#resumeAfterAnswer(store, result, options, caller)
       : result;
   }
 
-  /** What it was about to ask was answered while it was on its way out: nobody need be told to resume it. */
+  /** The question was answered while the run was being released: it is resumed at once. */
   async #resumeAfterAnswer(
     store: Store,
-    left: RunResult<O>,
-    { redoTurn: _, ...going }: ResumeOptions,
+    released: RunResult<O>,
+    { redoTurn: _, ...options }: ResumeOptions,
     caller: RunEventListener,
   ): Promise<RunResult<O>> {
     const claimedAt = readClock(this.#setup.clock);
     const claim = claimOptions(this.#setup, { from: ["queued"], attempt: AUTO_RESUME }, {});
-    const outcome = await store.claimRun(left.runId, claim);
+    const { runId } = released;
+    const outcome = await store.claimRun(runId, claim);
     if (outcome.kind !== "claimed") {
-      both(this.#setup.options.onEvent, caller)({ type: "run.finished", runId: left.runId, result: left });
-      return left;
+      both(this.#setup.options.onEvent, caller)({ type: "run.finished", runId, result: released });
+      return released;
     }
-    const result = await this.#execute(store, continued(outcome, claimedAt), going, caller);
-    return { ...result, resumed: left.resumed };
+    const result = await this.#execute(store, resumedRun(outcome, claimedAt), options, caller);
+    return { ...result, resumed: released.resumed };
   }
 
-  /** What `resume` would do, without doing any of it. */
+  /** Reports what `resume` would do, without doing any of it. */
   forecast(runId: string, options: ResumeOptions = {}): Promise<ResumeForecast> {
     return withStore(this.#setup.options.store, async (store) => {
       assertRunId(runId);
@@ -196,7 +197,7 @@ export class Runner<O = unknown> {
       if (run === null) throw runNotFound(runId);
       assertSamePipeline(run, this.#setup.root.name);
       if (run.spec !== null) assertSetupRuns(this.#setup, run.spec);
-      assertWhy(options.acceptDivergence);
+      assertReasonGiven(options.acceptDivergence);
       const isHeld = await store.isHeld(runId);
       const claim = { epoch: run.epoch, run };
       const quiet = () => undefined;
@@ -226,7 +227,7 @@ export class Runner<O = unknown> {
   }
 }
 
-/** Checks a runner's options, and makes what all of its runs share. */
+/** Checks a runner's options, and makes the setup that all of its runs share. */
 export function makeSetup<O>(target: Agent<O> | StepNode<O>, options: RunnerOptions): RunnerSetup<O> {
   const root = rootOf(target);
   const registry = new StepRegistry({ ...BUILT_IN_EXECUTORS, ...options.executors });
@@ -244,14 +245,14 @@ export function makeSetup<O>(target: Agent<O> | StepNode<O>, options: RunnerOpti
   };
 }
 
-/** The runner's own listener first; what it throws keeps nobody else from hearing. */
+/** Calls the runner's own listener first. The second one gets the event even if the first throws. */
 function both(first: RunEventListener | undefined, second: RunEventListener): RunEventListener {
   if (first === undefined) return second;
   return (event) => {
     try {
       first(event);
     } catch {
-      // It is the listener's own.
+      // The listener's own error.
     }
     second(event);
   };

@@ -18,8 +18,9 @@ import { assertRunnable, assertSameSpec, combineConstraints } from "../definitio
 import { type ClockReading, readClock } from "../run/lease-keeper.ts";
 import { folderOf } from "../run/run-folder.ts";
 import { assertWorkspaceIsFree } from "../run/workspace-owner.ts";
-import type { FoundAtClaim } from "./leased-run.ts";
-import { assertSameRun, busy, runNotFound } from "./run-checks.ts";
+import type { ClaimFindings } from "./leased-run.ts";
+import { assertSameRun, runBusy, runNotFound } from "./run-checks.ts";
+import { decideUnnamedStart, startRefused } from "./run-selection.ts";
 import {
   type ContinueOptions,
   limitOf,
@@ -28,45 +29,44 @@ import {
   type RunOptions,
   starterOf,
 } from "./runner-options.ts";
-import { notBegun, startOf } from "./which-run.ts";
 
-/** A run that this process has claimed, or one that is over. */
-export type Begun =
+/** A run that this process has claimed, or one that has ended. */
+export type StartOutcome =
   | {
       readonly kind: "work";
       readonly claim: Claim;
       readonly claimedAt: ClockReading;
-      readonly found: FoundAtClaim;
+      readonly found: ClaimFindings;
     }
   | { readonly kind: "ended"; readonly run: RunRecord };
 
-/** What a run is to be started with. */
+/** The input of a new run, and its contract. */
 export type StartInput = { readonly input: Json; readonly spec: RunSpec | null };
 
-/** How a run is claimed: in which states, and why. */
+/** The statuses in which a run may be claimed, and why it is claimed. */
 export type ClaimRequest = {
   readonly from: readonly RunStatus[];
   readonly attempt: AttemptReason;
   readonly budgets?: ResumeOptions["budgets"];
 };
 
-/** A run that is continued without anybody having asked for it by name. */
+/** The reason of a claim that no `resume` asked for. */
 export const AUTO_RESUME: AttemptReason = { resumedFrom: "turn", reason: null };
 
-const JUST_BEGUN: FoundAtClaim = { resumed: false, lost: [], foundInDoubt: [] };
+const NEWLY_CREATED: ClaimFindings = { resumed: false, lost: [], foundInDoubt: [] };
 const BUSY_POLL_MS = 100;
 
-/** A call that names no run: continues the one that a dead or closed process left, or begins a new one. */
+/** For a call that names no run: resumes the run that a dead or closed process left, or begins a new one. */
 export async function startUnnamedRun(
   setup: RunnerSetup,
   store: Store,
   start: StartInput,
   options: RunOptions,
-): Promise<Begun> {
+): Promise<StartOutcome> {
   const begin = () => startNamedRun(setup, store, uuidv7(), start, options);
   if (options.fresh === true) return begin();
   for (;;) {
-    const choice = await startOf(store, setup.root.name, canonicalHash(start.input), start.spec);
+    const choice = await decideUnnamedStart(store, setup.root.name, canonicalHash(start.input), start.spec);
     switch (choice.kind) {
       case "begin":
         return begin();
@@ -74,25 +74,25 @@ export async function startUnnamedRun(
         const claimedAt = readClock(setup.clock);
         const request: ClaimRequest = { from: ["queued", "running"], attempt: AUTO_RESUME };
         const outcome = await store.claimRun(choice.runId, claimOptions(setup, request, options));
-        if (outcome.kind === "claimed") return continued(outcome, claimedAt);
-        // Another process was faster, or has ended it: that has to be looked at again.
+        if (outcome.kind === "claimed") return resumedRun(outcome, claimedAt);
+        // Another process claimed or ended it meanwhile: decide again.
         break;
       }
       case "refuse":
-        if (choice.why !== "held" || options.wait !== true) throw await notBegun(store, choice);
+        if (choice.why !== "held" || options.wait !== true) throw await startRefused(store, choice);
         await setup.clock.sleep(BUSY_POLL_MS, options.signal);
     }
   }
 }
 
-/** Begins the run of this id, or continues it where it is there. */
+/** Begins the run with this id, or resumes it if it exists. */
 export async function startNamedRun(
   setup: RunnerSetup,
   store: Store,
   runId: string,
   { input, spec }: StartInput,
   options: RunOptions,
-): Promise<Begun> {
+): Promise<StartOutcome> {
   const { root, rules } = setup;
   const inputHash = canonicalHash(input);
   const starter = starterOf(rules, options.startedBy ?? setup.options.startedBy);
@@ -113,7 +113,8 @@ export async function startNamedRun(
     marksEffects: true,
     ...starter,
   });
-  if (created.kind === "created") return { kind: "work", claim: created.claim, claimedAt, found: JUST_BEGUN };
+  if (created.kind === "created")
+    return { kind: "work", claim: created.claim, claimedAt, found: NEWLY_CREATED };
   const run = await store.getRun(runId);
   if (run !== null) assertSameRun(run, root.name, inputHash);
   if (run !== null && spec !== null) assertSameSpec(run, spec);
@@ -121,27 +122,27 @@ export async function startNamedRun(
   return claimRun(setup, store, runId, { from: ["queued", "running"], attempt: AUTO_RESUME }, options);
 }
 
-/** Claims a run, and waits for it where the caller wants that. */
+/** Claims a run. With `wait: true` it waits until no other process holds it. */
 export async function claimRun(
   setup: RunnerSetup,
   store: Store,
   runId: string,
   request: ClaimRequest,
   options: ContinueOptions,
-): Promise<Begun> {
+): Promise<StartOutcome> {
   const claim = { ...claimOptions(setup, request, options), budgets: request.budgets ?? {} };
   for (;;) {
     const claimedAt = readClock(setup.clock);
     const outcome: ClaimOutcome = await store.claimRun(runId, claim);
     switch (outcome.kind) {
       case "claimed":
-        return continued(outcome, claimedAt);
+        return resumedRun(outcome, claimedAt);
       case "refused":
         return { kind: "ended", run: outcome.run };
       case "not_found":
         throw runNotFound(runId);
       case "busy":
-        if (options.wait !== true) throw busy(runId, outcome);
+        if (options.wait !== true) throw runBusy(runId, outcome);
         await setup.clock.sleep(BUSY_POLL_MS, options.signal);
     }
   }
@@ -162,15 +163,15 @@ export function claimOptions(
   };
 }
 
-/** A run that was claimed with its history. */
-export function continued(
+/** The outcome for a run that had begun before this claim. */
+export function resumedRun(
   { claim, chargedAsLost, foundInDoubt }: Extract<ClaimOutcome, { kind: "claimed" }>,
   claimedAt: ClockReading,
-): Begun {
+): StartOutcome {
   return { kind: "work", claim, claimedAt, found: { resumed: true, lost: chargedAsLost, foundInDoubt } };
 }
 
-/** Throws where the runner's own options do not allow what the contract asks for. */
+/** Throws if this runner, with its options, cannot execute a run with this contract. */
 export function assertSetupRuns({ root, options }: RunnerSetup, spec: RunSpec): void {
   const { pricing = UNPRICED, stopConditions, policy, constraints } = options;
   assertRunnable(spec, root, pricing, stopConditions);

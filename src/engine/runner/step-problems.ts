@@ -3,9 +3,9 @@ import type { StepNode } from "../definition/step.ts";
 import type { RunWith } from "../run/active-run.ts";
 
 /**
- * Looks, before the first step of a run begins, whether its steps can be carried out: a mistake in the last one would come up
- * after all the others have had their effects, and a contract cannot be corrected any more. Steps that may be skipped are
- * looked at when they begin.
+ * Checks, before the first step of a run begins, that its steps can be executed. Otherwise a mistake in the last step would
+ * show up after the effects of all others, when the contract cannot be corrected any more. Steps that may be skipped are
+ * checked when they begin.
  */
 export async function assertFeasible(
   { runId, sources }: RunWith<"runId" | "sources">,

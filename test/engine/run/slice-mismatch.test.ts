@@ -208,7 +208,9 @@ describe.each(BOTH_STORES)("a worker with its checkpoints %s", (_, keeper) => {
     const { store, spoken, warnings, make, runId } = await worker();
     const { loop } = make(["one!", "two"], { slices: NEW, onSliceMismatch: "fresh" });
     expect(await loop.execute("Go")).toMatchObject({ runId, status: "succeeded" });
-    expect(warnings).toEqual([expect.stringMatching(/cannot be restored .+volumes.+: the work begins anew/)]);
+    expect(warnings).toEqual([
+      expect.stringMatching(/cannot be restored .+volumes.+: the work starts from the beginning/),
+    ]);
     expect([spoken, await storedSlice(store, "words", runId)]).toEqual([
       ["one!", "two"],
       ["one!", "two"],

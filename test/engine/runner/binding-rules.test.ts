@@ -40,7 +40,7 @@ describe("a rule with an unknown tool name", () => {
     const { run, runner, store } = await runOf(agent, forbidding("acct"));
     const error = await failureOf(run());
     expect(String(error)).toBe(
-      'ConfigurationError: No step of run r-1 was begun: constraints.forbiddenActions has "acct", which no tool is called: did you mean act? Correct that, and start a new run.',
+      'ConfigurationError: No step of run r-1 was begun: constraints.forbiddenActions has "acct", and there is no such tool: did you mean act? Correct that, and start a new run.',
     );
     expect([prompts, calls, await store.listSteps("r-1")]).toEqual([[], [], []]);
     // A resume does not get past it.
@@ -51,7 +51,7 @@ describe("a rule with an unknown tool name", () => {
     const { run } = await runOf(acter().agent, {});
     const constraints = { forbidden_actions: ["delete_file"] };
     expect(String(await failureOf(run({ objective: "Go", constraints })))).toContain(
-      '"delete_file", which no tool is called: there are act.',
+      '"delete_file", and there is no such tool: the run has act.',
     );
     const { run: other } = await runOf(acter().agent, { policy: { approve: [{ match: "pay" }] } });
     expect(String(await failureOf(other()))).toContain('policy.approve has "pay"');
@@ -64,7 +64,7 @@ describe("a rule with an unknown tool name", () => {
     expect(warnings).toEqual([]);
     const spec = { objective: "Go", constraints: { forbidden_actions: ["pay"] } };
     const { run: job } = await runOf(acter().agent, { otherPipelines: [other] });
-    expect(String(await failureOf(job(spec)))).toContain("which no tool is called");
+    expect(String(await failureOf(job(spec)))).toContain("and there is no such tool");
     const code = Step.run("code", () => null);
     const unsure = await runOf(acter().agent, { ...forbidding("pay"), otherPipelines: [code] });
     expect((await unsure.run()).output).toBe("End.");
@@ -78,7 +78,7 @@ describe("a rule with an unknown tool name", () => {
     await failureOf(run());
     expect(calls).toEqual([]);
     expect(warnings).toEqual([
-      'constraints.forbiddenActions has "pay", and no tool that is known by now fits it: it binds those that come later.',
+      'constraints.forbiddenActions has "pay", and no known tool matches it: it applies to tools that are known later.',
     ]);
   });
 
@@ -111,7 +111,7 @@ it("A pattern that matches no tool is a warning", async () => {
   const { run, warnings } = await runOf(acter().agent, forbidding("delete_*", "act*"));
   expect((await run()).output).toBe("End.");
   expect(warnings).toEqual([
-    'constraints.forbiddenActions has "delete_*", and no tool that is known by now fits it: it binds those that come later.',
+    'constraints.forbiddenActions has "delete_*", and no known tool matches it: it applies to tools that are known later.',
   ]);
 });
 
@@ -132,8 +132,8 @@ describe("an entry of the policy's lists that matches no tool", () => {
     const { run, warnings } = await runOf(acter().agent, { policy });
     expect((await run()).status).toBe("succeeded");
     expect(warnings).toEqual([
-      'policy.sideEffectDenylist has "acct", and no tool that is known by now fits it: it binds those that come later.',
-      'policy.readOnlyAllowlist has "redd_*", and it allows no tool that is known by now: for one of an MCP server, write server/tool.',
+      'policy.sideEffectDenylist has "acct", and no known tool matches it: it applies to tools that are known later.',
+      'policy.readOnlyAllowlist has "redd_*", and it allows no known tool: for a tool of an MCP server, write server/tool.',
     ]);
   });
 

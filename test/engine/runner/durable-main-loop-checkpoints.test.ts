@@ -102,7 +102,9 @@ describe("a worker in a directory", () => {
     const { spoken, warnings, make, runId, at } = await died();
     writeFileSync(at("checkpoint.json"), JSON.stringify({ version: 1, cursor: { checkpoint: 2 } }));
     expect(await make().loop.execute({ n: 1 })).toMatchObject({ runId, status: "succeeded" });
-    expect(warnings).toEqual([expect.stringMatching(/cannot be restored .+: the work begins anew/)]);
+    expect(warnings).toEqual([
+      expect.stringMatching(/cannot be restored .+: the work starts from the beginning/),
+    ]);
     expect([spoken, existsSync(at("checkpoint.json.aside-1"))]).toEqual([[...TO_SAY], true]);
   });
 
@@ -118,7 +120,7 @@ describe("a worker in a directory", () => {
     rmSync(at("request.json"));
     const { loop, prompts } = make();
     expect(await loop.execute({ n: 2 })).toMatchObject({ runId, status: "succeeded", request: { n: 1 } });
-    expect(warnings).toEqual([expect.stringMatching(/goes on with the request that it has not completed/)]);
+    expect(warnings).toEqual([expect.stringMatching(/resumes the request that it has not completed/)]);
     expect(prompts.map((prompt) => saidIn(prompt).length)).toEqual([2, 3]);
     expect(spoken).toEqual([...TO_SAY]);
   });
@@ -214,7 +216,7 @@ describe("a checkpoint that cannot be written", () => {
     expect((await loop.execute("Go")).status).toBe("succeeded");
     expect(warnings).toEqual([
       expect.stringMatching(
-        /^The checkpoint of worker \S+ could not be written: The disk is full\. The run goes on/,
+        /^The checkpoint of worker \S+ could not be written: The disk is full\. The run continues/,
       ),
     ]);
     expect([spoken, await checkpoints.isCompleted()]).toEqual([[...TO_SAY], true]);

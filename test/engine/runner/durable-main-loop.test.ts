@@ -81,7 +81,7 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker", (_, keeper) => {
     expect([result.runId, result.request, result.resumed]).toEqual([runId, { topic: "first" }, true]);
     expect(warnings).toEqual([
       expect.stringMatching(
-        /goes on with the request that it has not completed \(run .+\); the one given now was not begun/,
+        /resumes the request that it has not completed \(run .+\); the one given now was not begun/,
       ),
     ]);
     expect(prompts.map(saidIn)).toEqual([["one!", "two!"], [...TO_SAY]]);

@@ -297,7 +297,7 @@ describe("a runner with invalid options", () => {
       { pricing: { id: "p", models: { m: { input: 1 } } } },
       /has the unknown field input: use inputPerM/,
     ],
-    ["slices that are no list", { slices: {} }, /slices is no list: give an array/],
+    ["slices that are no list", { slices: {} }, /slices is not a list: give an array/],
   ])("is refused with a message that names what to give: %s", ([, options, says]) => {
     const { agent } = scriptedAgent([{ text: "Hello" }]);
     const make = () => new Runner(agent, options);

@@ -4,12 +4,12 @@ import type { ArtifactRecord, Fence, Store } from "../../../store/store.ts";
 import { RunArtifacts } from "../../run/run-artifacts.ts";
 import type { RunFolder } from "../../run/workspace.ts";
 
-/** The artifacts of a run, looked at: no file or folder is made or changed. */
+/** The artifacts of a run, read-only: no file or folder is made or changed. */
 export class ForecastArtifacts extends RunArtifacts {
   readonly #store: Store;
   readonly #fence: Fence;
 
-  /** What is kept is remembered by that store, and goes nowhere else. */
+  /** New artifacts go to `store`, which is a `ForecastStore`'s and remembers them in memory. */
   constructor(store: Store, fence: Fence, folder: RunFolder) {
     super(store, fence, folder, () => undefined);
     this.#store = store;
@@ -33,7 +33,7 @@ export class ForecastArtifacts extends RunArtifacts {
     return known === undefined || known.hash === hash;
   }
 
-  /** Looking for it in a folder that is not there would make that. */
+  /** Null if the workspace does not exist: reading from it would create it. */
   #fileOf(name: string): Promise<Uint8Array | null> {
     if (!existsSync(this.workspace.folder)) return Promise.resolve(null);
     return this.workspace.read(name).catch(() => null);

@@ -13,6 +13,7 @@ import type { ScopeMode } from "../../turn/conversation.ts";
 import { planTurnCalls, type TurnCall } from "../../turn/turn-call-plan.ts";
 import type { TurnScope } from "../../turn/turn-scope.ts";
 
+/** What a resume would do with one tool call. */
 export type ForecastCall = {
   readonly toolCallId: string;
   readonly tool: string;
@@ -20,10 +21,16 @@ export type ForecastCall = {
 };
 
 /**
- * `answered`: from its receipt. `run`: for the first time. `run_again`: it may have happened, and that is harmless, or a
- * person said so. `look_up`: the outside is asked. `ask`: a person is. `deduplicated`: the same effect was had. `refused`: it
- * is not run, and whoever asked is told. `later`: when the call before it has come to its end. `dropped`: with the response
- * that asked for it. `anew`: it failed and ended its step, whose code asks for the same in a call of its own.
+ * - `answered`: its receipt is reused.
+ * - `run`: it runs for the first time.
+ * - `run_again`: it may have happened, and repeating it is safe or was allowed by a person.
+ * - `look_up`: the outside system is asked whether it happened.
+ * - `ask`: a person is asked.
+ * - `deduplicated`: an equal call has succeeded before, and its result is reused.
+ * - `refused`: it does not run; the model or the code gets an error.
+ * - `later`: this is decided when the call before it has ended.
+ * - `dropped`: it is dropped with the response that requested it.
+ * - `anew`: it failed and ended its step; the code of the step makes the call again, as a new one.
  */
 export type CallAction =
   | "answered"
@@ -37,8 +44,8 @@ export type CallAction =
   | "dropped"
   | "anew";
 
-/** What becomes of the calls of a turn whose response is there; of one that is to be left, those that never went out are dropped. */
-export async function turnActions(
+/** Forecasts the calls of a journaled turn. In mode `abandon`, calls that were never sent are dropped. */
+export async function forecastTurnCalls(
   scope: TurnScope,
   { turnIndex, response, calls }: TurnRecord,
   mode: ScopeMode = "continue",
@@ -72,10 +79,10 @@ function actionOf(plan: TurnCall["plan"]): CallAction {
 const WORK = { execute: "run", retry: "run_again", reconcile: "look_up" } as const;
 
 /**
- * What becomes of the calls that a code step has made, where its code asks for the same as before. Its tools are known to
- * that code alone, which is not run to find out, so each is taken for what the ledger says of it.
+ * Forecasts the calls of an interrupted code step, provided that its code makes the same calls again. Only that code knows
+ * its tools, and it is not run here: each tool is taken to be as the ledger describes it.
  */
-export async function codeStepActions(
+export async function forecastCodeStepCalls(
   run: ActiveRun,
   instance: StepRecord,
 ): Promise<readonly ForecastCall[]> {
@@ -90,7 +97,7 @@ export async function codeStepActions(
   return forecast;
 }
 
-/** Whether what it was after has been asked for anew since. */
+/** True if a later call has the same identity. */
 function isFollowed({ identityHash, callIndex }: ToolCallRecord, calls: readonly ToolCallRecord[]): boolean {
   return calls.some((other) => other.identityHash === identityHash && other.callIndex > callIndex);
 }
@@ -110,7 +117,7 @@ async function codeStepAction(
     stepPath,
     name: tool.name,
     input: call.request,
-    // The code has its secrets still.
+    // The code will pass its secrets again.
     secretInput: null,
     isSecretLost: false,
     ownSecrets: [],
@@ -135,7 +142,7 @@ async function codeStepAction(
   return isSuperseded && plan.kind === "work" ? "anew" : actionOf(plan);
 }
 
-/** A tool as the row of its call tells of it. */
+/** A stand-in for a tool, made from the ledger row of its call. */
 function standIn(run: RunWith<"policy" | "runId">, call: ToolCallRecord): Promise<PreparedTool> {
   const { tool: name, namespace, effect, recovery, idempotencyKey, occurrence } = call;
   const identityHash = Buffer.from(call.identityHash, "hex");
@@ -157,7 +164,7 @@ function standIn(run: RunWith<"policy" | "runId">, call: ToolCallRecord): Promis
   return prepareTool(name, tool, run.policy.rules.tools);
 }
 
-/** As it was shown to a person, where one was asked. A call of code that was not let run at once needs one, or is refused. */
+/** The arguments as a person saw them, if one was asked. A `prepared` call of code needs an approval, or is refused. */
 async function payloadOf(
   run: RunWith<"policy">,
   request: Parameters<typeof makePayload>[1],

@@ -5,32 +5,32 @@ import type { RunWith } from "../../run/active-run.ts";
 import type { WorkDone } from "../../run/run-budget.ts";
 import { limitOf, type ResumeOptions } from "../runner-options.ts";
 
-/** A run as whoever goes on with it like this would have it, and what it has done so far. */
-export type AsClaimed = {
+/** A run as it would be after a claim with these options, and the work that it has done. */
+export type ClaimForecast = {
   readonly record: RunRecord;
   readonly work: WorkDone;
   /** Calls that were journaled and never sent. */
   readonly unsent: LeftBehind["unsent"];
 };
 
-/** What taking the run changes of what it may use. */
-export async function asClaimed(
+/** Computes how a claim would change the run's budgets, limit and deadline. */
+export async function forecastClaim(
   { store, runId, time: { clock } }: RunWith<"store" | "runId" | "time">,
   record: RunRecord,
   { budgets: raised = {}, budget, deadline }: ResumeOptions,
-): Promise<AsClaimed> {
+): Promise<ClaimForecast> {
   const now = clock.now();
   const budgets = record.budgets ?? NO_BUDGETS;
   const since =
     record.status === "waiting" ? ((await store.listAttempts(runId)).at(-1)?.endedAt ?? null) : null;
-  const found = { ...record, budgets, deadline: deadlineAfterWaiting({ ...record, budgets }, since, now) };
-  const allowed = allowanceAfter(found, now, {
+  const waited = { ...record, budgets, deadline: deadlineAfterWaiting({ ...record, budgets }, since, now) };
+  const allowed = allowanceAfter(waited, now, {
     budgets: raised,
     limit: budget === undefined ? undefined : limitOf(budget),
     deadline: deadline?.at,
   });
   const { chargedAsLost, unsent } = await store.readLeftBehind(runId);
-  // What was reserved and not sent is free again.
-  const taken = { ...record, ...allowed, reserved: chargedAsLost };
-  return { record: taken, work: await store.countWork(runId), unsent };
+  // A reservation whose request was not sent is released.
+  const claimed = { ...record, ...allowed, reserved: chargedAsLost };
+  return { record: claimed, work: await store.countWork(runId), unsent };
 }

@@ -19,28 +19,28 @@ import {
   type TurnOpening,
 } from "../../../store/store.ts";
 
-/** As far as a run can be gone on with in thought: what comes next would be done, and is not. */
+/** Ends a forecast: the next operation would have an effect, and is not performed. */
 export class ForecastEnd extends PawlError {
   readonly code = "forecast_end";
   constructor() {
-    super("A forecast ends where something would be done.", {});
+    super("A forecast ends before the first effect.", {});
   }
 }
 
-/** A step that would be entered; `isBegun`: once more. */
-export type Entered = { readonly path: StepPath; readonly phase: string; readonly isBegun: boolean };
+/** A step that would be entered; `isBegun` if it was begun before. */
+export type EnteredStep = { readonly path: StepPath; readonly phase: string; readonly isBegun: boolean };
 
 /**
- * The store as whoever takes the run would find it. What the executors write on their way to the first thing that is done is
- * remembered here, and read back; nothing of it is stored. Whatever else they write is what the forecast ends at.
+ * The store as the next worker would find it. Writes of the executors before the first effect are remembered in memory and
+ * read back, not stored. Any other write ends the forecast.
  */
 export class ForecastStore {
-  /** What the executors are given. */
+  /** The store that the executors get. */
   readonly store: Store;
-  readonly entered: Entered[] = [];
+  readonly entered: EnteredStep[] = [];
   /** The calls of a response that would be dropped. */
   dropped: readonly ToolCallRecord[] = [];
-  /** The model call that would be reserved for. */
+  /** The turn whose model call would be reserved for. */
   opening: TurnOpening | null = null;
   readonly #store: Store;
   readonly #run: Pick<RunRecord, "runId" | "limit" | "charged" | "reserved">;
@@ -67,7 +67,7 @@ export class ForecastStore {
     });
   }
 
-  /** The calls of the turn that is open come to their end, whatever that is. */
+  /** Gives the calls of the open turn a receipt, whatever their outcome would be. */
   async settleOpenTurn(stepKey: number): Promise<void> {
     const { journaled } = await this.store.readConversation(stepKey, 0);
     if (journaled === null) return;
@@ -87,16 +87,18 @@ export class ForecastStore {
       readConversation: async (stepKey, tailTokens, limits) => {
         const stored = await this.#store.readConversation(stepKey, tailTokens, limits);
         const { journaled } = stored;
-        const found = journaled === null ? null : { ...journaled, calls: journaled.calls.map(asFound) };
-        return { ...stored, journaled: found, ...this.#conversations.get(stepKey) };
+        const claimed =
+          journaled === null ? null : { ...journaled, calls: journaled.calls.map(inDoubtIfRunning) };
+        return { ...stored, journaled: claimed, ...this.#conversations.get(stepKey) };
       },
-      listToolCalls: async (id, range) => (await this.#store.listToolCalls(id, range)).map(asFound),
-      listCodeStepCalls: async (stepKey) => (await this.#store.listCodeStepCalls(stepKey)).map(asFound),
+      listToolCalls: async (id, range) => (await this.#store.listToolCalls(id, range)).map(inDoubtIfRunning),
+      listCodeStepCalls: async (stepKey) =>
+        (await this.#store.listCodeStepCalls(stepKey)).map(inDoubtIfRunning),
       listToolCallAttempts: async (id) => [
         ...(await this.#store.listToolCallAttempts(id)),
         ...this.#unsent.map((unsent) => ({ ...NEVER_SENT, ...unsent })),
       ],
-      // What is still reserved is paid for by whoever takes the run.
+      // A claim charges what is still reserved.
       readUsage: async (id) => {
         const usage = await this.#store.readUsage(id);
         return { ...usage, charged: addAmount(usage.charged, reserved) };
@@ -167,12 +169,12 @@ function end(): Promise<never> {
   return Promise.reject(new ForecastEnd());
 }
 
-/** What was running when its worker stopped is in doubt, whether or not the ledger says so yet. */
-export function asFound(call: ToolCallRecord): ToolCallRecord {
+/** A call that was running when its worker stopped is in doubt, even if the ledger does not say so yet. */
+export function inDoubtIfRunning(call: ToolCallRecord): ToolCallRecord {
   return call.status === "running" && call.receipt === null ? { ...call, status: "in_doubt" } : call;
 }
 
-/** What whoever takes the run keeps of a try that was certainly never sent. */
+/** The record that a claim writes for a call attempt that was certainly never sent. */
 const NEVER_SENT = {
   startedAt: 0,
   endedAt: 0,
@@ -198,7 +200,7 @@ function newInstance(step: NewStep, stepKey: number): StepRecord {
   };
 }
 
-/** Stands for whatever a call will have come to. */
+/** A placeholder for the receipt that a call will have. */
 const SOME_RECEIPT: Receipt = {
   status: "failed",
   output: { type: "text", value: "" },

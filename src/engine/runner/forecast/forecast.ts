@@ -19,61 +19,66 @@ import type { StepExecution, StepExecutor } from "../../steps/step-executor.ts";
 import { StepRegistry } from "../../steps/step-registry.ts";
 import { executeTurn } from "../../turn/turn-executor.ts";
 import type { TurnScope } from "../../turn/turn-scope.ts";
-import { busy } from "../run-checks.ts";
-import { goThrough, questionAbout } from "../run-pipeline.ts";
+import { runBusy } from "../run-checks.ts";
+import { budgetQuestion, runPipeline } from "../run-pipeline.ts";
 import type { ResumeOptions, RunnerSetup } from "../runner-options.ts";
 import { ForecastArtifacts } from "./forecast-artifacts.ts";
-import { codeStepActions, type ForecastCall, turnActions } from "./forecast-calls.ts";
-import { type AsClaimed, asClaimed } from "./forecast-claim.ts";
+import { type ForecastCall, forecastCodeStepCalls, forecastTurnCalls } from "./forecast-calls.ts";
+import { type ClaimForecast, forecastClaim } from "./forecast-claim.ts";
 import { ForecastEnd, ForecastStore } from "./forecast-store.ts";
 
 export type { CallAction, ForecastCall } from "./forecast-calls.ts";
 
-/** What `resume` would do now. Nothing was claimed, written or sent to find out. */
+/** What `resume` would do now. Nothing is claimed, written or sent to find out. */
 export type ResumeForecast = {
   readonly runId: string;
   readonly status: RunStatus;
-  /** What keeps it from going on, in `next` or before it; null where nothing does. */
+  /** The error that would stop the run, in `next` or before it; null if there is none. */
   readonly refusal: ForecastRefusal | null;
-  /** Steps that are finished: they give their stored outputs and are not entered. */
+  /** Finished steps: they return their stored outputs and are not executed. */
   readonly skipped: readonly StepPath[];
   /**
-   * The step that is gone on with, or begun; null where none is left. A loop where its own code has to say first whether
+   * The step that would be resumed or begun; null if none is left. A loop, if its `until` has to decide first whether
    * another iteration follows.
    */
   readonly next: { readonly step: StepPath; readonly phase: string; readonly isBegun: boolean } | null;
-  /** What comes first in it, where it is an agent's; null too where a person has to be asked before that. */
+  /** The first turn of `next`, if it is an agent's step; null also if a person has to be asked before that turn. */
   readonly turn: ForecastTurn | null;
-  /** What becomes of each call of the turn or code step that was interrupted. */
+  /** The calls of the interrupted turn or code step. */
   readonly calls: readonly ForecastCall[];
-  /** Questions that nobody has answered: they are still asked when the run comes back, unless looking outside answers them. */
+  /** Open questions. They stay open when the run resumes, unless a look-up answers them. */
   readonly waits: readonly WaitRecord[];
-  /** Steps that were not begun and come after it, unless the run has come to all that was asked of it before. */
+  /** The steps after `next`. They are skipped if the stop conditions hold before. */
   readonly later: readonly StepPath[];
 };
 
+/** An error that would stop the resumed run. */
 export type ForecastRefusal = {
   readonly code: string;
   readonly message: string;
   readonly details: JsonObject;
-  /** Whether a person is asked about it; the run fails where nobody is. */
+  /** True if a person is asked about it; otherwise the run fails. */
   readonly isQuestion: boolean;
 };
 
+/** The first turn of a resumed agent. */
 export type ForecastTurn = {
   readonly index: number;
-  /** `replayed`: the model has answered already, and is not asked or paid again. `none`: all turns are there. */
+  /**
+   * `asked`: the model is asked. `replayed`: the journaled response is used, and the model is not asked or paid again.
+   * `none`: all turns are committed.
+   */
   readonly response: "asked" | "replayed" | "none";
-  /** The most that asking may cost; null where nothing is asked. */
+  /** The most that asking the model may cost; null if it is not asked. */
   readonly mayCost: Amount | null;
 };
 
 /** The run to forecast, as the store has it. */
 export type ForecastSubject = {
   readonly run: RunRecord;
-  /** Whether another worker holds its lease. */
+  /** True if another worker holds its lease. */
   readonly isHeld: boolean;
-  /** What `resume` would be called with. */
+  /** The options of the resume to forecast. */
   readonly options: ResumeOptions;
 };
 
@@ -89,17 +94,20 @@ export async function forecastRun(
   const nothing = { runId, status, skipped: [], next: null, turn: null, calls: [], waits, later: [] };
   if (status === "succeeded") return { ...nothing, refusal: null };
   if (isHeld) {
-    const { code, message, details } = busy(runId, { owner: owner ?? "another process", until: leaseUntil });
+    const { code, message, details } = runBusy(runId, {
+      owner: owner ?? "another process",
+      until: leaseUntil,
+    });
     return { ...nothing, refusal: { code, message, details, isQuestion: false } };
   }
-  const trial = new Trial(run, executors ?? {}, await asClaimed(run, record, options));
+  const execution = new ForecastExecution(run, executors ?? {}, await forecastClaim(run, record, options));
   try {
-    const error = await trial.go(root, options);
+    const error = await execution.execute(root, options);
     const refusal = error === null ? null : await refusalOf(run, root, error);
-    const forecast = { ...nothing, refusal, skipped: trial.skipped, next: trial.next };
+    const forecast = { ...nothing, refusal, skipped: execution.skipped, next: execution.next };
     if (refusal !== null) return forecast;
-    const { next, turn, calls } = trial;
-    const later = next === null ? [] : (laterThan(next.step, root, ROOT_PATH) ?? []);
+    const { next, turn, calls } = execution;
+    const later = next === null ? [] : (stepsAfter(next.step, root, ROOT_PATH) ?? []);
     return { ...forecast, later, turn, calls, waits: stillAsked(waits, calls) };
   } finally {
     run.keeper.session.close();
@@ -107,21 +115,21 @@ export async function forecastRun(
   }
 }
 
-/** Somebody says by another way how much it may be. */
+/** True for a question about a budget that these options raise. */
 function isAnsweredBy({ kind, subject }: WaitRecord, { budgets = {} }: ResumeOptions): boolean {
   const { budget } = subject;
   return kind === "budget" && typeof budget === "string" && Object.hasOwn(budgets, budget);
 }
 
-/** As the run would end with it. */
+/** The error as the run would end with it. */
 async function refusalOf(run: ActiveRun, root: PipelineStep, error: unknown): Promise<ForecastRefusal> {
   const thrown = PawlError.isInstance(error) ? error : stepFailed(error, root.name);
   run.policy.secrets.redactError(thrown);
   const { code, message, details } = thrown;
-  return { code, message, details, isQuestion: (await questionAbout(run, thrown)) !== null };
+  return { code, message, details, isQuestion: (await budgetQuestion(run, thrown)) !== null };
 }
 
-/** What is settled in another way is not asked any more. */
+/** The questions that stay open: those about calls that are settled without an answer are left out. */
 function stillAsked(waits: readonly WaitRecord[], calls: readonly ForecastCall[]): readonly WaitRecord[] {
   const unsettled = calls.filter(({ action }) => ["ask", "later", "look_up"].includes(action));
   return waits.filter(
@@ -130,11 +138,10 @@ function stillAsked(waits: readonly WaitRecord[], calls: readonly ForecastCall[]
 }
 
 /**
- * Goes through the steps with the very executors that would execute them, up to the first thing that would be done: a model
- * asked, a tool run, a step's code entered, something stored that later code looks at. So whatever would keep the run from
- * going on is met here too.
+ * Executes the pipeline with the engine's own executors, up to the first effect: asking a model, running a tool, entering a
+ * step's code, or storing something that later code reads. So every error that would stop the run is found here too.
  */
-class Trial {
+class ForecastExecution {
   readonly skipped: StepPath[] = [];
   turn: ForecastTurn | null = null;
   calls: readonly ForecastCall[] = [];
@@ -143,11 +150,11 @@ class Trial {
   readonly #registry: StepRegistry;
   readonly #store: ForecastStore;
 
-  /** `ownExecutors` are those that the user gave the runner. */
+  /** `ownExecutors` are the runner's `executors`. */
   constructor(
     run: ActiveRun,
     ownExecutors: { readonly [kind: string]: StepExecutor<never> },
-    { record, work, unsent }: AsClaimed,
+    { record, work, unsent }: ClaimForecast,
   ) {
     this.#store = new ForecastStore(run.store, record, unsent);
     const { store } = this.#store;
@@ -177,14 +184,14 @@ class Trial {
       : { step: entered.path, phase: entered.phase, isBegun: entered.isBegun };
   }
 
-  /** Resolves to what the run would fail with; null where it goes on. */
-  async go(root: PipelineStep, { budgets }: ResumeOptions): Promise<unknown> {
+  /** Resolves to the error that the run would fail with; null if it would continue. */
+  async execute(root: PipelineStep, { budgets }: ResumeOptions): Promise<unknown> {
     const { currentStep } = this.#record;
     const onSession = () => undefined;
     try {
       assertBudgetRaised(this.#record, budgets);
-      const course = { registry: this.#registry, root, resumed: true, currentStep, otherPipelines: [] };
-      await goThrough(this.#run, { ...course, onSession });
+      const pipeline = { registry: this.#registry, root, resumed: true, currentStep, otherPipelines: [] };
+      await runPipeline(this.#run, { ...pipeline, onSession });
       return null;
     } catch (error) {
       if (!(error instanceof ForecastEnd)) return error;
@@ -197,7 +204,7 @@ class Trial {
     return null;
   }
 
-  /** The executors of the engine, each up to the first thing that it would do. */
+  /** The engine's executors. Each one stops before its first effect. */
   #executors(): { readonly [K in keyof typeof BUILT_IN_EXECUTORS]: StepExecutor<never> } {
     const { pipeline, when } = BUILT_IN_EXECUTORS;
     const agents = agentExecutor((scope, expected) => this.#forecastTurn(scope, expected));
@@ -212,44 +219,43 @@ class Trial {
       storage: codeStepExecutor.storage,
       execute: (_step, execution) => this.#enterCode(execution),
     };
-    return { pipeline, when, loop: UNDECIDED_LOOP, "turn-loop": agent, run: code };
+    return { pipeline, when, loop: FORECAST_LOOP, "turn-loop": agent, run: code };
   }
 
-  /** An executor of the user's: what it would do is not known before it does it. */
+  /** Replaces an executor of the user: what it would do is unknown. */
   readonly #unknown = ({ storage }: StepExecutor<never>): StepExecutor<never> => ({
     storage,
     execute: (step: StepNode, execution) => this.#enterUnknown(step, execution),
   });
 
-  /** One turn: its response is journaled, or the model would be asked for it, or it is committed already. */
+  /** Stops at a turn whose response is journaled, or before the model is asked. A committed turn is passed. */
   async #forecastTurn(scope: TurnScope, index: number): Promise<void> {
     const { conversation, fingerprint } = scope;
     const { kind } = decideTurn(conversation.stored(), index, fingerprint);
     if (kind === "replay" && conversation.journaled !== null) {
       this.turn = { index, response: "replayed", mayCost: null };
-      this.calls = await turnActions(scope, conversation.journaled);
+      this.calls = await forecastTurnCalls(scope, conversation.journaled);
       throw new ForecastEnd();
     }
     await executeTurn(scope, index);
     this.turn = { index, response: "none", mayCost: null };
   }
 
-  /** Calls of a turn that is to be left for a milestone are brought to their end first. */
+  /** The calls of a turn that is abandoned for a milestone are settled first. */
   async #abandonTurn(loop: TurnLoopStep, execution: StepExecution): Promise<void> {
     const scope = await openScope(loop.children[0], loop.maxTurns, execution, "abandon");
     const { journaled, isComplete } = scope.conversation;
     if (journaled === null || isComplete) return;
-    this.calls = await turnActions(scope, journaled, "abandon");
+    this.calls = await forecastTurnCalls(scope, journaled, "abandon");
     if (this.calls.some(({ action }) => action === "ask")) throw new ForecastEnd();
     await this.#store.settleOpenTurn(scope.stepKey);
   }
 
   async #enterCode({ run, instance }: StepExecution): Promise<never> {
-    if (instance !== null) this.calls = await codeStepActions(run, instance);
+    if (instance !== null) this.calls = await forecastCodeStepCalls(run, instance);
     throw new ForecastEnd();
   }
 
-  /** What an executor of somebody else's would do is not known before it does it. */
   async #enterUnknown(step: StepNode, { path, phase = "", instance }: StepExecution): Promise<never> {
     if (instance === null)
       this.#store.entered.push({ path: childPath(path, step.name), phase, isBegun: false });
@@ -257,26 +263,26 @@ class Trial {
   }
 }
 
-/** Whether another iteration follows is for the loop's own code to say. */
-const UNDECIDED_LOOP: StepExecutor<LoopStep> = {
+/** A loop whose `until` ends the forecast: it is the user's code, and is not run. */
+const FORECAST_LOOP: StepExecutor<LoopStep> = {
   storage: "instance",
   execute: (loop, execution) =>
     loopExecutor.execute({ ...loop, until: () => Promise.reject(new ForecastEnd()) }, execution),
 };
 
-/** The steps after this one, as far as that can be told before they are entered; null where it is not inside. */
-function laterThan(path: StepPath, step: StepNode, parent: StepPath): readonly StepPath[] | null {
+/** The steps after `path`, as far as they are known before they are entered; null if `path` is not inside `step`. */
+function stepsAfter(path: StepPath, step: StepNode, parent: StepPath): readonly StepPath[] | null {
   if (step.kind !== "pipeline") {
     const own = childPath(parent, step.name);
     if (own === path) return [];
     if (!path.startsWith(`${own}[`)) return null;
     const iteration = path.slice(0, path.indexOf("]", own.length) + 1);
-    return step.children?.[0] === undefined ? [] : laterThan(path, step.children[0], iteration);
+    return step.children?.[0] === undefined ? [] : stepsAfter(path, step.children[0], iteration);
   }
   const { children, inline, name } = step as PipelineStep;
   const own = inline ? parent : childPath(parent, name);
   for (const [i, child] of children.entries()) {
-    const inside = laterThan(path, child, own);
+    const inside = stepsAfter(path, child, own);
     if (inside === null) continue;
     const after = children.slice(i + 1).flatMap((each) => instancesOf(each, own, ""));
     return [...inside, ...after.map((each) => each.path)];

@@ -10,12 +10,12 @@ import {
 import { assertRunId } from "../../core/step-path.ts";
 import type { RunOfInput, RunRecord, Store } from "../../store/store.ts";
 import { isSameSpec } from "../definition/run-spec-checks.ts";
-import { ofRun } from "./leased-run.ts";
-import { busy } from "./run-checks.ts";
+import { withRunId } from "./leased-run.ts";
+import { runBusy } from "./run-checks.ts";
 import type { RunnerOptions, RunOptions } from "./runner-options.ts";
 
-/** The id of the run that the caller names, by its id or its key; null where it names none. */
-export function namedRun(
+/** The id of the run that the caller names by id or key; null if it names none. */
+export function namedRunId(
   { runId, key }: RunOptions,
   pipeline: string,
   identity: RunnerOptions["identity"],
@@ -35,8 +35,8 @@ export function namedRun(
   return null;
 }
 
-/** What a call that names no run means, by what is stored of its input. */
-export async function startOf(
+/** Decides what a call without a run id does: begin a run, resume the unfinished run of the same input, or refuse. */
+export async function decideUnnamedStart(
   store: Store,
   pipeline: string,
   inputHash: Uint8Array,
@@ -55,15 +55,15 @@ function unfinished({ run: { runId, status }, isHeld }: RunOfInput): UnfinishedR
     : [];
 }
 
-/** One that stopped because it is not what it was says so again: beginning another would do again what it has done. */
+/** Throws the error of a diverged run again: a new run of the same input would repeat its effects. */
 function assertNotDiverged({ runId, error }: RunRecord): void {
   const revived = error === null ? null : reviveError(error);
   if (!(revived instanceof ResumeError) || !revived.irrecoverable) return;
   const reminder = `This is how run ${runId} of the same input ended: resume it, or begin a new one with \`fresh: true\`.`;
-  throw ofRun(runId, new ResumeError(`${revived.message} (${reminder})`, revived.details));
+  throw withRunId(runId, new ResumeError(`${revived.message} (${reminder})`, revived.details));
 }
 
-/** Whether something happened outside, or may have. */
+/** True if the run had, or may have had, effects outside. */
 async function hadEffects(store: Store, runId: string): Promise<boolean> {
   const calls = await store.listToolCalls(runId);
   return calls.some(
@@ -76,18 +76,18 @@ async function hadEffects(store: Store, runId: string): Promise<boolean> {
   );
 }
 
-/** Names the runs that are in the way, and says what can be done about each. */
-export async function notBegun(
+/** The error that names the runs in the way, and what to do about each. */
+export async function startRefused(
   store: Store,
   { why, runIds }: Extract<RunStart, { kind: "refuse" }>,
 ): Promise<Error> {
   const [runId = ""] = runIds;
   if (why === "held") {
     const run = await store.getRun(runId);
-    return ofRun(runId, busy(runId, { owner: run?.owner ?? "", until: run?.leaseUntil ?? 0 }));
+    return withRunId(runId, runBusy(runId, { owner: run?.owner ?? "", until: run?.leaseUntil ?? 0 }));
   }
-  const message = `No new run was begun: ${REASONS[why](runIds.join(", "))} To begin another all the same, use \`fresh: true\`.`;
-  return ofRun(runId, new RunNotBegunError(message, { why, runIds }));
+  const message = `No new run was begun: ${REASONS[why](runIds.join(", "))} To begin another one anyway, use \`fresh: true\`.`;
+  return withRunId(runId, new RunNotBegunError(message, { why, runIds }));
 }
 
 const REASONS: { readonly [W in Exclude<StartRefusal, "held">]: (runs: string) => string } = {
