@@ -135,7 +135,7 @@ describe("a code step that makes another call after it was killed", () => {
       .copy()
       .result({ scenario, act: answer({ approval: { deny: "One is enough." } }), variant });
     expect(denied.status).toBe("succeeded");
-    expect(denied.output).toContain("A person did not let book run: One is enough.");
+    expect(denied.output).toContain("A person denied book: One is enough.");
     expect(server.effects).toEqual(["window"]);
 
     const approved = await folder.result({ scenario, act: answer({ approval: "approve" }), variant });

@@ -79,7 +79,7 @@ describe("a mail that is accepted before the connection is reset", () => {
     const deny = answer({ approval: { deny: "Maria has it." } });
     const denied = await copy.result({ scenario, act: deny, variant });
     expect(denied.status).toBe("succeeded");
-    expect(denied.output).toContain("A person did not let send_email run: Maria has it.");
+    expect(denied.output).toContain("A person denied send_email: Maria has it.");
     expect(texts(copy)).toEqual(["All tests pass."]);
     expect((await callsOf(copy))[1]).toMatchObject({ status: "cancelled", attempt: 0 });
 

@@ -3,9 +3,9 @@ import type { Store, ToolCallRecord } from "../../store/store.ts";
 import type { CallIdentity } from "./call-identity.ts";
 
 /**
- * Successful calls of the turns that a new lineage abandoned. A call of the new lineage that asks for the same effect
- * reuses one of them, each at most once; any further call is a wanted repeat, and runs. They are looked up in both dedupe
- * scopes: the new version of a tool may declare another one.
+ * Successful calls of the turns that a new lineage abandoned. A call of the new lineage for the same effect reuses one of
+ * them, each at most once; any further call is an intended repeat, and runs. Both dedupe scopes are searched, since a new
+ * version of the tool may declare another one.
  */
 export class AbandonedCalls {
   readonly #store: Store;

@@ -1,5 +1,7 @@
-import { ABORT_GRACE_MS, type ActiveRun } from "../run/active-run.ts";
+import { ABORT_GRACE_MS, type RunWith } from "../run/active-run.ts";
 import { enforceNetwork } from "../run/network-enforcement.ts";
+
+type AttemptRun = RunWith<"time" | "stop" | "policy">;
 
 export type BoundedEnd =
   | { readonly kind: "returned"; readonly value: unknown }
@@ -8,20 +10,20 @@ export type BoundedEnd =
   | { readonly kind: "given_up"; readonly late: Promise<unknown> };
 
 /**
- * Runs a tool within the hosts that it may reach and within its time. When the time is up or the run stops, its signal
- * aborts; a tool that ignores that is given up on a moment later.
+ * Runs a tool within its network rules and its time limit. Its signal aborts when the time is up or the run stops. A tool
+ * that ignores its timeout is given up on after `ABORT_GRACE_MS`.
  */
 export class BoundedAttempt {
-  readonly #run: ActiveRun;
+  readonly #run: AttemptRun;
   readonly #stop = new AbortController();
   readonly #timers: (() => void)[];
   #giveUp: () => void = () => undefined;
 
-  constructor(run: ActiveRun, limitMs: number) {
+  constructor(run: AttemptRun, limitMs: number) {
     this.#run = run;
     this.#timers = [
       run.time.clock.after(limitMs, () => this.#timeUp(limitMs)),
-      // A cancelled or lost run still waits for the effect, up to its time.
+      // A run that is cancelled or lost still waits for the tool, up to its time limit.
       run.stop.onAbort((reason) => this.#stop.abort(reason)),
     ];
   }

@@ -1,16 +1,17 @@
 import type { ToolCallKey } from "../../store/store.ts";
-import type { ActiveRun } from "../run/active-run.ts";
+import type { RunWith } from "../run/active-run.ts";
 
+type CorrelationRun = RunWith<"store" | "fence" | "policy">;
 type CorrelatedCall = ToolCallKey & { readonly ownSecrets: readonly string[] };
 
-/** The outside system's id of one call attempt: known here at once, durable when `keep` resolves. */
+/** The outside system's id of one call attempt: known in memory at once, durable when `keep` resolves. */
 export class Correlation {
-  readonly #run: ActiveRun;
+  readonly #run: CorrelationRun;
   readonly #call: CorrelatedCall;
   readonly #attempt: number;
   #id: string | null;
 
-  constructor(run: ActiveRun, call: CorrelatedCall, attempt: number, id: string | null) {
+  constructor(run: CorrelationRun, call: CorrelatedCall, attempt: number, id: string | null) {
     this.#run = run;
     this.#call = call;
     this.#attempt = attempt;
@@ -30,8 +31,8 @@ export class Correlation {
     const { stepKey, turnIndex, callIndex, ownSecrets } = this.#call;
     const correlationId = secrets.withTexts(ownSecrets).hideText(String(id).toWellFormed());
     this.#id = correlationId;
-    const place = { stepKey, turnIndex, callIndex, attempt: this.#attempt };
-    const kept = store.correlateToolCall(fence, { ...place, correlationId });
+    const attemptKey = { stepKey, turnIndex, callIndex, attempt: this.#attempt };
+    const kept = store.correlateToolCall(fence, { ...attemptKey, correlationId });
     // If the tool does not await it, the id is stored with the receipt.
     kept.catch(() => undefined);
     return kept;

@@ -2,13 +2,13 @@
 //
 //   CallRequest ──► CallIdentity ──► UndecidedCall ──► CallPlan ──► PreparedCall ──► CallAttempt ──► ToolOutcome ──► receipt
 //   call-request    call-identity    call-earlier-     (here)       call-prepared    tool-gateway                    call-receipt
-//                   call-payload     result                         call-settlement
+//                   call-payload     result                         call-settlement  call-attempt
 //
-// What to do about it is always decided by `decideToolCall` of core/call/tool-call-decision.ts. It is asked three times:
+// `decideToolCall` of core/call/tool-call-decision.ts always decides what to do about a call. It is called three times:
 //
 //   1. when the response is journaled or replayed   turn/turn-call-plan.ts, steps/code-step-calls.ts ─► decideCall
-//   2. when the call's place in the queue comes,    turn/turn-call-run.ts ─► decideCall
-//      and an equal call before it has ended
+//   2. when the call leaves the queue, if an equal  turn/turn-call-run.ts ─► decideCall
+//      call before it has ended
 //   3. after an attempt that left it in doubt       call-settlement.ts, with its own facts about that attempt
 
 import {
@@ -23,7 +23,7 @@ import type { SessionState } from "../../session/slice-set.ts";
 import type { Receipt, Store, ToolCallAttempt, ToolCallRecord, WaitRecord } from "../../store/store.ts";
 import type { PreparedTool } from "../definition/prepared-tool.ts";
 import { cancelled, failed, type ToolOutcome, unknownOutcome } from "../definition/tool-outcome.ts";
-import type { ActiveRun, RunWith } from "../run/active-run.ts";
+import type { RunWith } from "../run/active-run.ts";
 import type { EarlierCall } from "./call-earlier-result.ts";
 import type { CallPayload } from "./call-payload.ts";
 import { argumentsHash, type PreparedCall } from "./call-prepared.ts";
@@ -40,23 +40,27 @@ export type UndecidedCall = {
   readonly idempotencyKey: string;
   readonly identityHash: string;
   readonly earlier: EarlierCall;
-  /** Returns the session as the call finds it. */
+  /** Returns the session state that the call starts from. */
   readonly sessionBase: () => SessionState;
   readonly blobThresholdBytes: number;
   /** The ledger row that an earlier worker wrote; null for a new call. */
   readonly known: ToolCallRecord | null;
-  readonly past: CallPast;
+  readonly history: CallHistory;
 };
 
 /** Questions to people and failed attempts of the run, for calls without a receipt. */
-export type CallPast = { readonly waits: readonly WaitRecord[]; readonly tries: readonly ToolCallAttempt[] };
+export type CallHistory = {
+  readonly waits: readonly WaitRecord[];
+  readonly attempts: readonly ToolCallAttempt[];
+};
 
-export const NO_PAST: CallPast = { waits: [], tries: [] };
+export const NO_CALL_HISTORY: CallHistory = { waits: [], attempts: [] };
 
-export async function readPast(store: Store, runId: string): Promise<CallPast> {
-  return { waits: await store.listWaits(runId), tries: await store.listToolCallAttempts(runId) };
+export async function readCallHistory(store: Store, runId: string): Promise<CallHistory> {
+  return { waits: await store.listWaits(runId), attempts: await store.listToolCallAttempts(runId) };
 }
 
+/** A stored receipt, the end of the call, or the work that it still needs. */
 export type CallPlan =
   | { readonly kind: "replay"; readonly receipt: Receipt }
   | CallEnd
@@ -68,8 +72,10 @@ export type CallPlan =
       readonly progress: CallProgress;
     };
 
-/** Collects the facts of a call, and turns the decision of `core` into a plan. Nothing is written or sent here. */
-export function decideCall(run: ActiveRun, undecided: UndecidedCall): CallPlan {
+type DecisionRun = RunWith<"runId" | "policy" | "time">;
+
+/** Collects the facts about a call, and turns the decision of `core` into a plan. Writes and sends nothing. */
+export function decideCall(run: DecisionRun, undecided: UndecidedCall): CallPlan {
   const { known, payload } = undecided;
   if (known !== null && known.receipt !== null) return { kind: "replay", receipt: known.receipt };
   if (payload.kind === "misconfigured") {
@@ -78,15 +84,15 @@ export function decideCall(run: ActiveRun, undecided: UndecidedCall): CallPlan {
   }
   if (payload.kind === "refused") return planRefused(run, undecided, payload);
   const { place, request, idempotencyKey, earlier, sessionBase, blobThresholdBytes } = undecided;
-  const waits = waitsOf(undecided.past, known);
+  const waits = waitsOf(undecided.history, known);
   const open = waits.find(({ kind, status }) => kind === "question" && status === "open");
   if (open !== undefined) return { kind: "person", wait: askAgain(place, open) };
   const { tool, input } = payload;
   // A call that was dispatched without approval needs none for its next attempt.
   const isNew = known === null || known.status === "prepared";
-  const isOdd = earlier.kind === "uncertain" || earlier.kind === "left_over";
+  const mayRepeat = earlier.kind === "uncertain" || earlier.kind === "left_over";
   const needsApproval =
-    waits.some(({ kind }) => kind === "approval") || (isNew && (payload.approval !== null || isOdd));
+    waits.some(({ kind }) => kind === "approval") || (isNew && (payload.approval !== null || mayRepeat));
   const approval = needsApproval ? (payload.approval ?? ONE_PERSON) : null;
   const call: PreparedCall = {
     ...place,
@@ -128,10 +134,10 @@ export function decideCall(run: ActiveRun, undecided: UndecidedCall): CallPlan {
   }
 }
 
-/** A refused call. If it may have happened, it is not recorded as failed only because its arguments are invalid now. */
+/** Plans a refused call. If it may have happened, invalid arguments alone do not make it a failed call. */
 function planRefused(
-  run: ActiveRun,
-  { known, place, request, idempotencyKey, sessionBase, blobThresholdBytes, past }: UndecidedCall,
+  run: RunWith<"runId" | "policy">,
+  { known, place, request, idempotencyKey, sessionBase, blobThresholdBytes, history }: UndecidedCall,
   refusal: { readonly errorCode: string; readonly error: string },
 ): CallPlan {
   const { tool, input, enforceKeys } = request;
@@ -139,7 +145,8 @@ function planRefused(
   const error = run.policy.secrets.hideText(refusal.error);
   if (known === null || known.status === "prepared") return settled(cancelled(errorCode, error));
   if ((tool ?? known).recovery === "repeat") return settled(failed(errorCode, error, { uncertain: false }));
-  if (isToRetry(known, waitsOf(past, known))) return settled(failed(errorCode, error, { uncertain: true }));
+  if (isToRetry(known, waitsOf(history, known)))
+    return settled(failed(errorCode, error, { uncertain: true }));
   // It was dispatched by an earlier version of the agent, which had this tool.
   if (tool === null) return { kind: "person", wait: askAboutRow(place.stepKey, known) };
   const call: PreparedCall = {
@@ -159,30 +166,30 @@ function planRefused(
 }
 
 function factsOf(
-  run: ActiveRun,
+  run: RunWith<"time">,
   { tool, approvedArguments }: PreparedCall,
-  { known, earlier, past, request: { isSecretLost } }: UndecidedCall,
+  { known, earlier, history, request: { isSecretLost } }: UndecidedCall,
   waits: readonly WaitRecord[],
 ): ToolCallFacts {
-  const sentAt = firstSentAt(past, known);
-  const tries = past.tries.filter(({ toolCallId }) => toolCallId === known?.toolCallId);
-  const lastTold = tries.some(({ attempt }) => attempt === known?.attempt);
+  const sentAt = firstSentAt(history, known);
+  const attempts = history.attempts.filter(({ toolCallId }) => toolCallId === known?.toolCallId);
+  const isLastAttemptRecorded = attempts.some(({ attempt }) => attempt === known?.attempt);
   return {
     status: known?.status ?? "prepared",
     recovery: isSecretLost ? "opaque" : tool.recovery,
     inDoubt: tool.inDoubt,
     canReconcile: tool.reconcile !== null && !isSecretLost,
     keyIsValid: isKeyValid(run, tool, sentAt),
-    wasNotApplied: lastTold && !tries.some(mayHaveHappened) && !isSecretLost,
+    wasNotApplied: isLastAttemptRecorded && !attempts.some(mayHaveHappened) && !isSecretLost,
     isToRetry: known !== null && isToRetry(known, waits),
     approval: approvedArguments === null ? "not_needed" : approvalOf(waits, approvedArguments),
     earlier: earlier.kind,
   };
 }
 
-/** When the key was sent first: its validity counts from then. */
-function firstSentAt({ tries }: CallPast, known: ToolCallRecord | null): number | null {
-  const first = tries.find(({ toolCallId }) => toolCallId === known?.toolCallId);
+/** The time at which the key was first sent. Its validity counts from then. */
+function firstSentAt({ attempts }: CallHistory, known: ToolCallRecord | null): number | null {
+  const first = attempts.find(({ toolCallId }) => toolCallId === known?.toolCallId);
   return first?.startedAt ?? known?.startedAt ?? null;
 }
 
@@ -191,7 +198,7 @@ function mayHaveHappened({ outcome }: ToolCallAttempt): boolean {
   return outcome !== "not_applied";
 }
 
-function waitsOf({ waits }: CallPast, known: ToolCallRecord | null): WaitRecord[] {
+function waitsOf({ waits }: CallHistory, known: ToolCallRecord | null): WaitRecord[] {
   return waits.filter(({ toolCallId }) => toolCallId === known?.toolCallId);
 }
 
@@ -203,7 +210,7 @@ function isToRetry({ attempt }: ToolCallRecord, waits: readonly WaitRecord[]): b
   );
 }
 
-/** The newest approval, and whether it is for these arguments. */
+/** The state of the newest approval; `outdated` if it is for other arguments. */
 function approvalOf(waits: readonly WaitRecord[], hash: string): ToolCallFacts["approval"] {
   const wait = waits.findLast(({ kind }) => kind === "approval");
   const answer = wait?.answer ?? null;
@@ -212,18 +219,23 @@ function approvalOf(waits: readonly WaitRecord[], hash: string): ToolCallFacts["
   return wait.argumentsHash === hash ? "given" : "outdated";
 }
 
-function progressOf(run: ActiveRun, tool: PreparedTool, { known, past }: UndecidedCall): CallProgress {
+function progressOf(
+  run: RunWith<"time">,
+  tool: PreparedTool,
+  { known, history }: UndecidedCall,
+): CallProgress {
   return {
     isBegun: false,
     attempt: known?.attempt ?? 0,
-    sentAt: firstSentAt(past, known),
-    unsent: past.tries.filter((each) => each.toolCallId === known?.toolCallId && each.errorCode === NOT_SENT)
-      .length,
-    mayHaveHappened: past.tries.some(
+    sentAt: firstSentAt(history, known),
+    unsent: history.attempts.filter(
+      (each) => each.toolCallId === known?.toolCallId && each.errorCode === NOT_SENT,
+    ).length,
+    mayHaveHappened: history.attempts.some(
       (each) => each.toolCallId === known?.toolCallId && mayHaveHappened(each),
     ),
-    correlationId: correlationOf({ known, past }),
-    ...lastTryOf(run, tool, known, past),
+    correlationId: correlationOf({ known, history }),
+    ...lastAttemptTimes(run, tool, known, history),
     begunAt: run.time.clock.monotonic(),
   };
 }
@@ -233,14 +245,14 @@ function progressOf(run: ActiveRun, tool: PreparedTool, { known, past }: Undecid
  * its end, had ended when this worker claimed the run. Any other worker may still be alive, and only this worker's clock
  * can be trusted: that attempt gets its whole timeout from the claim on.
  */
-function lastTryOf(
+function lastAttemptTimes(
   { time: { claimedAt } }: RunWith<"time">,
   tool: PreparedTool,
   known: ToolCallRecord | null,
-  past: CallPast,
+  history: CallHistory,
 ): AttemptTimes {
   if (known === null || known.startedAt === null) return { ownEndsBy: null, endedBy: null };
-  const last = lastTry({ known, past });
+  const last = lastAttempt({ known, history });
   // It timed out and was given up on: it may still be running.
   if (last?.outcome === "timed_out") return { ownEndsBy: claimedAt.monotonic, endedBy: null };
   const hasEnded = last !== undefined && (last.outcome !== "lost" || last.errorCode === PROCESS_ENDED);
@@ -250,12 +262,15 @@ function lastTryOf(
 }
 
 /** The correlation id of the last attempt only: a look-up of an earlier one says nothing about the call in doubt. */
-function correlationOf(call: Pick<UndecidedCall, "known" | "past">): string | null {
-  return lastTry(call)?.correlationId ?? null;
+function correlationOf(call: Pick<UndecidedCall, "known" | "history">): string | null {
+  return lastAttempt(call)?.correlationId ?? null;
 }
 
-function lastTry({ known, past }: Pick<UndecidedCall, "known" | "past">): ToolCallAttempt | undefined {
-  return past.tries.find(
+function lastAttempt({
+  known,
+  history,
+}: Pick<UndecidedCall, "known" | "history">): ToolCallAttempt | undefined {
+  return history.attempts.find(
     ({ toolCallId, attempt }) => toolCallId === known?.toolCallId && attempt === known.attempt,
   );
 }
@@ -264,7 +279,7 @@ function settled(outcome: ToolOutcome): CallEnd {
   return { kind: "settled", outcome, attempt: 0 };
 }
 
-/** A row of its own with the whole receipt of the first call. */
+/** The end of a duplicate call: its own row, with the whole receipt of the first call. */
 function deduplicated(earlier: EarlierCall): CallEnd {
   if (earlier.kind !== "succeeded") throw new Error("Only a successful call can be deduplicated.");
   const { output, toolCallId, lacking } = earlier;
@@ -289,15 +304,15 @@ function refuse(
   switch (why) {
     case "denied": {
       const answer = waits.findLast(({ kind }) => kind === "approval")?.answer ?? null;
-      const said =
+      const reason =
         answer !== null && "approved" in answer && !answer.approved ? answer.why : "no reason given";
-      return settled(cancelled("denied", `A person did not let ${tool.name} run: ${said}`));
+      return settled(cancelled("denied", `A person denied ${tool.name}: ${reason}`));
     }
     case "unknown_outcome":
       return { kind: "settled", outcome: unknownOutcome(tool, null), attempt: known?.attempt ?? 0 };
   }
 }
 
-function secretLost(name: string, so: string): string {
-  return `The arguments of ${name} held a secret, which is never stored, and the process that knew it is gone. ${so}`;
+function secretLost(name: string, consequence: string): string {
+  return `The arguments of ${name} held a secret, which is never stored, and the process that knew it is gone. ${consequence}`;
 }

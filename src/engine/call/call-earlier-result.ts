@@ -3,7 +3,7 @@ import type { ToolOutput } from "../../core/message.ts";
 import type { SessionEvent } from "../../core/session-event.ts";
 import type { ToolCallRecord } from "../../store/store.ts";
 import type { ToolOutcome } from "../definition/tool-outcome.ts";
-import type { ActiveRun, RunWith } from "../run/active-run.ts";
+import type { RunWith } from "../run/active-run.ts";
 import { readBlobValue } from "../run/blob-hydrator.ts";
 import type { CallIdentity } from "./call-identity.ts";
 
@@ -19,14 +19,16 @@ export type EarlierCall =
     }
   /** It failed, and may have happened anyway. */
   | { readonly kind: "uncertain"; readonly toolCallId: string; readonly failedWith: Json }
-  /** An earlier execution of this code step called the tool with other arguments, and the code has not asked for that again. */
+  /** An earlier execution of this code step made a call with other arguments that the code has not made again. */
   | { readonly kind: "left_over"; readonly toolCallId: string };
+
+type EarlierCallRun = RunWith<"runId" | "store" | "calls" | "keeper">;
 
 export const NO_EARLIER_CALL: EarlierCall = { kind: "none" };
 
-/** An earlier success of an effect that is wanted once, or an earlier failure of this identity that may have happened. */
+/** An earlier success of an effect that is wanted once, or an earlier call that failed and may have happened anyway. */
 export async function earlierCall(
-  run: ActiveRun,
+  run: EarlierCallRun,
   identity: CallIdentity,
   occurrence: number,
 ): Promise<EarlierCall> {
@@ -41,7 +43,7 @@ export async function earlierCall(
 
 /** The last success before this occurrence: a call that failed or was never dispatched has no result to reuse. */
 async function succeededBefore(
-  run: ActiveRun,
+  run: EarlierCallRun,
   { keyOf }: CallIdentity,
   occurrence: number,
 ): Promise<EarlierCall | null> {
@@ -53,7 +55,7 @@ async function succeededBefore(
 }
 
 /** The whole result of a successful call. A duplicate names the first call, and has its receipt. */
-export async function succeededCall(run: ActiveRun, call: ToolCallRecord): Promise<EarlierCall> {
+export async function succeededCall(run: EarlierCallRun, call: ToolCallRecord): Promise<EarlierCall> {
   const { receipt, tool } = call;
   if (receipt === null) return NO_EARLIER_CALL;
   const { output, blob, duplicateOf } = receipt;
@@ -79,7 +81,7 @@ async function lackingEvents(
 }
 
 /** A call that has just ended, as an earlier call for the next one of its identity. */
-export function earlierOf(
+export function asEarlierCall(
   toolCallId: string,
   { status, output, uncertain, duplicateOf }: ToolOutcome,
 ): EarlierCall {

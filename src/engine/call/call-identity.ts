@@ -8,10 +8,9 @@ import { KEY_STAND_IN, type PreparedTool, withKey } from "../definition/prepared
 import type { RunRules } from "../definition/run-rules.ts";
 import { errorText } from "../definition/tool-outcome.ts";
 import type { RunWith } from "../run/active-run.ts";
-
 import { type CallRequest, parseArguments } from "./call-request.ts";
 
-/** What makes two calls the same. The key of one call also has its occurrence: the n-th call of an identity. */
+/** Two calls with the same identity are the same effect. A call's key also includes its occurrence, counted from 1. */
 export type CallIdentity = {
   readonly hash: Buffer;
   readonly dedupe: "call" | "effect";
@@ -21,7 +20,7 @@ export type CallIdentity = {
   readonly problem: string | null;
 };
 
-/** The identity of a new call. Asynchronous only for a tool with its own identity function, which gets parsed arguments. */
+/** The identity of a new call. A promise only for a tool with its own identity function, which gets parsed arguments. */
 export function identify(
   run: RunWith<"runId" | "policy" | "calls">,
   request: CallRequest,
@@ -60,8 +59,8 @@ export async function reidentify(
 
 /**
  * True if an earlier worker journaled this call with its secrets hidden: they are lost. A mark with a digest is always
- * ours: models never see one, and forged ones are removed. A mark without a digest can be the model's own text, since
- * models see those; if an earlier version hid a secret like this, the stored identity does not match the stored arguments.
+ * Pawl's: models never see one, and forged ones are removed. A mark without a digest can be the model's own text, since
+ * models see those. If an earlier version hid a secret that way, the stored identity does not match the stored arguments.
  */
 export async function lacksSecret(
   run: RunWith<"runId" | "policy" | "calls">,

@@ -7,7 +7,6 @@ import { keyProblem, type PreparedTool, withKey } from "../definition/prepared-t
 import type { RunRules } from "../definition/run-rules.ts";
 import type { ApprovalVerdict } from "../definition/tool.ts";
 import { errorText } from "../definition/tool-outcome.ts";
-
 import { type CallRequest, parseArguments } from "./call-request.ts";
 
 /** The arguments to send, or why they are not sent. */
@@ -16,7 +15,7 @@ export type CallPayload =
       readonly kind: "ready";
       readonly tool: PreparedTool;
       readonly input: unknown;
-      /** Who has to approve it; null if no approval is needed. */
+      /** The approval that it needs; null for none. */
       readonly approval: ApprovalNeed | null;
     }
   /** Nothing is dispatched, and the model or the code gets the error. */
@@ -62,11 +61,11 @@ function urlProblem({ network }: RunRules, tool: PreparedTool, input: unknown): 
     }
     return null;
   } catch (error) {
-    return `The urls function of ${tool.name} failed, so it is not known where it would connect to: ${errorText(error)}`;
+    return `The urls function of ${tool.name} failed, so the hosts that it would connect to are unknown: ${errorText(error)}`;
   }
 }
 
-/** An approval function that throws means that approval is needed. */
+/** If the approval function throws, approval is needed. */
 async function approvalVerdict({ approval }: PreparedTool, input: unknown): Promise<ApprovalVerdict> {
   if (typeof approval === "boolean") return approval;
   try {

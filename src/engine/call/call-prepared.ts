@@ -5,7 +5,7 @@ import { withoutDigests } from "../../core/secret/secret-mark.ts";
 import { toolCallId } from "../../core/step-path.ts";
 import type { SessionState } from "../../session/slice-set.ts";
 import { type PreparedTool, withKey } from "../definition/prepared-tool.ts";
-import { type ActiveRun, type RunWith } from "../run/active-run.ts";
+import type { RunWith } from "../run/active-run.ts";
 
 /** A call that is ready to be dispatched. */
 export type PreparedCall = {
@@ -15,7 +15,7 @@ export type PreparedCall = {
   readonly turnIndex: number;
   readonly callIndex: number;
   readonly tool: PreparedTool;
-  /** The requested arguments without secrets, for people to see. */
+  /** The requested arguments without secrets, to be shown to people. */
   readonly request: Json;
   /** The arguments that the tool gets: parsed, with the key in its place. */
   readonly input: unknown;
@@ -23,11 +23,11 @@ export type PreparedCall = {
   readonly ownSecrets: readonly string[];
   readonly idempotencyKey: string;
   readonly enforceKeys: boolean;
-  /** Who has to approve it; null if no approval is needed. */
+  /** The approval that it needs; null for none. */
   readonly approval: ApprovalNeed | null;
-  /** For a call that needs approval: the hash of the arguments that are approved; else null. */
+  /** The hash of the arguments that must be approved; null for a call that needs no approval. */
   readonly approvedArguments: string | null;
-  /** Returns the session as the call finds it. */
+  /** Returns the session state that the call starts from. */
   readonly sessionBase: () => SessionState;
   /** A larger result is stored as a blob. */
   readonly blobThresholdBytes: number;
@@ -41,11 +41,11 @@ export function callId(
 }
 
 /**
- * The hash that an approval is bound to: the arguments as a person is shown them, without digests (another redaction key
- * would change those), and who has to approve. A call with another secret is another call anyway.
+ * The hash that an approval is bound to: the arguments as a person sees them, without digests (another redaction key
+ * would change those), and the approval needed. A call with another secret is another call anyway.
  */
 export function argumentsHash(
-  run: ActiveRun,
+  run: RunWith<"policy">,
   { namespace, name }: PreparedTool,
   input: unknown,
   request: Json,
@@ -58,19 +58,19 @@ export function argumentsHash(
   );
 }
 
-/** The arguments that the tool gets, without secrets; as JSON where a schema made dates or the like from them. */
+/** The arguments that the tool gets, without secrets; as JSON if a schema turned them into dates or the like. */
 function outgoing(run: RunWith<"policy">, input: unknown, request: Json): Json {
   if (isJson(input)) return run.policy.secrets.hide(input);
   try {
     return run.policy.secrets.hide(throughJson(input));
   } catch {
-    return request; // It cannot be JSON: show what it was made from.
+    return request; // It cannot be converted to JSON: show the requested arguments.
   }
 }
 
 /** The arguments that a person is shown; also the requested ones, if a schema changed them. */
 export function shownArguments(
-  run: ActiveRun,
+  run: RunWith<"policy">,
   {
     tool,
     input,
@@ -89,6 +89,6 @@ export function freshInput(input: unknown): unknown {
   try {
     return structuredClone(input);
   } catch {
-    return input; // The tool's own schema made something that cannot be copied.
+    return input; // The tool's schema produced a value that cannot be copied.
   }
 }

@@ -5,10 +5,10 @@ import { beforeSideEffect } from "../run/checkpoint-cursor.ts";
 import { assertInTime } from "../run/deadline.ts";
 import type { ClockReading } from "../run/lease-keeper.ts";
 import type { PreparedCall } from "./call-prepared.ts";
-import type { FailedAttempt } from "./tool-gateway.ts";
+import type { AttemptFailure } from "./tool-gateway.ts";
 
 /**
- * How far a call is. Its times, for an attempt that this worker makes:
+ * The progress of a call. Its times, for an attempt that this worker makes:
  *
  *   begunAt        sentAt                                ownEndsBy            ownEndsBy + landsWithinMs
  *   │ ledger says  │ key sent for the first time;        │ given up on,       │ can no longer take effect:
@@ -79,7 +79,7 @@ export class CallAttempts {
     return this.#progress;
   }
 
-  /** Whether any attempt so far may have taken effect. */
+  /** True if any attempt so far may have taken effect. */
   setMayHaveHappened(mayHaveHappened: boolean): void {
     this.#progress = { ...this.#progress, mayHaveHappened };
   }
@@ -92,7 +92,7 @@ export class CallAttempts {
     }
     const run = this.#run;
     const { stepKey, stepPath, turnIndex, callIndex, tool, approvedArguments } = this.#call;
-    // Without a checkpoint the call begins in this very tick, and so in one commit with the receipt of the call before it.
+    // Without a checkpoint the call begins in this tick, and so in one commit with the receipt of the call before it.
     const hasCheckpoint = this.#progress.attempt === 0 && run.contract.phases.length > 0;
     const checkpoint = hasCheckpoint ? await this.#checkpoint() : null;
     run.stop.signal.throwIfAborted();
@@ -128,8 +128,8 @@ export class CallAttempts {
     return step === null ? null : beforeSideEffect(this.#run, step, turnIndex, [tool.effect]);
   }
 
-  /** Writes the end of a failed attempt; `in_doubt` leaves the call in doubt. */
-  async end(failure: FailedAttempt, leaves: "in_doubt" | "no_doubt"): Promise<void> {
+  /** Records the end of a failed attempt, and whether it leaves the call in doubt. */
+  async end(failure: AttemptFailure, leaves: "in_doubt" | "no_doubt"): Promise<void> {
     const run = this.#run;
     const { stepKey, stepPath, turnIndex, callIndex } = this.#call;
     const { outcome, errorCode, message, correlationId, hasEnded } = failure;

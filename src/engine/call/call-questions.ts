@@ -6,10 +6,10 @@ import { hiddenIn, isHiddenIn } from "../../core/secret/secret-mark.ts";
 import type { NewBudgetWait, NewCallWait, NewWait } from "../../core/wait.ts";
 import type { ToolCallRecord, WaitRecord } from "../../store/store.ts";
 import { QUESTION } from "../definition/ask-human.ts";
-import type { ActiveRun, RunWith } from "../run/active-run.ts";
+import type { RunWith } from "../run/active-run.ts";
 import { type EarlierCall, NO_EARLIER_CALL } from "./call-earlier-result.ts";
 import { callId, type PreparedCall, shownArguments } from "./call-prepared.ts";
-import { type FailedAttempt } from "./tool-gateway.ts";
+import { type AttemptFailure } from "./tool-gateway.ts";
 
 /** The error that leaves the run waiting for an answer to these questions. */
 export function personNeeded({ runId }: RunWith<"runId">, waits: readonly NewWait[]): PersonNeededError {
@@ -19,7 +19,7 @@ export function personNeeded({ runId }: RunWith<"runId">, waits: readonly NewWai
 
 /** The question about a call that only a person can decide. */
 export function askAbout(
-  run: ActiveRun,
+  run: RunWith<"runId" | "policy">,
   call: PreparedCall,
   why: AskReason,
   about: {
@@ -102,13 +102,17 @@ export function askAboutBudget({ details }: BudgetExceededError): NewBudgetWait 
   const { budget, limit, used } = details;
   return {
     kind: "budget",
-    question: `The run may use ${budget} ${limit} and is at ${used}. How much may it use from now on? Answer with the new limit, or deny it to end the run.`,
+    question: `The run has reached its budget: ${budget} ${limit}, now at ${used}. What is the new limit? Answer with it, or deny it to end the run.`,
     subject: { budget, limit, used },
   };
 }
 
-/** The question of a tool that asked for a person, or about one that keeps failing in the same way. */
-export function escalate(run: ActiveRun, call: PreparedCall, failure: FailedAttempt): NewCallWait {
+/** The question of a tool that asked for a person, or about a tool that keeps failing in the same way. */
+export function escalate(
+  run: RunWith<"runId" | "policy">,
+  call: PreparedCall,
+  failure: AttemptFailure,
+): NewCallWait {
   const { name } = call.tool;
   const text =
     failure.outcome === "needs_human"
@@ -119,16 +123,16 @@ export function escalate(run: ActiveRun, call: PreparedCall, failure: FailedAtte
   return question(run, call, "escalation", text, { code: failure.errorCode, failedWith: failure.message });
 }
 
-/** True for a model's call with a secret: unlike code, a model does not give it again after the answer. */
-function isLostByThen({ turnIndex, request }: PreparedCall): boolean {
+/** True for a model's call with a secret: unlike code, a model does not pass the secret again after the answer. */
+function losesSecret({ turnIndex, request }: PreparedCall): boolean {
   return turnIndex > 0 && isHiddenIn(request);
 }
 
-const LOST_BY_THEN =
-  "Hidden values are not stored, so the call cannot run after an answer: if it is approved, the model is told to ask for it again.";
+const SECRET_LOST =
+  "Hidden values are not stored, so the call cannot run after an answer: if it is approved, the model is asked to make the call again.";
 
 function question(
-  run: ActiveRun,
+  run: RunWith<"policy">,
   call: PreparedCall,
   kind: NewCallWait["kind"],
   text: string,
@@ -137,7 +141,7 @@ function question(
   const { stepKey, turnIndex, callIndex, tool, idempotencyKey, approval } = call;
   const shown = shownArguments(run, call);
   const hidden = hiddenIn(shown.arguments ?? null, "arguments");
-  if (kind === "approval" && isLostByThen(call)) hidden.push(LOST_BY_THEN);
+  if (kind === "approval" && losesSecret(call)) hidden.push(SECRET_LOST);
   return {
     kind,
     stepKey,

@@ -3,7 +3,7 @@ import { LeaseLostError } from "../../core/errors.ts";
 import { estimateResultTokens, type TextEstimator } from "../../core/usage/token-estimate.ts";
 import type { NewReceipt } from "../../store/store.ts";
 import type { ToolOutcome } from "../definition/tool-outcome.ts";
-import { type ActiveRun, type RunWith, reach } from "../run/active-run.ts";
+import { type RunWith, reach } from "../run/active-run.ts";
 import { callId, type PreparedCall } from "./call-prepared.ts";
 
 /** The receipt of an outcome: its result inline, or a reference to a blob if it is over the threshold. */
@@ -44,7 +44,10 @@ export type PendingReceipt = {
 };
 
 /** Stores a receipt. A worker that has lost its lease may not write to the run, and offers it to the next worker instead. */
-export async function storeReceipt(run: ActiveRun, pending: PendingReceipt): Promise<void> {
+export async function storeReceipt(
+  run: RunWith<"runId" | "fence" | "store" | "observe">,
+  pending: PendingReceipt,
+): Promise<void> {
   const { stepKey, stepPath, turnIndex, attempt, receipt } = pending;
   reach(run, "tool:before-receipt", stepPath, turnIndex);
   try {
@@ -59,9 +62,9 @@ export async function storeReceipt(run: ActiveRun, pending: PendingReceipt): Pro
   reach(run, "tool:receipt-stored", stepPath, turnIndex);
 }
 
-/** Emits that a call was not run because an earlier one succeeded. */
+/** Emits `tool.deduplicated` for a call that was not run because an earlier one succeeded. */
 export function emitDuplicate(
-  run: ActiveRun,
+  run: RunWith<"runId" | "observe">,
   place: Pick<PreparedCall, "stepPath" | "turnIndex" | "callIndex">,
   tool: string,
   { duplicateOf }: ToolOutcome,

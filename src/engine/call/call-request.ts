@@ -21,7 +21,7 @@ export type CallRequest = {
   readonly enforceKeys: boolean;
 };
 
-/** Parses the arguments. A schema that throws is a refusal like any other: the response is paid for already. */
+/** Parses the arguments. A schema that throws refuses the call and does not fail the turn: the response is paid for. */
 export async function parseArguments(
   tool: PreparedTool,
   input: unknown,

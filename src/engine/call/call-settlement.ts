@@ -20,32 +20,32 @@ import { callId, type PreparedCall } from "./call-prepared.ts";
 import { CallAttempts, type CallProgress, remainingLandingMs } from "./call-progress.ts";
 import { askAbout, escalate } from "./call-questions.ts";
 import { makeReceipt } from "./call-receipt.ts";
-import { dispatchTool, type FailedAttempt } from "./tool-gateway.ts";
+import { type AttemptFailure, dispatchTool } from "./tool-gateway.ts";
 
 export type CallEnd =
   | { readonly kind: "settled"; readonly outcome: ToolOutcome; readonly attempt: number }
   /** A person has to decide; the call stays as it is until then. */
   | { readonly kind: "person"; readonly wait: NewCallWait };
 
-type Next = Extract<ToolCallDecision, { kind: "execute" | "retry" | "reconcile" }>;
-/** What to do next, or how the call ended. */
-type Progress = { readonly next: Next } | CallEnd;
+type SettlementAction = Extract<ToolCallDecision, { kind: "execute" | "retry" | "reconcile" }>;
+/** The next action, or the end of the call. */
+type ActionResult = { readonly next: SettlementAction } | CallEnd;
 
 /**
- * Brings one call to its end: dispatches it, retries it where that is safe, looks it up where that is possible, and else
- * asks a person. Each attempt is recorded in the ledger before the next one. The caller stores the receipt.
+ * Brings one call to its end: dispatches it, retries it where that is safe, looks it up where that is possible, and
+ * otherwise asks a person. Each attempt is recorded in the ledger before the next one. The caller stores the receipt.
  */
 export async function settleCall(
   run: ActiveRun,
   call: PreparedCall,
   facts: ToolCallFacts,
-  decision: Next,
+  decision: SettlementAction,
   progress: CallProgress,
 ): Promise<CallEnd> {
   const work = new CallWork(run, call, facts, progress);
-  let step: Progress = { next: decision };
-  while ("next" in step) step = await work.take(step.next);
-  return step;
+  let result: ActionResult = { next: decision };
+  while ("next" in result) result = await work.perform(result.next);
+  return result;
 }
 
 class CallWork {
@@ -54,7 +54,7 @@ class CallWork {
   readonly #facts: ToolCallFacts;
   readonly #attempts: CallAttempts;
   /** The last failure of an attempt by this worker. */
-  #lastFailure: FailedAttempt | null = null;
+  #lastFailure: AttemptFailure | null = null;
   /** The correlation of the last attempt, by this worker or an earlier one. */
   #correlation: Correlation;
 
@@ -66,7 +66,7 @@ class CallWork {
     this.#correlation = new Correlation(run, call, progress.attempt, progress.correlationId);
   }
 
-  take(next: Next): Promise<Progress> {
+  perform(next: SettlementAction): Promise<ActionResult> {
     if (next.kind === "reconcile") return this.#reconcile();
     // It may have waited in the queue, or before a retry, for longer than its key is valid.
     return this.#isKeyExpired
@@ -84,7 +84,7 @@ class CallWork {
     );
   }
 
-  async #execute(): Promise<Progress> {
+  async #execute(): Promise<ActionResult> {
     await this.#attempts.begin();
     const { attempt, begunAt } = this.#attempts.progress;
     const { tool } = this.#call;
@@ -128,28 +128,27 @@ class CallWork {
     throw error;
   }
 
-  async #afterFailure(failure: FailedAttempt): Promise<Progress> {
+  async #afterFailure(failure: AttemptFailure): Promise<ActionResult> {
     const { tool } = this.#call;
     const run = this.#run;
     this.#lastFailure = failure;
     const error = `${failure.errorCode}: ${failure.message}`;
-    const same = failure.outcome !== "aborted" && run.calls.failures.recordFailure(tool.name, error);
+    const isSame = failure.outcome !== "aborted" && run.calls.failures.recordFailure(tool.name, error);
     const { mayHaveHappened } = this.#attempts.progress;
     const { outcome } = failure;
     const { recovery } = tool;
-    const decide = (retriesLeft: number, isSameAgain: boolean) =>
-      decideFailedAttempt({ outcome, recovery, retriesLeft, isSameAgain, mayHaveHappened });
+    const facts = { outcome, recovery, mayHaveHappened };
     // The tool asked for a person instead of doing its work, in a run that asks none.
     if (outcome === "needs_human" && !asksAbout(run.contract.spec, failure.errorCode))
       return this.#fail(failure, { uncertain: mayHaveHappened });
     const isAsking = asksAboutFailures(run.contract.spec);
-    const retriesLeft = failure.isFinal || (same && !isAsking) ? 0 : this.#retriesLeft;
-    const decision = decide(retriesLeft, same && isAsking);
-    if (same) this.#reach("maxSameErrorRepeats", run.calls.failures.limit);
+    const retriesLeft = failure.isFinal || (isSame && !isAsking) ? 0 : this.#retriesLeft;
+    const decision = decideFailedAttempt({ ...facts, retriesLeft, isSameAgain: isSame && isAsking });
+    if (isSame) this.#reachBudget("maxSameErrorRepeats", run.calls.failures.limit);
     const isExhausted =
       decision.kind === "fail" &&
       !failure.isFinal &&
-      decide(1, false).kind === "retry" &&
+      decideFailedAttempt({ ...facts, retriesLeft: 1, isSameAgain: false }).kind === "retry" &&
       !tool.isSessionTool;
     const exhausted = isExhausted ? this.#retriesExhausted(failure) : null;
     if (exhausted !== null) {
@@ -173,25 +172,25 @@ class CallWork {
     }
   }
 
-  /** What happens when no retry is left: a question, if the RunSpec limits retries and asks; null for an ordinary failure. */
-  #retriesExhausted(failure: FailedAttempt): CallEnd | null {
+  /** A question if the RunSpec limits retries and has a person asked about failures; null for an ordinary failure. */
+  #retriesExhausted(failure: AttemptFailure): CallEnd | null {
     const run = this.#run;
     if (run.contract.budget.limits.maxRetriesPerToolCall === null) return null;
     if (asksAboutFailures(run.contract.spec))
       return { kind: "person", wait: escalate(run, this.#call, failure) };
-    this.#reach("maxRetriesPerToolCall", run.calls.maxRetries);
+    this.#reachBudget("maxRetriesPerToolCall", run.calls.maxRetries);
     return null;
   }
 
   /** Marks the budget as reached if no person is asked about failures: the run ends after this call. */
-  #reach(budget: "maxSameErrorRepeats" | "maxRetriesPerToolCall", limit: number | null): void {
+  #reachBudget(budget: "maxSameErrorRepeats" | "maxRetriesPerToolCall", limit: number | null): void {
     const {
       contract: { spec, budget: budgets },
     } = this.#run;
     if (spec !== null && limit !== null && !asksAboutFailures(spec)) budgets.reach(budget, limit, limit);
   }
 
-  async #doubt(failure: FailedAttempt): Promise<Progress> {
+  async #doubt(failure: AttemptFailure): Promise<ActionResult> {
     await this.#attempts.end(failure, "in_doubt");
     const { runId } = this.#run;
     this.#run.observe.emit({ type: "tool.in_doubt", runId, toolCallId: callId(this.#run, this.#call) });
@@ -207,7 +206,7 @@ class CallWork {
   }
 
   #fail(
-    { errorCode, message, correlationId }: FailedAttempt,
+    { errorCode, message, correlationId }: AttemptFailure,
     { uncertain }: { readonly uncertain: boolean },
   ): CallEnd {
     const outcome = failed(errorCode, message, { uncertain, source: "tool", correlationId });
@@ -215,7 +214,7 @@ class CallWork {
   }
 
   /** Decides about the call again, now that it is in doubt. */
-  #inDoubt(problem: string): Progress {
+  #inDoubt(problem: string): ActionResult {
     const decision = decideToolCall({
       ...this.#facts,
       status: "in_doubt",
@@ -238,12 +237,12 @@ class CallWork {
     }
   }
 
-  async #reconcile(): Promise<Progress> {
+  async #reconcile(): Promise<ActionResult> {
     const { tool } = this.#call;
     const run = this.#run;
-    for (let tries = 1; ; tries++) {
+    for (let lookUps = 1; ; lookUps++) {
       const { attempt } = this.#attempts.progress;
-      const asked = readClock(run.time.clock);
+      const askedAt = readClock(run.time.clock);
       const answer = await lookUp(run, this.#call, attempt, this.#correlation);
       const toolCallId = callId(run, this.#call);
       run.observe.emit({
@@ -255,13 +254,13 @@ class CallWork {
       });
       const problem = answer.status === "done" ? null : answer.problem;
       // A look-up only reads, so it can be retried.
-      if (problem !== null && tries <= run.calls.maxRetries) {
-        await rest(run, backoffMs(tries, run.time.random()));
+      if (problem !== null && lookUps <= run.calls.maxRetries) {
+        await rest(run, backoffMs(lookUps, run.time.random()));
         continue;
       }
       const why = problem ?? this.#lastFailure?.message ?? null;
       // Compared with the time before the look-up: the attempt may have landed while the look-up ran.
-      const canStillLand = remainingLandingMs(this.#attempts.progress, asked, tool.landsWithinMs) > 0;
+      const canStillLand = remainingLandingMs(this.#attempts.progress, askedAt, tool.landsWithinMs) > 0;
       const decision = decideReconciled({ found: answer.status, canStillLand, inDoubt: tool.inDoubt });
       switch (decision.kind) {
         case "adopt":
@@ -271,7 +270,7 @@ class CallWork {
           return this.#afterAbsence();
         case "wait":
           await this.#waitUntilLanded();
-          tries = 0;
+          lookUps = 0;
           continue;
         case "ask":
           return this.#ask(decision.why, why);
@@ -282,7 +281,7 @@ class CallWork {
   }
 
   /** The call did not happen: retries it, unless its retries are exhausted. */
-  async #afterAbsence(): Promise<Progress> {
+  async #afterAbsence(): Promise<ActionResult> {
     this.#attempts.setMayHaveHappened(false);
     const failure = this.#lastFailure;
     if (failure === null) return { next: { kind: "retry" } };
@@ -322,7 +321,7 @@ class CallWork {
     return { kind: "settled", outcome, attempt: this.#attempts.progress.attempt };
   }
 
-  async #pause(failure: FailedAttempt): Promise<void> {
+  async #pause(failure: AttemptFailure): Promise<void> {
     const {
       runId,
       time: { random },

@@ -24,7 +24,8 @@ import { BoundedAttempt } from "./call-attempt.ts";
 import type { Correlation } from "./call-correlation.ts";
 import { argumentsHash, callId, freshInput, type PreparedCall } from "./call-prepared.ts";
 
-export type FailedAttempt = {
+/** An attempt that brought no receipt. */
+export type AttemptFailure = {
   readonly outcome: Exclude<FailedAttemptOutcome, "lost">;
   readonly errorCode: string;
   readonly message: string;
@@ -37,16 +38,16 @@ export type FailedAttempt = {
 
 export type AttemptResult =
   | { readonly kind: "returned"; readonly outcome: ToolOutcome }
-  | { readonly kind: "failed"; readonly failure: FailedAttempt }
-  /** Not sent, and must not be: it is not what was planned or approved. */
+  | { readonly kind: "failed"; readonly failure: AttemptFailure }
+  /** Not sent, and must not be: the payload is not the planned or approved one, or a rule forbids it. */
   | { readonly kind: "refused"; readonly error: ConfigurationError }
-  /** Not sent: the run was cancelled or lost, or its time is over. */
+  /** Not sent: the run was cancelled or lost, its store is closing, or its deadline has passed. */
   | { readonly kind: "stopped"; readonly reason: Error };
 
 /** One attempt of a call that is `running` in the ledger. */
 export type CallAttempt = {
   readonly attempt: number;
-  /** The monotonic time at which it is given up on, counted from before the ledger said `running`. */
+  /** Monotonic time at which it is given up on. The limit counts from before `running` was written to the ledger. */
   readonly deadline: number;
   /** The outside system's id of it. */
   readonly correlation: Correlation;
@@ -109,7 +110,7 @@ function statusOf(end: SentResult): ReceiptStatus | FailedAttemptOutcome {
   return end.kind === "returned" ? end.outcome.status : end.failure.outcome;
 }
 
-function spanOf(run: ActiveRun, call: PreparedCall, attempt: number): SpanStart {
+function spanOf(run: RunWith<"runId">, call: PreparedCall, attempt: number): SpanStart {
   const { name, namespace, description, effect } = call.tool;
   return {
     kind: "tool",
@@ -135,14 +136,14 @@ function spanFacts(end: SentResult): SpanFacts {
 }
 
 /** Checks the payload again: it may have changed since the call was planned. */
-function dispatchProblem(run: ActiveRun, call: PreparedCall): string | null {
+function dispatchProblem(run: RunWith<"runId" | "policy">, call: PreparedCall): string | null {
   const { tool, input, request, idempotencyKey, enforceKeys, approval, approvedArguments } = call;
   const forbidden = matchesAction(run.policy.rules.forbiddenActions, tool);
   if (forbidden !== null) return `Tool ${tool.name} is forbidden (${forbidden}): nothing was sent.`;
   const key = keyProblem(tool, input, { key: idempotencyKey, enforceKeys });
   if (key !== null) return key;
-  const present = approval === null ? null : argumentsHash(run, tool, input, request, approval);
-  if (present === approvedArguments) return null;
+  const current = approval === null ? null : argumentsHash(run, tool, input, request, approval);
+  if (current === approvedArguments) return null;
   return `The arguments of ${callId(run, call)} changed after they were approved: nothing was sent.`;
 }
 
@@ -194,7 +195,7 @@ async function execute(
 
 /** The outcome of a tool that returned, with the session events that it recorded. */
 export async function outcomeOf(
-  run: ActiveRun,
+  run: RunWith<"runId" | "policy">,
   call: PreparedCall,
   value: unknown,
   { id }: Correlation,
@@ -207,20 +208,20 @@ export async function outcomeOf(
   return { ...outcome, sessionEvents: secrets.hide(session.events) };
 }
 
-/** How a result is shown to a model; null for the calls of code (turn 0), which get the result itself. */
-function presentationOf(run: ActiveRun, call: PreparedCall): Presentation {
+/** The presentation of a result to a model; null for calls from code (turn 0), which get the result itself. */
+function presentationOf(run: RunWith<"runId">, call: PreparedCall): Presentation {
   const { present } = call.tool;
   if (present === null || call.turnIndex === 0) return null;
   return (result) => present({ toolCallId: callId(run, call), input: call.input, result });
 }
 
 function thrown(
-  run: ActiveRun,
+  run: RunWith<"runId" | "fence" | "policy" | "stop">,
   { ownSecrets }: PreparedCall,
   error: unknown,
   signal: AbortSignal,
   correlation: Correlation,
-): { readonly kind: "failed"; readonly failure: FailedAttempt } {
+): { readonly kind: "failed"; readonly failure: AttemptFailure } {
   if (isHostile(error))
     return failedAttempt(correlation, {
       outcome: "failed",
@@ -271,11 +272,11 @@ export function steersTheRun(run: RunWith<"fence" | "runId">, error: unknown): b
   return isControlFlow(error) && !PersonNeededError.isInstance(error);
 }
 
-/** A failed attempt of a tool that has ended, unless `hasEnded` says otherwise. */
+/** By default the tool has ended, and another attempt may succeed. */
 function failedAttempt(
   { id }: Correlation,
-  failure: Pick<FailedAttempt, "outcome" | "errorCode" | "message"> & Partial<FailedAttempt>,
-): { readonly kind: "failed"; readonly failure: FailedAttempt } {
+  failure: Pick<AttemptFailure, "outcome" | "errorCode" | "message"> & Partial<AttemptFailure>,
+): { readonly kind: "failed"; readonly failure: AttemptFailure } {
   return { kind: "failed", failure: { correlationId: id, hasEnded: true, isFinal: false, ...failure } };
 }
 
@@ -289,7 +290,7 @@ type AttemptContext = Pick<ToolCallContext, "attempt" | "signal" | "traceHeaders
 };
 
 export function callContext(
-  run: ActiveRun,
+  run: RunWith<"runId" | "fence" | "policy" | "artifacts">,
   call: PreparedCall,
   { attempt, signal, correlation, session, traceHeaders }: AttemptContext,
 ): ToolCallContext {

@@ -8,10 +8,10 @@ import { fingerprintDocument, prepareAgent } from "../definition/agent.ts";
 import { answerOf } from "../definition/agent-output.ts";
 import { earlierSteps } from "../definition/earlier-steps.ts";
 import { assertKeysEnforced, type GranularStep, type TurnLoopStep } from "../definition/step.ts";
-import { beginFromMilestone } from "../turn/abandon-turn.ts";
-import type { ScopeMode } from "../turn/conversation.ts";
-import { Conversation } from "../turn/conversation.ts";
+import { beginFromMilestone } from "../turn/begin-lineage.ts";
 import { assertSameAsEarlierIteration } from "../turn/divergence.ts";
+import type { OpenTurnMode } from "../turn/loaded-conversation.ts";
+import { LoadedConversation } from "../turn/loaded-conversation.ts";
 import { renderPrompt } from "../turn/turn-prompt.ts";
 import type { TurnScope } from "../turn/turn-scope.ts";
 import type { StepExecution, StepExecutor } from "./step-executor.ts";
@@ -113,7 +113,7 @@ export async function openScope(
   step: GranularStep,
   maxTurns: number,
   execution: StepExecution,
-  mode: ScopeMode = "continue",
+  mode: OpenTurnMode = "continue",
 ): Promise<TurnScope> {
   const { run, path, instance } = execution;
   if (instance === null) throw new Error("The turns of an agent need their stored instance.");
@@ -144,7 +144,7 @@ export async function openScope(
   const scope = { run, path, name, stepKey, instance, prepared, options, document, fingerprint };
   // The model never sees an abandoned conversation again.
   const prompt = mode === "abandon" ? "" : renderPrompt(scope, run.keeper.session.state);
-  const conversation = await Conversation.load(run, {
+  const conversation = await LoadedConversation.load(run, {
     stepKey,
     agent: prepared,
     input,

@@ -13,10 +13,10 @@ import { toolCallId } from "../../core/step-path.ts";
 import type { NewWait } from "../../core/wait.ts";
 import type { Receipt, StepRecord, ToolCallRecord } from "../../store/store.ts";
 import {
-  type CallPast,
+  type CallHistory,
   type CallPlan,
   decideCall,
-  readPast,
+  readCallHistory,
   type UndecidedCall,
 } from "../call/call-decision.ts";
 import { type EarlierCall, earlierCall, NO_EARLIER_CALL } from "../call/call-earlier-result.ts";
@@ -44,7 +44,7 @@ const BLOB_THRESHOLD_BYTES = 20_000;
 type EarlierExecutions = {
   readonly rows: ReadonlyMap<string, ToolCallRecord>;
   readonly leftovers: CodeStepLeftovers;
-  readonly past: CallPast;
+  readonly history: CallHistory;
 };
 
 /** The tool calls of one code step. They are matched with the ledger by identity and occurrence. */
@@ -115,10 +115,10 @@ export class CodeStepCalls {
 
   /** Called when the code has succeeded: asks a person about calls in doubt that the code did not make again. */
   async assertNothingInDoubt(): Promise<void> {
-    const { leftovers, past } = await this.#readEarlierExecutions();
+    const { leftovers, history } = await this.#readEarlierExecutions();
     const waits: NewWait[] = [];
     for (const row of leftovers.inDoubt()) {
-      const isAnswered = past.waits.some(
+      const isAnswered = history.waits.some(
         ({ toolCallId: id, attempt, status }) =>
           id === row.toolCallId && attempt === row.attempt && status === "answered",
       );
@@ -185,7 +185,7 @@ export class CodeStepCalls {
   }
 
   async #perform(request: CallRequest, identity: CallIdentity): Promise<Json> {
-    const { past, leftovers } = await this.#readEarlierExecutions();
+    const { history, leftovers } = await this.#readEarlierExecutions();
     const { known, occurrence } = await this.#find(identity);
     const idempotencyKey = known?.idempotencyKey ?? identity.keyOf(occurrence).toString("hex");
     leftovers.claim(idempotencyKey);
@@ -208,7 +208,7 @@ export class CodeStepCalls {
       sessionBase: () => this.#session.state,
       blobThresholdBytes: BLOB_THRESHOLD_BYTES,
       known,
-      past,
+      history,
     };
     const begunAt = this.#run.time.clock.monotonic();
     const plan = decideCall(this.#run, undecided);
@@ -285,11 +285,11 @@ export class CodeStepCalls {
       time: { clock },
     } = this.#run;
     const calls = await store.listCodeStepCalls(this.#step.stepKey);
-    const past = calls.every(({ receipt }) => receipt !== null)
-      ? { waits: [], tries: [] }
-      : await readPast(store, runId);
+    const history = calls.every(({ receipt }) => receipt !== null)
+      ? { waits: [], attempts: [] }
+      : await readCallHistory(store, runId);
     const rows = new Map(calls.map((call) => [call.idempotencyKey, call]));
-    return { rows, leftovers: new CodeStepLeftovers(calls, clock), past };
+    return { rows, leftovers: new CodeStepLeftovers(calls, clock), history };
   }
 
   async #open(

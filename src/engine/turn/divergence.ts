@@ -8,18 +8,18 @@ import {
 } from "../../core/turn/turn-fingerprint.ts";
 import type { RunWith } from "../run/active-run.ts";
 
-/** Says what is not as it was when the step began, old and new. */
-export function diverged(runId: string, path: StepPath, was: Json, is: Json): ResumeError {
+/** The error for a step that changed since it began. It lists the old and new values. */
+export function divergenceError(runId: string, path: StepPath, was: Json, is: Json): ResumeError {
   const changes = fingerprintChanges(was, is);
   return new ResumeError(
-    `Run ${runId} cannot go on: step ${path} is not what it was when it began. Changed: ${describeChanges(changes)}. No call was made; put it back and resume, go on from the last milestone (\`from: "milestone"\`), fork it at a turn, say that it may (\`acceptDivergence\`), or start a new run.`,
+    `Run ${runId} cannot continue: step ${path} has changed since it began. Changed: ${describeChanges(changes)}. No call was made. Undo the change and resume, resume from the last milestone (\`from: "milestone"\`), fork the run at a turn, accept the change (\`acceptDivergence\`), or start a new run.`,
     { irrecoverable: true, changes },
   );
 }
 
 /**
- * An iteration has a fingerprint of its own, since its input differs. Everything else has to be what it was in the
- * iteration before: a loop does not go on with another agent half way.
+ * Each iteration has its own fingerprint, since its input differs. Everything else must be the same as in the iteration
+ * before: a loop does not switch to another agent halfway.
  */
 export async function assertSameAsEarlierIteration(
   run: RunWith<"runId" | "store">,
@@ -37,5 +37,5 @@ export async function assertSameAsEarlierIteration(
   const was = fingerprint?.document as FingerprintDocument | undefined;
   if (was === undefined) return;
   const is = { ...document, input: was.input };
-  if (fingerprintChanges(was, is).length > 0) throw diverged(run.runId, path, was, is);
+  if (fingerprintChanges(was, is).length > 0) throw divergenceError(run.runId, path, was, is);
 }

@@ -6,17 +6,17 @@ import type { PreparedAgent } from "../definition/agent.ts";
 import { answerOf } from "../definition/agent-output.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
-/** Whether a response ends the agent's turns, and what the model is asked for where it does not and asked for nothing itself. */
-export type AnswerVerdict = { readonly isComplete: boolean; readonly followUp: string | null };
+/** `followUp` is the next message to the model, for an incomplete answer without tool calls; else null. */
+export type AnswerEvaluation = { readonly isComplete: boolean; readonly followUp: string | null };
 
-export async function judgeAnswer(
+export async function evaluateAnswer(
   scope: TurnScope,
   turnIndex: number,
   response: StoredResponse,
-): Promise<AnswerVerdict> {
+): Promise<AnswerEvaluation> {
   const { prepared, conversation } = scope;
   const facts = await factsOf(prepared, turnIndex, response);
-  // The provider is still at it: it wants the conversation back as it is, and no word from anybody.
+  // The provider is still working: it expects the conversation back unchanged, without a new message.
   if (isPaused(response)) return { isComplete: false, followUp: null };
   if (asksForTools(response))
     return { isComplete: facts.isComplete && facts.problem === null, followUp: null };
@@ -31,7 +31,7 @@ export async function judgeAnswer(
     case "ask":
       return { isComplete: false, followUp: decision.followUp };
     case "cut_again":
-      throw cutOff(scope, turnIndex, maxOutputTokens);
+      throw answerCutOffError(scope, turnIndex, maxOutputTokens);
   }
 }
 
@@ -48,10 +48,10 @@ async function factsOf(
     toolCalls: toolCallsOf(response.content).map(({ toolName, input }) => ({ name: toolName, input })),
   });
   const { agent } = prepared;
-  const isAsked = isPaused(response) || asksForTools(response);
-  // JSON that is closed and fits is whole, whatever the model wrote after it.
+  const isIntermediate = isPaused(response) || asksForTools(response);
+  // JSON that parses and fits the schema is complete, even if text after it was cut off.
   const isWhole = agent.output !== null && problem === null && typeof output === "object";
-  const isCut = response.finishReason === "length" && !agent.acceptCutAnswers && !isAsked && !isWhole;
+  const isCut = response.finishReason === "length" && !agent.acceptCutAnswers && !isIntermediate && !isWhole;
   return { isComplete, problem, isCut };
 }
 
@@ -63,13 +63,13 @@ function asksForTools({ content }: StoredResponse): boolean {
   return toolCallsOf(content).length > 0;
 }
 
-function cutOff(
+function answerCutOffError(
   { run, path, prepared }: TurnScope,
   turn: number,
   maxOutputTokens: number,
 ): AnswerCutOffError {
   return new AnswerCutOffError(
-    `Run ${run.runId}: the answer of agent ${prepared.agent.name} in step ${path} was cut off at ${maxOutputTokens} output tokens, in turn ${turn} as in the one before, and half an answer is no output. Raise settings.maxOutputTokens and resume with redoTurn and acceptDivergence, or let the agent have acceptCutAnswers.`,
+    `Run ${run.runId}: the answer of agent ${prepared.agent.name} in step ${path} was cut off at ${maxOutputTokens} output tokens in turn ${turn} and in the turn before it. An incomplete answer is not used as output. Raise settings.maxOutputTokens and resume with redoTurn and acceptDivergence, or set acceptCutAnswers on the agent.`,
     { step: path, turn, maxOutputTokens },
   );
 }

@@ -16,35 +16,36 @@ import { ABORT_GRACE_MS, type RunWith, reach } from "../run/active-run.ts";
 import { assertMayBegin } from "../run/deadline.ts";
 import type { ModelAttemptId } from "../run/effects-port.ts";
 import { assertMaySend, reachAfterSentMark } from "../run/sent-mark.ts";
-import type { OpenModelCall } from "./conversation.ts";
+import type { OpenModelCall } from "./loaded-conversation.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
-export type Answer = {
+/** A model response with its charge, which is written with the journal. */
+export type ModelAnswer = {
   readonly response: ModelResponse;
   readonly call: OpenModelCall;
   readonly charge: Charge;
 };
 
 /**
- * Asks the model, again where that can help, each try reserved for before it is sent and settled once after it. The
- * charge of the answer is not written here: it goes into the journal, with the response it paid for.
+ * Sends a request to the model, and retries where that can help. Each attempt is reserved before it is sent and settled
+ * once after it. The charge for the answer is not written here: it is journaled with the response.
  */
 export async function askModel(
   scope: TurnScope,
   turnIndex: number,
   request: Omit<ModelRequest, "signal">,
   open: () => Promise<OpenModelCall>,
-): Promise<Answer> {
+): Promise<ModelAnswer> {
   const { run, path } = scope;
-  for (let tries = 1; ; tries++) {
+  for (let attempts = 1; ; attempts++) {
     assertMayBegin(run);
     const call = await open();
     reach(run, "model:before-request", path, turnIndex);
     const effect = await run.store.beginEffect(run.fence, { stepKey: scope.stepKey, callIndex: 0, ...call });
     reachAfterSentMark(run, "model:noted", { stepPath: path, turnIndex }, effect);
-    // Cancelled while the call was being reserved for: nothing is sent, and the release gives the reservation back.
+    // If the run was cancelled during the reservation, nothing is sent, and the release refunds the reservation.
     assertMaySend(run, effect);
-    const outcome = await traced(scope, call, request, effect);
+    const outcome = await tracedAttempt(scope, call, request, effect);
     if (outcome.kind === "answered") {
       const charge = chargeOf(scope, call, { kind: "answered", usage: outcome.response.usage });
       emitCharge(scope, call, charge);
@@ -52,10 +53,10 @@ export async function askModel(
     }
     const { error } = outcome;
     const charge = chargeOf(scope, call, endOf(error));
-    await settle(run, { stepKey: scope.stepKey, ...call, charge });
+    await settleModelCall(run, { stepKey: scope.stepKey, ...call, charge });
     scope.conversation.openCall = null;
     emitCharge(scope, call, charge);
-    const retryInMs = backoff(run, tries, error);
+    const retryInMs = backoff(run, attempts, error);
     const { attempt: number } = call;
     run.observe.emit({
       type: "model.failed",
@@ -72,7 +73,7 @@ export async function askModel(
   }
 }
 
-/** Whoever lets go of the run, or cancels it, does not wait until the model may be asked again. */
+/** Waits before the next attempt. Ends at once when the run is released or cancelled. */
 async function pause(
   { time: { clock }, stop: { signal, releasing } }: RunWith<"time" | "stop">,
   ms: number,
@@ -85,8 +86,8 @@ async function pause(
   }
 }
 
-/** Ends a call without a journal. What the store does not take now is owed, and due before the run is released. */
-export async function settle(
+/** Settles a call without a journal. A charge that the store refuses now is written before the run is released. */
+export async function settleModelCall(
   run: RunWith<"fence" | "model" | "store">,
   settlement: ModelCallSettlement,
 ): Promise<void> {
@@ -102,15 +103,15 @@ type AttemptOutcome =
   | { readonly kind: "answered"; readonly response: ModelResponse }
   | { readonly kind: "failed"; readonly error: ModelCallError };
 
-function traced(
+function tracedAttempt(
   scope: TurnScope,
   { turnIndex: turn, attempt: number }: OpenModelCall,
   request: Omit<ModelRequest, "signal">,
   effect: EffectInProgress,
 ): Promise<AttemptOutcome> {
   const { run, path: step, prepared } = scope;
-  const place = { runId: run.runId, stepPath: step, turnIndex: turn, attempt: number };
-  if (run.observe.telemetry === NO_RUN_TELEMETRY) return attempt(scope, request, place, effect);
+  const attemptId = { runId: run.runId, stepPath: step, turnIndex: turn, attempt: number };
+  if (run.observe.telemetry === NO_RUN_TELEMETRY) return sendRequest(scope, request, attemptId, effect);
   const { provider, modelId: model } = prepared.agent.model;
   const { settings, instructions, messages } = request;
   const span = {
@@ -126,13 +127,13 @@ function traced(
     messages,
   } as const;
   return run.observe.telemetry.within(span, async (open) => {
-    const outcome = await attempt(scope, request, place, effect);
+    const outcome = await sendRequest(scope, request, attemptId, effect);
     open.record(outcome.kind === "failed" ? failureFacts(outcome.error) : responseFacts(outcome.response));
     return outcome;
   });
 }
 
-/** One that failed after it had answered is paid for. */
+/** The facts of a failed attempt. One that failed after the provider answered has usage. */
 function failureFacts({ message, details }: ModelCallError): SpanFacts {
   const usage = usageOf(details.usage ?? null, { hasContent: false });
   return { problem: message, ...(usage === null ? {} : { usage }) };
@@ -147,30 +148,30 @@ function responseFacts({ usage, finishReason, responseId, content }: ModelRespon
   };
 }
 
-async function attempt(
+async function sendRequest(
   { run, prepared }: TurnScope,
   request: Omit<ModelRequest, "signal">,
-  place: ModelAttemptId,
+  attemptId: ModelAttemptId,
   effect: EffectInProgress,
 ): Promise<AttemptOutcome> {
   const stop = new AbortController();
-  const deaf = Promise.withResolvers<never>();
+  const unresponsive = Promise.withResolvers<never>();
   const timers: (() => void)[] = [];
   const abort = (reason: Error) => {
     stop.abort(reason);
-    // A model that does not listen is not waited for.
-    timers.push(run.time.clock.after(ABORT_GRACE_MS, () => deaf.reject(reason)));
+    // A model that ignores its signal is not waited for.
+    timers.push(run.time.clock.after(ABORT_GRACE_MS, () => unresponsive.reject(reason)));
   };
   const timeout = () =>
     abort(new DOMException(`It took longer than ${run.model.timeoutMs} ms.`, "TimeoutError"));
   timers.push(run.time.clock.after(run.model.timeoutMs, timeout), run.stop.onAbort(abort));
   try {
-    // In a function of its own, so that a port that throws at once is a rejection like any other.
+    // An async function, so that a port that throws synchronously rejects like any other.
     const asked = (async () =>
-      run.effects.ask(prepared.agent.model, { ...request, signal: stop.signal }, place))();
-    // One that does not listen is under way until it ends, whether or not somebody waits for it.
+      run.effects.ask(prepared.agent.model, { ...request, signal: stop.signal }, attemptId))();
+    // A request that ignores its signal is in progress until it ends, even if it is no longer awaited.
     void asked.finally(() => effect.end()).catch(() => undefined);
-    return { kind: "answered", response: readResponse(await Promise.race([asked, deaf.promise])) };
+    return { kind: "answered", response: readResponse(await Promise.race([asked, unresponsive.promise])) };
   } catch (error) {
     return { kind: "failed", error: asModelCallError(error, prepared.agent.model) };
   } finally {
@@ -178,13 +179,13 @@ async function attempt(
   }
 }
 
-/** What is not a `ModelCallError` says nothing about how far it came: then the request counts as sent. */
+/** Any error but a `ModelCallError` may come from before or after the sending, so the request counts as sent. */
 function asModelCallError(
   error: unknown,
   model: { readonly provider: string; readonly modelId: string },
 ): ModelCallError {
   if (error instanceof ModelCallError) return error;
-  // What is set up wrongly, a package that is missing for one, is found out before anything is sent.
+  // A configuration error, such as a missing package, is found before anything is sent.
   if (ConfigurationError.isInstance(error))
     return new ModelCallError(
       error.message,
@@ -194,7 +195,7 @@ function asModelCallError(
   const timedOut = error instanceof DOMException && error.name === "TimeoutError";
   const message = error instanceof Error ? error.message : String(error);
   return new ModelCallError(
-    `Model ${model.provider}/${model.modelId} gave no answer: ${message}`,
+    `Model ${model.provider}/${model.modelId} did not answer: ${message}`,
     { kind: timedOut ? "timeout" : "no_answer", status: null, retryAfterMs: null, retryable: false },
     { cause: error },
   );
@@ -241,7 +242,7 @@ function emitCharge(scope: TurnScope, call: OpenModelCall, charge: Charge): void
   if (basis === "provider") watchEstimate(scope, charge.usage.inputTokens);
 }
 
-/** Compares what the provider counted with what was estimated of the same request. */
+/** Compares the provider's input token count with our estimate of the same request, and warns if they differ much. */
 function watchEstimate({ run, path: step, conversation, prepared }: TurnScope, counted: number): void {
   const estimated = conversation.viewTokens() + prepared.schemaTokens;
   const message = run.model.estimateWarnings.warning({
@@ -254,17 +255,21 @@ function watchEstimate({ run, path: step, conversation, prepared }: TurnScope, c
 }
 
 /**
- * How long to wait before the next try: at least as long as the provider asked for. Null where there is no next try: a provider that wants to be left alone for longer than anybody
- * would wait here is left alone, and the run can be resumed.
+ * Milliseconds to wait before the next attempt, at least as long as the provider asked for; null if there is no next
+ * attempt. If the provider asks for a longer wait than a run makes, the run fails and can be resumed later.
  */
-function backoff(run: RunWith<"model" | "time">, tries: number, { details }: ModelCallError): number | null {
+function backoff(
+  run: RunWith<"model" | "time">,
+  attempts: number,
+  { details }: ModelCallError,
+): number | null {
   const asked = details.retryAfterMs ?? 0;
-  if (!details.retryable || tries >= run.model.maxAttempts || asked > LONGEST_BACKOFF_MS) return null;
-  return Math.max(asked, backoffMs(tries, run.time.random()));
+  if (!details.retryable || attempts >= run.model.maxAttempts || asked > LONGEST_BACKOFF_MS) return null;
+  return Math.max(asked, backoffMs(attempts, run.time.random()));
 }
 
-/** Where the RunSpec set the limit, and not the caller a lower one, that is the budget which is used up. */
-export async function quotaExceeded(
+/** The error for a denied reservation: about the RunSpec's budget if that set the limit, else about the caller's. */
+export async function quotaError(
   { runId, store, contract: { budget, limit } }: RunWith<"runId" | "store" | "contract">,
   denied: { readonly unit: keyof Amount; readonly wanted: number; readonly remaining: number },
 ): Promise<QuotaExceededError | BudgetExceededError> {
@@ -277,7 +282,7 @@ export async function quotaExceeded(
   if (unit === "microDollars" && maxCostUsd !== null && limit.microDollars === ofSpec.microDollars)
     return budget.exceeded("maxCostUsd", maxCostUsd, (charged.microDollars + wanted) / 1_000_000);
   return new QuotaExceededError(
-    `Run ${runId}: the next model call may cost ${wanted} ${unit} and ${remaining} are left of the budget. Nothing was sent; resume with a higher budget, or let the agent answer in fewer tokens (settings.maxOutputTokens).`,
+    `Run ${runId}: budget exceeded. The next model call reserves up to ${wanted} ${unit}; ${remaining} remain. Nothing was sent. Resume with a higher budget, or lower settings.maxOutputTokens.`,
     { unit, wanted, remaining },
   );
 }

@@ -5,7 +5,7 @@ import { classifyTool } from "../../core/call/tool-classification.ts";
 import type { JsonObject } from "../../core/json.ts";
 import { type ProviderCall, providerCallsOf, type ToolOutput } from "../../core/message.ts";
 import type { NewReceipt, NewToolCall, Receipt, StoredResponse, ToolCallRecord } from "../../store/store.ts";
-import { NO_PAST, type UndecidedCall } from "../call/call-decision.ts";
+import { NO_CALL_HISTORY, type UndecidedCall } from "../call/call-decision.ts";
 import { NO_EARLIER_CALL } from "../call/call-earlier-result.ts";
 import { makeReceipt } from "../call/call-receipt.ts";
 import { PROVIDER_NAMESPACE } from "../definition/provider-tool.ts";
@@ -13,30 +13,32 @@ import { failed, providerOutcome, type ToolOutcome } from "../definition/tool-ou
 import type { TurnCall } from "./turn-call.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
-/** A call that the provider ran: with its response it is over, so its row and its receipt are written with that. */
-export type ProvidedCall = {
+/** A call that the provider ran. It ended before the response arrived: row and receipt are written with the response. */
+export type PlannedProviderCall = {
   readonly item: TurnCall;
-  /** Null where an earlier worker has written them. */
+  /** Null, like the receipt, if an earlier worker wrote it. */
   readonly row: NewToolCall | null;
   readonly receipt: NewReceipt | null;
 };
 
-type Where = {
+/** The turn of provider calls in the ledger. */
+type LedgerTurn = {
   readonly turnIndex: number;
-  /** How many calls of the turn stand before it in the ledger. */
-  readonly before: number;
+  /** The number of calls of the turn that precede them in the ledger. */
+  readonly callsBefore: number;
+  /** The rows that an earlier worker wrote. */
   readonly known: readonly ToolCallRecord[] | undefined;
 };
 
-/** What the ledger says of the calls that the provider ran for a response. None of them is ever dispatched from here. */
-export async function planProvidedCalls(
+/** Plans the ledger rows of the calls that the provider ran for a response. None of them is ever dispatched by Pawl. */
+export async function planProviderCalls(
   scope: TurnScope,
   { content }: StoredResponse,
-  { turnIndex, before, known }: Where,
-): Promise<readonly ProvidedCall[]> {
-  const planned: ProvidedCall[] = [];
+  { turnIndex, callsBefore, known }: LedgerTurn,
+): Promise<readonly PlannedProviderCall[]> {
+  const planned: PlannedProviderCall[] = [];
   for (const [i, call] of providerCallsOf(content).entries()) {
-    const callIndex = before + i + 1;
+    const callIndex = callsBefore + i + 1;
     const row = known?.[callIndex - 1];
     if (known === undefined) planned.push(await newCall(scope, call, turnIndex, callIndex));
     else if (row !== undefined) planned.push(knownCall(scope, call, turnIndex, row));
@@ -49,10 +51,10 @@ async function newCall(
   call: ProviderCall,
   turnIndex: number,
   callIndex: number,
-): Promise<ProvidedCall> {
+): Promise<PlannedProviderCall> {
   const { run, path: stepPath, prepared } = scope;
   const { toolName: tool, input, toolCallId } = call.part;
-  // A result that comes alone has no arguments to be known by.
+  // A result without its call has no arguments to identify it by.
   const identity = input ?? { resultOf: toolCallId };
   const identityHash = toolCallIdentityHash(PROVIDER_NAMESPACE, tool, identity);
   const keyOf = (occurrence: number) =>
@@ -85,41 +87,45 @@ async function newCall(
     name: tool,
   });
   if (forbidden !== null)
-    run.observe.emit({ type: "warning", runId: run.runId, message: ranForbidden(tool, forbidden) });
-  const made = outcomeOf(scope, call);
+    run.observe.emit({ type: "warning", runId: run.runId, message: forbiddenWarning(tool, forbidden) });
+  const made = providerCallOutcome(scope, call);
   const outcome = forbidden === null ? made : { ...made, errorCode: "forbidden" };
-  const receipt = receiptOf(scope, callIndex, outcome);
+  const receipt = providerReceipt(scope, callIndex, outcome);
   const asStored: Receipt = { ...receipt, blob: null, sessionEvents: [], at: run.time.clock.now() };
-  const undecided = caseOf(scope, call, turnIndex, row, null);
-  return { item: itemOf(call, undecided, { kind: "replay", receipt: asStored }), row, receipt };
+  const undecided = undecidedProviderCall(scope, call, turnIndex, row, null);
+  return { item: providerTurnCall(call, undecided, { kind: "replay", receipt: asStored }), row, receipt };
 }
 
-/** No tool of a provider is offered that is forbidden. One ran all the same: that it did is all that can be recorded. */
-function ranForbidden(tool: string, forbidden: string): string {
-  return `The provider ran ${tool}, which is forbidden in this run (${forbidden}), within its answer: its receipt says so, and nothing here can undo it.`;
+/** Forbidden provider tools are not offered. If the provider runs one anyway, Pawl can only record that it did. */
+function forbiddenWarning(tool: string, forbidden: string): string {
+  return `The provider ran ${tool} within its answer, although it is forbidden in this run (${forbidden}). The receipt records this. Pawl cannot undo the call.`;
 }
 
-/** A worker that died between the two has left a row without its receipt: the response still says what it has to be. */
+/** A worker that died between the two writes left a row without a receipt. The receipt is made from the response. */
 function knownCall(
   scope: TurnScope,
   call: ProviderCall,
   turnIndex: number,
   known: ToolCallRecord,
-): ProvidedCall {
+): PlannedProviderCall {
   const { identityHash, idempotencyKey, callIndex, receipt } = known;
   const hashes = {
     identityHash: Buffer.from(identityHash, "hex"),
     idempotencyKey: Buffer.from(idempotencyKey, "hex"),
   };
-  const undecided = caseOf(scope, call, turnIndex, { callIndex, ...hashes }, known);
+  const undecided = undecidedProviderCall(scope, call, turnIndex, { callIndex, ...hashes }, known);
   const plan =
     receipt === null
-      ? ({ kind: "settled", outcome: outcomeOf(scope, call), attempt: known.attempt } as const)
+      ? ({ kind: "settled", outcome: providerCallOutcome(scope, call), attempt: known.attempt } as const)
       : ({ kind: "replay", receipt } as const);
-  return { item: itemOf(call, undecided, plan), row: null, receipt: null };
+  return { item: providerTurnCall(call, undecided, plan), row: null, receipt: null };
 }
 
-function itemOf({ part }: ProviderCall, undecided: UndecidedCall, plan: TurnCall["plan"]): TurnCall {
+function providerTurnCall(
+  { part }: ProviderCall,
+  undecided: UndecidedCall,
+  plan: TurnCall["plan"],
+): TurnCall {
   return {
     callIndex: undecided.place.callIndex,
     exclusive: false,
@@ -130,7 +136,7 @@ function itemOf({ part }: ProviderCall, undecided: UndecidedCall, plan: TurnCall
   };
 }
 
-function caseOf(
+function undecidedProviderCall(
   { run, stepKey, path, name, options }: TurnScope,
   { part }: ProviderCall,
   turnIndex: number,
@@ -162,34 +168,32 @@ function caseOf(
     sessionBase: () => run.keeper.session.state,
     blobThresholdBytes: options.blobThresholdBytes,
     known,
-    past: NO_PAST,
+    history: NO_CALL_HISTORY,
   };
 }
 
-/** Its tokens are those of the response, which holds the result for the model to see. */
-function receiptOf(scope: TurnScope, callIndex: number, outcome: ToolOutcome): NewReceipt {
+/** The receipt counts no tokens: the model sees the result in the response, which counts them. */
+function providerReceipt(scope: TurnScope, callIndex: number, outcome: ToolOutcome): NewReceipt {
   const { blobThresholdBytes } = scope.options;
   return { ...makeReceipt(scope.run, { callIndex, blobThresholdBytes }, outcome), tokens: 0 };
 }
 
-function outcomeOf({ options }: TurnScope, { part, output }: ProviderCall): ToolOutcome {
+function providerCallOutcome({ options }: TurnScope, { part, output }: ProviderCall): ToolOutcome {
   if (output === null)
-    return failed(
-      "no_result",
-      `The provider ran ${part.toolName} and has not said in the same response what came of it.`,
-      { uncertain: true },
-    );
-  const shown = shownOutput(output);
+    return failed("no_result", `The provider ran ${part.toolName}, and its response has no result of it.`, {
+      uncertain: true,
+    });
+  const shown = receiptOutput(output);
   const isSmall = Buffer.byteLength(JSON.stringify(shown.value)) <= options.blobThresholdBytes;
   const kept: ToolOutput = isSmall
     ? shown
-    : { type: "text", value: "The result is large: it stands in the response of this turn." };
+    : { type: "text", value: "The result is large: it is in the response of this turn." };
   const hasFailed = output.type === "error-text" || output.type === "error-json";
   return providerOutcome(hasFailed ? "failed" : "succeeded", kept);
 }
 
-/** What the provider said, in the words that a receipt has. */
-function shownOutput(output: JsonObject): ToolOutput {
+/** The provider's output in one of the types that a receipt has. */
+function receiptOutput(output: JsonObject): ToolOutput {
   const { type, value = null } = output;
   if (type === "json" || type === "content") return { type, value };
   if (type === "text" || type === "error-text")
@@ -198,8 +202,8 @@ function shownOutput(output: JsonObject): ToolOutput {
   return { type: "json", value: output };
 }
 
-/** The classes of what is about to go out: a provider's call has long been made. */
-export function effectsOf(rows: readonly NewToolCall[]): SideEffectClass[] {
+/** The effect classes of the calls that will be dispatched. Provider calls are not among them: they have ended. */
+export function effectsToDispatch(rows: readonly NewToolCall[]): SideEffectClass[] {
   return rows
     .filter(({ status, namespace }) => status === "running" && namespace !== PROVIDER_NAMESPACE)
     .map(({ effect }) => effect);

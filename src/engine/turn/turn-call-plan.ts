@@ -1,11 +1,11 @@
 import { type ToolCallPart, toolCallsOf } from "../../core/message.ts";
 import { ownProperty } from "../../core/own-property.ts";
 import type { NewReceipt, NewToolCall, StoredResponse, ToolCallRecord } from "../../store/store.ts";
-import { decideCall, NO_PAST, readPast, type UndecidedCall } from "../call/call-decision.ts";
+import { decideCall, NO_CALL_HISTORY, readCallHistory, type UndecidedCall } from "../call/call-decision.ts";
 import {
+  asEarlierCall,
   type EarlierCall,
   earlierCall,
-  earlierOf,
   NO_EARLIER_CALL,
   succeededCall,
 } from "../call/call-earlier-result.ts";
@@ -14,8 +14,8 @@ import { makePayload } from "../call/call-payload.ts";
 import { callId } from "../call/call-prepared.ts";
 import { begunProgress } from "../call/call-progress.ts";
 import { type CallRequest } from "../call/call-request.ts";
-import type { ScopeMode } from "./conversation.ts";
-import { type ProvidedCall, planProvidedCalls } from "./provider-calls.ts";
+import type { OpenTurnMode } from "./loaded-conversation.ts";
+import { planProviderCalls } from "./provider-calls.ts";
 import type { TurnCall } from "./turn-call.ts";
 import { CallQueue } from "./turn-call-queue.ts";
 import { TurnEvents } from "./turn-events.ts";
@@ -24,31 +24,28 @@ import type { TurnScope } from "./turn-scope.ts";
 /** The tool calls of one response, ready to be written to the ledger and run. */
 export type TurnCalls = {
   readonly items: readonly TurnCall[];
-  /** Ledger rows for the journal; those of a replayed turn are there already. */
+  /** Ledger rows to journal. Empty for a replayed turn: its rows exist. */
   readonly rows: readonly NewToolCall[];
-  /** Of the calls that the provider ran: they are written with the rows. */
+  /** Receipts of the calls that the provider ran, written with the rows. */
   readonly receipts: readonly NewReceipt[];
   readonly queue: CallQueue<TurnCall>;
-  /** What begins as soon as the journal is written. */
+  /** The calls that begin as soon as the journal is written. */
   readonly first: readonly TurnCall[];
   readonly events: TurnEvents;
 };
 
-export type { TurnCall };
-
 type PlannedCall = { readonly item: TurnCall; readonly row: NewToolCall };
 
-/** How the calls of a response are planned. */
 export type TurnCallPlanOptions = {
-  /** The response with the secrets that its calls may hold; the stored one has none. */
+  /** The response with the secrets that its calls may hold. The stored one has none. */
   readonly asked?: StoredResponse;
   /** The rows of a turn that an earlier worker journaled. */
   readonly known?: readonly ToolCallRecord[];
-  /** Of a turn that is abandoned for a milestone, calls that were never dispatched are left out. */
-  readonly mode?: ScopeMode;
+  /** `abandon` plans only the calls that were dispatched. */
+  readonly mode?: OpenTurnMode;
 };
 
-/** Gives every call of a response its key, and plans what to do about it. */
+/** Assigns a key to every call of a response, and plans what to do about it. */
 export async function planTurnCalls(
   scope: TurnScope,
   turnIndex: number,
@@ -59,7 +56,7 @@ export async function planTurnCalls(
   const { asked = stored, known } = options;
   const begunAt = run.time.clock.monotonic();
   const isOpen = known?.some(({ receipt }) => receipt === null) === true;
-  const past = isOpen ? await readPast(run.store, run.runId) : NO_PAST;
+  const history = isOpen ? await readCallHistory(run.store, run.runId) : NO_CALL_HISTORY;
   const planned: PlannedCall[] = [];
   const events = new TurnEvents(run.keeper);
   const effects = new Map<string, TurnCall>();
@@ -67,23 +64,23 @@ export async function planTurnCalls(
   for (const [i, part] of toolCallsOf(stored.content).entries()) {
     const row = known?.[i] ?? null;
     if (options.mode === "abandon" && row?.status === "prepared") continue;
-    const given = requestOf(scope, stored, part, askedParts[i] ?? part);
+    const given = callRequest(scope, stored, part, askedParts[i] ?? part);
     const request = { ...given, isSecretLost: row !== null && (await lacksSecret(run, given, row)) };
     const identity = row === null ? await identify(run, request) : await reidentify(run, request, row);
     const occurrence =
       row?.occurrence ??
       (await scope.conversation.occurrences.next(identity.hash, identity.dedupe, identity.keyOf));
     const place = { turnIndex, callIndex: i + 1 };
-    const asking = { request, identity, occurrence, known: row, events };
-    const undecided = await undecidedCall(scope, place, asking);
+    const requested = { request, identity, occurrence, known: row, events };
+    const undecided = await undecidedCall(scope, place, requested);
     const effect = identity.dedupe === "effect" ? identity.hash.toString("hex") : null;
     const before = effect === null ? null : (effects.get(effect) ?? null);
-    const item = turnCall(scope, part, { ...undecided, past }, before);
+    const item = turnCall(scope, part, { ...undecided, history }, before);
     if (effect !== null) effects.set(effect, item);
-    planned.push({ item, row: rowOf(undecided, identity, occurrence) });
+    planned.push({ item, row: newRow(undecided, identity, occurrence) });
   }
-  const before = toolCallsOf(stored.content).length;
-  const provided = await planProvidedCalls(scope, stored, { turnIndex, before, known });
+  const callsBefore = toolCallsOf(stored.content).length;
+  const provided = await planProviderCalls(scope, stored, { turnIndex, callsBefore, known });
   const items = [...planned, ...provided].map(({ item }) => item);
   const queue = new CallQueue(
     items.filter(({ plan: { kind } }) => kind === "work" || kind === "pending"),
@@ -93,30 +90,27 @@ export async function planTurnCalls(
   const isAllowed = run.contract.budget.allowsToolCalls(known === undefined ? items.length : 0);
   const first = isMisconfigured || !isAllowed || run.stop.signal.aborted ? [] : queue.take();
   if (known !== undefined) return { items, rows: [], receipts: [], queue, first, events };
-  // Those dispatched at once are `running` from the start; the rest wait as `prepared`. In a run that is cancelled, or may
-  // call no more tools, all do.
+  // Calls that are dispatched at once are `running` from the start; the rest wait as `prepared`. In a run that is cancelled
+  // or may call no more tools, all of them wait.
   const begins = new Set(first.map(({ callIndex }) => callIndex));
   const rows = planned.map(({ row }) =>
     begins.has(row.callIndex) ? ({ ...row, status: "running" } as const) : row,
   );
   return {
     items,
-    rows: [...rows, ...writtenOf(provided, ({ row }) => row)],
-    receipts: writtenOf(provided, ({ receipt }) => receipt),
+    rows: [...rows, ...present(provided.map(({ row }) => row))],
+    receipts: present(provided.map(({ receipt }) => receipt)),
     queue,
-    first: first.map((item) => begun(scope, item, begunAt)),
+    first: first.map((item) => withBegunAttempt(scope, item, begunAt)),
     events,
   };
 }
 
-function writtenOf<T>(
-  provided: readonly ProvidedCall[],
-  partOf: (call: ProvidedCall) => T | null,
-): readonly T[] {
-  return provided.map(partOf).filter((part) => part !== null);
+function present<T>(parts: readonly (T | null)[]): readonly T[] {
+  return parts.filter((part) => part !== null);
 }
 
-function requestOf(
+function callRequest(
   { path, prepared, options }: TurnScope,
   stored: StoredResponse,
   part: ToolCallPart,
@@ -135,8 +129,8 @@ function requestOf(
   };
 }
 
-/** A call as the response asks for it, with its row where an earlier worker wrote one. */
-type AskedCall = {
+/** A call that the response asks for, with its row if an earlier worker wrote one. */
+type RequestedCall = {
   readonly request: CallRequest;
   readonly identity: CallIdentity;
   readonly occurrence: number;
@@ -147,14 +141,14 @@ type AskedCall = {
 async function undecidedCall(
   scope: TurnScope,
   { turnIndex, callIndex }: { readonly turnIndex: number; readonly callIndex: number },
-  { request, identity, occurrence, known, events }: AskedCall,
-): Promise<Omit<UndecidedCall, "past">> {
+  { request, identity, occurrence, known, events }: RequestedCall,
+): Promise<Omit<UndecidedCall, "history">> {
   const { run, stepKey, path, name, options } = scope;
   const idempotencyKey = known?.idempotencyKey ?? identity.keyOf(occurrence).toString("hex");
   const isSettled = known !== null && known.receipt !== null;
   const origin = known?.receipt?.duplicateOf ?? null;
   if (origin !== null && known?.receipt?.sessionEvents.length !== 0) await run.keeper.prepareReplay(origin);
-  // A call that was dispatched is past the question of its identity.
+  // For a call that was dispatched, a problem with its identity no longer matters.
   const isNew = known === null || known.status === "prepared";
   const payload =
     identity.problem !== null && isNew
@@ -179,7 +173,7 @@ async function undecidedCall(
   };
 }
 
-/** A new lineage that asks again for an effect of the one before it reuses that receipt first. */
+/** A new lineage that asks again for an effect of an abandoned turn reuses its receipt first. */
 async function earlierInAbandonedTurns(
   { run, conversation: { abandoned } }: TurnScope,
   identity: CallIdentity,
@@ -208,23 +202,23 @@ function turnCall(
     return { ...item, follows: before.callIndex, plan: { kind: "pending" } };
   if (state === "person" || state === "held") return { ...item, plan: { kind: "held" } };
   if (before?.plan.kind !== "settled") return { ...item, plan: decideCall(run, undecided) };
-  // What the call before it came to is not in the store yet.
-  const earlier = earlierOf(callId(run, before.undecided.place), before.plan.outcome);
+  // The outcome of the call before it is not in the store yet.
+  const earlier = asEarlierCall(callId(run, before.undecided.place), before.plan.outcome);
   return {
     ...item,
     plan: decideCall(run, earlier.kind === "none" ? undecided : { ...undecided, earlier }),
   };
 }
 
-function begun({ run }: TurnScope, item: TurnCall, begunAt: number): TurnCall {
+function withBegunAttempt({ run }: TurnScope, item: TurnCall, begunAt: number): TurnCall {
   const { plan } = item;
   if (plan.kind !== "work") return item;
   const progress = begunProgress(run, plan.call.tool, begunAt);
   return { ...item, plan: { ...plan, progress } };
 }
 
-function rowOf(
-  { request, place, idempotencyKey }: Omit<UndecidedCall, "past">,
+function newRow(
+  { request, place, idempotencyKey }: Omit<UndecidedCall, "history">,
   identity: CallIdentity,
   occurrence: number,
 ): NewToolCall {

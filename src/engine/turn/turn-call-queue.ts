@@ -1,14 +1,14 @@
-/** What the queue has to know of a call. */
-export type Queued = {
+/** The facts about a call that the queue needs. */
+export type QueuedCall = {
   readonly callIndex: number;
-  /** Runs while nothing else does. */
+  /** True if it runs alone. */
   readonly exclusive: boolean;
-  /** The call before it that is after the same effect: only its outcome says whether this one runs. */
+  /** An earlier call of the turn for the same effect: its outcome decides whether this one runs. */
   readonly follows: number | null;
 };
 
-/** The calls of one turn that have something to do: which of them may begin, in their order, as others end. */
-export class CallQueue<C extends Queued> {
+/** The calls of one turn that still have work to do, in call order. As calls end, it releases the next ones. */
+export class CallQueue<C extends QueuedCall> {
   readonly #limit: number;
   readonly #active = new Map<number, C>();
   #waiting: C[];
@@ -18,13 +18,13 @@ export class CallQueue<C extends Queued> {
     this.#limit = limit;
   }
 
-  /** Takes what may begin now. Nothing overtakes a call that has to be alone. */
+  /** Takes the calls that may begin now. No call overtakes an exclusive one. */
   take(): readonly C[] {
     const taken: C[] = [];
     for (const call of this.#waiting) {
-      if (this.#active.size >= this.#limit || this.#isTakenAlone()) break;
+      if (this.#active.size >= this.#limit || this.#isExclusiveActive()) break;
       if (call.exclusive && this.#active.size > 0) break;
-      if (call.follows !== null && this.#isUnderWay(call.follows)) continue;
+      if (call.follows !== null && this.#isUnfinished(call.follows)) continue;
       taken.push(call);
       this.#active.set(call.callIndex, call);
     }
@@ -36,17 +36,17 @@ export class CallQueue<C extends Queued> {
     this.#active.delete(callIndex);
   }
 
-  /** Whether nothing is under way and nothing waits. */
+  /** True if no call is running or waiting. */
   get isDone(): boolean {
     return this.#active.size === 0 && this.#waiting.length === 0;
   }
 
-  #isTakenAlone(): boolean {
+  #isExclusiveActive(): boolean {
     const [first] = this.#active.values();
     return first?.exclusive === true;
   }
 
-  #isUnderWay(callIndex: number): boolean {
+  #isUnfinished(callIndex: number): boolean {
     return this.#active.has(callIndex) || this.#waiting.some((call) => call.callIndex === callIndex);
   }
 }

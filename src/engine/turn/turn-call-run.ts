@@ -4,16 +4,17 @@ import type { SessionEvent } from "../../core/session-event.ts";
 import type { NewWait } from "../../core/wait.ts";
 import type { Receipt } from "../../store/store.ts";
 import { decideCall } from "../call/call-decision.ts";
-import { earlierOf } from "../call/call-earlier-result.ts";
+import { asEarlierCall } from "../call/call-earlier-result.ts";
 import { callId } from "../call/call-prepared.ts";
 import { personNeeded } from "../call/call-questions.ts";
 import { emitDuplicate, makeReceipt, type PendingReceipt, storeReceipt } from "../call/call-receipt.ts";
 import { type CallEnd, settleCall } from "../call/call-settlement.ts";
 import type { ToolOutcome } from "../definition/tool-outcome.ts";
-import type { TurnCall, TurnCalls } from "./turn-call-plan.ts";
+import type { TurnCall } from "./turn-call.ts";
+import type { TurnCalls } from "./turn-call-plan.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
-/** What a call gave, whole, however large: what the model will see of it is made from this. */
+/** The whole result of a call, however large. The excerpt that the model sees is made from it. */
 export type TurnCallResult = {
   readonly toolCallId: string;
   readonly part: ToolCallPart;
@@ -24,8 +25,8 @@ export type TurnCallResult = {
 };
 
 /**
- * Runs the calls that have no receipt, side by side, each receipt stored as soon as its tool returns. The last one is
- * handed back instead: it rides in the turn's commit.
+ * Runs the calls that have no receipt, in parallel. Each receipt is stored as soon as its tool returns, except the last:
+ * it is returned in `unstored`, and written in the turn's commit.
  */
 export function runTurnCalls(
   scope: TurnScope,
@@ -36,10 +37,13 @@ export function runTurnCalls(
 }
 
 /**
- * Stores what tools did in a turn that fails for another reason, as far as the store takes it: a call whose outcome is
- * known is not to be in doubt. That reason is the one to tell, so nothing is thrown here.
+ * Stores the receipts of a turn that fails for another reason, so that calls with a known outcome are not left in doubt.
+ * Never throws: the caller rethrows the error that failed the turn.
  */
-export async function keepReceipts({ run }: TurnScope, receipts: readonly PendingReceipt[]): Promise<void> {
+export async function tryStoreReceipts(
+  { run }: TurnScope,
+  receipts: readonly PendingReceipt[],
+): Promise<void> {
   await Promise.allSettled(receipts.map((pending) => storeReceipt(run, pending)));
 }
 
@@ -61,12 +65,12 @@ class TurnCallRun {
 
   async run(): ReturnType<typeof runTurnCalls> {
     const { items, first, queue } = this.#calls;
-    for (const item of items) this.#takeWhatIsKnown(item);
+    for (const item of items) this.#takeKnown(item);
     try {
       await allOf(first.map((item) => this.#work(item)));
-      if (!queue.isDone) this.#assertMayGoOn();
+      if (!queue.isDone) this.#assertMayContinue();
     } catch (error) {
-      await keepReceipts(this.#scope, [...this.#unstored.values()]);
+      await tryStoreReceipts(this.#scope, [...this.#unstored.values()]);
       throw error;
     }
     const unstored = [...this.#unstored.values()];
@@ -75,7 +79,7 @@ class TurnCallRun {
     throw personNeeded(this.#scope.run, this.#waits);
   }
 
-  #takeWhatIsKnown(item: TurnCall): void {
+  #takeKnown(item: TurnCall): void {
     const { plan } = item;
     switch (plan.kind) {
       case "misconfigured":
@@ -110,19 +114,19 @@ class TurnCallRun {
       run.contract.budget.reached !== null;
     const next = isOver ? [] : queue.take();
     if (queue.isDone) return;
-    // In one tick, and so in one commit: the receipt, and that others begin.
+    // In one tick, and so in one commit: this receipt, and the start of the next calls.
     await allOf([this.#store(item.callIndex), ...next.map((each) => this.#work(each))]);
   }
 
-  /** The calls that are left wait as `prepared`, for whoever goes on with the turn. */
-  #assertMayGoOn(): void {
+  /** Throws if the run has to stop. The remaining calls wait as `prepared` for the worker that resumes the turn. */
+  #assertMayContinue(): void {
     const { stop, contract } = this.#scope.run;
     stop.signal.throwIfAborted();
     stop.closing.throwIfAborted();
     if (contract.budget.reached !== null) throw contract.budget.reached;
   }
 
-  /** Null: it is left for when a person has decided about the call before it. */
+  /** Null if the call is held until a person has decided about the call before it. */
   async #settle(item: TurnCall): Promise<CallEnd | null> {
     const { run } = this.#scope;
     const plan = this.#planOf(item);
@@ -137,28 +141,28 @@ class TurnCallRun {
       case "replay":
       case "pending":
       case "misconfigured":
-        throw new Error(`Call ${item.callIndex} is not to be worked on.`);
+        throw new Error(`Call ${item.callIndex} has no work to do.`);
     }
   }
 
-  /** A call that follows another is judged by what that came to; one that waited, by what came up meanwhile. */
+  /** Decides again about a call that follows another, or before which an equal call failed; else the plan stands. */
   #planOf(item: TurnCall): TurnCall["plan"] {
-    if (item.follows === null) return this.#failedMeanwhile(item) ?? item.plan;
+    if (item.follows === null) return this.#planAfterEqualFailure(item) ?? item.plan;
     const before = this.#ends.get(item.follows);
     if (before?.kind !== "settled") return { kind: "held" };
-    const earlier = earlierOf(this.#idOf(item.follows), before.outcome);
+    const earlier = asEarlierCall(this.#idOf(item.follows), before.outcome);
     const undecided = earlier.kind === "none" ? item.undecided : { ...item.undecided, earlier };
     return decideCall(this.#scope.run, undecided);
   }
 
-  /** An equal call of this turn may have failed, and happened all the same, before this one began. */
-  #failedMeanwhile({ plan, undecided }: TurnCall): TurnCall["plan"] | null {
+  /** A new plan if an equal call of this turn failed, and may have happened anyway, before this one began; else null. */
+  #planAfterEqualFailure({ plan, undecided }: TurnCall): TurnCall["plan"] | null {
     if (plan.kind !== "work" || plan.progress.isBegun || plan.decision.kind !== "execute") return null;
     for (const { undecided: other, callIndex } of this.#calls.items) {
       const end = this.#ends.get(callIndex);
       if (other.identityHash !== undecided.identityHash || end?.kind !== "settled" || !end.outcome.uncertain)
         continue;
-      const earlier = earlierOf(this.#idOf(callIndex), end.outcome);
+      const earlier = asEarlierCall(this.#idOf(callIndex), end.outcome);
       return decideCall(this.#scope.run, { ...undecided, earlier });
     }
     return null;
@@ -209,12 +213,12 @@ class TurnCallRun {
 
   #resultOf({ callIndex }: TurnCall): TurnCallResult {
     const result = this.#results.get(callIndex);
-    if (result === undefined) throw new Error(`Call ${callIndex} came to no result.`);
+    if (result === undefined) throw new Error(`Call ${callIndex} has no result.`);
     return result;
   }
 }
 
-/** Fails only after all of them have ended: what is under way has its effect, and is to leave its receipt. */
+/** Rejects only after all have ended: a call in progress has its effect, and must leave its receipt. */
 async function allOf(work: readonly Promise<void>[]): Promise<void> {
   const outcomes = await Promise.allSettled(work);
   const failure = outcomes.find((outcome) => outcome.status === "rejected");

@@ -14,22 +14,22 @@ import type { ModelResponse } from "../ports/model-port.ts";
 import { reach } from "../run/active-run.ts";
 import { beforeSideEffect } from "../run/checkpoint-cursor.ts";
 import type { PendingSession } from "../run/session-keeper.ts";
-import type { OpenModelCall } from "./conversation.ts";
-import { diverged } from "./divergence.ts";
-import { judgeAnswer } from "./final-answer.ts";
-import { askModel, quotaExceeded, settle } from "./model-call.ts";
-import { effectsOf } from "./provider-calls.ts";
+import { divergenceError } from "./divergence.ts";
+import { evaluateAnswer } from "./final-answer.ts";
+import type { OpenModelCall } from "./loaded-conversation.ts";
+import { askModel, quotaError, settleModelCall } from "./model-call.ts";
+import { effectsToDispatch } from "./provider-calls.ts";
 import { planTurnCalls, type TurnCalls } from "./turn-call-plan.ts";
-import { keepReceipts, runTurnCalls, type TurnCallResult } from "./turn-call-run.ts";
-import { renderPrompt, usePrompt } from "./turn-prompt.ts";
+import { runTurnCalls, type TurnCallResult, tryStoreReceipts } from "./turn-call-run.ts";
+import { renderPrompt, updatePrompt } from "./turn-prompt.ts";
 import type { TurnScope } from "./turn-scope.ts";
-import { adoptTurn, milestoneOf } from "./turn-session.ts";
+import { adoptTurn, turnMilestone } from "./turn-session.ts";
 import type { TurnContent } from "./turn-view.ts";
 
 export type TurnOutcome = { readonly executed: boolean; readonly isComplete: boolean };
 
 /**
- * Brings turn `expected` to its commit, or finds that it is there already.
+ * Brings turn `expected` to its commit, or finds that it is committed already.
  *
  *   decide ─► open ─► model ─► JOURNAL ─► tools ─► COMMIT
  */
@@ -41,24 +41,29 @@ export async function executeTurn(scope: TurnScope, expected: number): Promise<T
     case "finished":
       return { executed: false, isComplete: conversation.isComplete };
     case "behind":
-      throw outOfStep(scope, expected, "ahead of this worker");
+      throw outOfSyncError(scope, expected, "ahead of this worker");
     case "gap":
-      throw outOfStep(scope, expected, "missing a turn before it");
+      throw outOfSyncError(scope, expected, "missing a turn before it");
     case "diverged":
-      throw diverged(run.runId, path, conversation.storedFingerprint?.document ?? null, scope.document);
+      throw divergenceError(
+        run.runId,
+        path,
+        conversation.storedFingerprint?.document ?? null,
+        scope.document,
+      );
     case "replay":
     case "execute": {
       run.stop.signal.throwIfAborted();
       const replayed = decision.kind === "replay";
       run.observe.emit({ type: "turn.started", runId: run.runId, step: path, turn: expected, replayed });
-      const turn = replayed ? await replayTurn(scope, expected) : await askTurn(scope, expected);
+      const turn = replayed ? await replayTurn(scope, expected) : await requestTurn(scope, expected);
       const isComplete = await chargeOnFailure(scope, turn.journal, () => settleTurn(scope, turn));
       return { executed: true, isComplete };
     }
   }
 }
 
-/** A turn whose response is known. `journal` is what commit 1 still has to write: null when it has. */
+/** A turn with its response. `journal` is null if commit 1 has written it; else commit 2 does. */
 type AnsweredTurn = {
   readonly turnIndex: number;
   readonly response: StoredResponse;
@@ -67,10 +72,10 @@ type AnsweredTurn = {
   readonly journal: TurnJournal | null;
 };
 
-async function askTurn(scope: TurnScope, turnIndex: number): Promise<AnsweredTurn> {
+async function requestTurn(scope: TurnScope, turnIndex: number): Promise<AnsweredTurn> {
   const { prepared, conversation } = scope;
-  usePrompt(scope, turnIndex);
-  const opening = openingOf(scope, turnIndex, conversation.viewTokens());
+  updatePrompt(scope, turnIndex);
+  const opening = turnOpening(scope, turnIndex, conversation.viewTokens());
   const { response, call, charge } = await askModel(
     scope,
     turnIndex,
@@ -87,7 +92,7 @@ async function askTurn(scope: TurnScope, turnIndex: number): Promise<AnsweredTur
   return chargeOnFailure(scope, answered, () => journalTurn(scope, answered, response));
 }
 
-/** Commit 1. A response without calls is left to commit 2, which then writes both. */
+/** Commit 1. A response without calls has none: commit 2 then writes its journal too. */
 async function journalTurn(
   scope: TurnScope,
   answered: ModelCallSettlement,
@@ -97,11 +102,11 @@ async function journalTurn(
   const { turnIndex } = answered;
   reach(run, "model:answered", scope.path, turnIndex);
   const { finishReason, responseId, invalidCalls } = response;
-  // A model cuts a character in half now and then; what cannot be stored must not cost the whole answer.
+  // Models sometimes cut a character in half. One that cannot be stored must not cost the whole answer.
   const whole = isJson(response.content)
     ? response.content
     : (throughJson(response.content) as readonly AssistantPart[]);
-  // A model is never sent a digest: one in its words is made up, and would pass for evidence.
+  // A model never sees a digest: one in its text is forged, and could pass as evidence.
   const content = withoutForgedDigests(whole);
   const asked: StoredResponse = {
     content,
@@ -115,9 +120,9 @@ async function journalTurn(
   const calls = await planTurnCalls(scope, turnIndex, stored, { asked });
   const journal: TurnJournal = { ...answered, response: stored, tokens, calls: calls.rows };
   if (calls.rows.length === 0) return { turnIndex, response: stored, tokens, calls, journal };
-  const checkpoint = await beforeSideEffect(run, scope.instance, turnIndex, effectsOf(calls.rows));
+  const checkpoint = await beforeSideEffect(run, scope.instance, turnIndex, effectsToDispatch(calls.rows));
   reach(run, "turn:before-journal", scope.path, turnIndex);
-  // In one tick, and so in one commit: what the provider ran is over, and never to be found in doubt.
+  // In one tick, and so in one commit: provider calls have ended, and must never be found in doubt.
   await Promise.all([
     run.store.journalResponse(run.fence, { ...journal, ...(checkpoint === null ? {} : { checkpoint }) }),
     ...calls.receipts.map((receipt) =>
@@ -130,7 +135,7 @@ async function journalTurn(
   return { turnIndex, response: stored, tokens, calls, journal: null };
 }
 
-/** A provider that has answered is to be paid, whatever goes wrong before its answer is journaled. Null: it is. */
+/** Charges for an answer even if the work fails before the answer is journaled. `answered` is null if it is journaled. */
 async function chargeOnFailure<T>(
   { run }: TurnScope,
   answered: ModelCallSettlement | null,
@@ -139,23 +144,23 @@ async function chargeOnFailure<T>(
   try {
     return await work();
   } catch (error) {
-    // Refused where the answer was journaled after all: a try is charged once.
-    if (answered !== null) await settle(run, answered).catch(() => undefined);
+    // The store refuses this if the answer was journaled after all: an attempt is charged once.
+    if (answered !== null) await settleModelCall(run, answered).catch(() => undefined);
     throw error;
   }
 }
 
 async function replayTurn(scope: TurnScope, turnIndex: number): Promise<AnsweredTurn> {
   const { journaled } = scope.conversation;
-  if (journaled === null) throw new Error(`Turn ${turnIndex} is to be replayed and is not journaled.`);
+  if (journaled === null) throw new Error(`Turn ${turnIndex} cannot be replayed: it is not journaled.`);
   const { response, tokens } = journaled;
   const calls = await planTurnCalls(scope, turnIndex, response, { known: journaled.calls });
   return { turnIndex, response, tokens, calls, journal: null };
 }
 
-/** Runs the tools and commits the turn. Resolves to whether the agent is done. */
+/** Runs the tools and commits the turn. Resolves to true if the agent is done. */
 async function settleTurn(scope: TurnScope, turn: AnsweredTurn): Promise<boolean> {
-  // What the provider ran is counted, and cannot be kept from happening any more.
+  // Calls that the provider ran are counted, but it is too late to prevent them.
   if (turn.calls.items.some(({ part }) => isToolCallPart(part))) scope.run.contract.budget.assertToolCalls();
   const called = await runTurnCalls(scope, turn.turnIndex, turn.calls);
   return scope.run.keeper.whileHeld(() => commitTurn(scope, turn, called));
@@ -168,19 +173,19 @@ async function commitTurn(
 ): Promise<boolean> {
   const { run, conversation, path, stepKey } = scope;
   const { turnIndex, response } = turn;
-  const verdict = await judge(scope, turn, unstored);
-  const content = answeredContent(turn, results, verdict.followUp);
+  const end = await planTurnEnd(scope, turn, unstored);
+  const content = turnContent(turn, results, end.followUp);
   const group = conversation.turns.group(content);
-  const { isComplete, planned, nextPrompt } = verdict;
+  const { isComplete, planned, nextPrompt } = end;
   const next = nextPrompt === null ? null : nextOpening(scope, turnIndex + 1, group, nextPrompt);
-  const milestone = await milestoneOf(scope, turnIndex, turn.calls, planned);
+  const milestone = await turnMilestone(scope, turnIndex, turn.calls, planned);
   const session = run.keeper.sessionCommit(planned, milestone);
   reach(run, "turn:before-commit", path, turnIndex);
   const commit = {
     stepKey,
     turnIndex,
     journal: turn.journal,
-    followUp: verdict.followUp,
+    followUp: end.followUp,
     receipts: unstored.map(({ receipt }) => receipt),
     isComplete,
     messages: group.messages.length,
@@ -189,7 +194,7 @@ async function commitTurn(
     ...(session === undefined ? {} : { session }),
   };
   const committed = await run.store.commitTurn(run.fence, commit).catch(async (error: unknown) => {
-    await keepReceipts(scope, unstored);
+    await tryStoreReceipts(scope, unstored);
     throw error;
   });
   reach(run, "turn:committed", path, turnIndex);
@@ -212,23 +217,23 @@ async function commitTurn(
   return isComplete;
 }
 
-type TurnVerdict = {
+type TurnEnd = {
   readonly isComplete: boolean;
   readonly followUp: string | null;
   readonly planned: PendingSession;
-  /** What the agent will be told in the next turn; null where there is none. */
+  /** The instructions of the next turn; null if there is none. */
   readonly nextPrompt: string | null;
 };
 
-/** Whether the agent is done, what to tell it if not, and what the session comes to. If that throws, what the tools did is stored first. */
-async function judge(
+/** Decides whether the agent is done, and computes the new session. If that throws, the receipts are stored first. */
+async function planTurnEnd(
   scope: TurnScope,
   { turnIndex, response, calls, journal }: AnsweredTurn,
   unstored: readonly PendingReceipt[],
-): Promise<TurnVerdict> {
+): Promise<TurnEnd> {
   const { run } = scope;
   try {
-    const { isComplete, followUp } = await judgeAnswer(scope, turnIndex, response);
+    const { isComplete, followUp } = await evaluateAnswer(scope, turnIndex, response);
     const planned = calls.events.plan();
     const nextPrompt = !isComplete && turnIndex < scope.lastTurn ? renderPrompt(scope, planned.state) : null;
     return { isComplete, followUp, planned, nextPrompt };
@@ -239,19 +244,19 @@ async function judge(
   }
 }
 
-/** What this turn adds to the conversation. */
-function answeredContent(
+/** The content that this turn adds to the conversation. */
+function turnContent(
   turn: AnsweredTurn,
   called: readonly TurnCallResult[],
   followUp: string | null,
 ): TurnContent {
-  // The result of a provider's own call stands in the response already.
+  // The result of a provider's call is in the response already.
   const results = called.filter(({ part }) => isToolCallPart(part));
   return { response: turn.response, tokens: turn.tokens, results, followUp };
 }
 
-/** The reservation for a call: what goes in, and the most that may come out. */
-function openingOf(scope: TurnScope, turnIndex: number, viewTokens: number): TurnOpening {
+/** The reservation for a model call: the estimated input, and the output cap. */
+function turnOpening(scope: TurnScope, turnIndex: number, viewTokens: number): TurnOpening {
   const { agent } = scope.prepared;
   const usage = {
     inputTokens: viewTokens + scope.prepared.schemaTokens,
@@ -268,24 +273,24 @@ function openingOf(scope: TurnScope, turnIndex: number, viewTokens: number): Tur
   };
 }
 
-/** A reservation that cannot be computed does not fail the turn before it: the turn then opens by itself, and fails. */
+/** Null if the reservation cannot be computed: that must fail the next turn when it opens, not this one. */
 function nextOpening(
   scope: TurnScope,
   turnIndex: number,
   pending: MessageGroup,
   prompt: string,
 ): TurnOpening | null {
-  const opening = openingOf(scope, turnIndex, scope.conversation.viewTokens(pending, prompt));
+  const opening = turnOpening(scope, turnIndex, scope.conversation.viewTokens(pending, prompt));
   return Object.values(opening.reserve).every(Number.isSafeInteger) ? opening : null;
 }
 
-/** In steady state the call was reserved for in the commit of the turn before. */
+/** Opens the model call. In steady state it was reserved in the commit of the turn before. */
 async function openCall(scope: TurnScope, opening: TurnOpening): Promise<OpenModelCall> {
   const { run, conversation, path } = scope;
   if (conversation.openCall?.turnIndex === opening.turnIndex) return conversation.openCall;
   reach(run, "turn:before-open", path, opening.turnIndex);
   const opened = await run.store.openTurn(run.fence, opening);
-  if (opened.kind === "denied") throw await quotaExceeded(run, opened);
+  if (opened.kind === "denied") throw await quotaError(run, opened);
   reach(run, "turn:opened", path, opening.turnIndex);
   conversation.openCall = {
     turnIndex: opening.turnIndex,
@@ -295,9 +300,13 @@ async function openCall(scope: TurnScope, opening: TurnOpening): Promise<OpenMod
   return conversation.openCall;
 }
 
-function outOfStep({ conversation, run, path }: TurnScope, expected: number, where: string): ResumeError {
+function outOfSyncError(
+  { conversation, run, path }: TurnScope,
+  expected: number,
+  where: string,
+): ResumeError {
   return new ResumeError(
-    `Run ${run.runId}: turn ${expected} of step ${path} was asked for and the store, at turn ${conversation.committed}, is ${where}. Nothing was run; reload and go on.`,
+    `Run ${run.runId}: turn ${expected} of step ${path} was requested, but the store, at turn ${conversation.committed}, is ${where}. Nothing was run. Load the run again and resume.`,
     { irrecoverable: false, changes: [] },
   );
 }

@@ -1,7 +1,7 @@
 import type { SessionState } from "../../session/slice-set.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
-/** What the agent is told when the session is in this state. */
+/** The instructions of the agent for a session in this state. */
 export function renderPrompt(
   { run, prepared, document }: Pick<TurnScope, "run" | "prepared" | "document">,
   state: SessionState,
@@ -14,8 +14,8 @@ export function renderPrompt(
   );
 }
 
-/** Brings the instructions up to the present session, for the request that is about to be made. */
-export function usePrompt(scope: TurnScope, turn: number): void {
+/** Renders the instructions from the present session, for the next request. */
+export function updatePrompt(scope: TurnScope, turn: number): void {
   const { run, path: step, prepared, conversation } = scope;
   const { session } = run.keeper;
   if (!prepared.prompt.isFixed) conversation.prompt = renderPrompt(scope, session.state);

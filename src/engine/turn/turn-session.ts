@@ -7,8 +7,8 @@ import type { TurnCalls } from "./turn-call-plan.ts";
 import type { TurnCallResult } from "./turn-call-run.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
-/** A milestone, where the turn has reached one. */
-export async function milestoneOf(
+/** The milestone checkpoint of a turn; null if the turn reached no milestone. */
+export async function turnMilestone(
   { run, path, instance }: TurnScope,
   turnIndex: number,
   calls: TurnCalls,
@@ -20,10 +20,10 @@ export async function milestoneOf(
   return { type: "milestone", cursor: await cursorOf(run, instance, turnIndex, id) };
 }
 
-/** A checkpoint that the store has just numbered. */
+/** A checkpoint with the number that the store gave it. */
 export type NumberedCheckpoint = { readonly number: number; readonly cursor: JsonObject };
 
-/** Takes over the session of a committed turn, and publishes what happened in it. */
+/** Adopts the session of a committed turn, and publishes the events of the turn. */
 export async function adoptTurn(
   scope: TurnScope,
   turn: {

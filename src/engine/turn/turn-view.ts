@@ -8,14 +8,14 @@ import { turnMessages } from "../../store/history.ts";
 import type { StoredResponse, TurnRecord } from "../../store/store.ts";
 import type { PreparedAgent } from "../definition/agent.ts";
 
-/** What a turn is made of, with the counts that were stored with its parts. */
-export type TurnContent = TurnFrame & {
-  /** Of the calls that Pawl ran, in their order. */
+/** The parts of a turn, with the token counts that were stored with them. */
+export type TurnContent = FixedContent & {
+  /** The results of the calls that Pawl ran, in call order. */
   readonly results: readonly CountedResult[];
 };
 
-/** What is always shown of a turn. */
-type TurnFrame = {
+/** The parts of a turn that are always shown in full. */
+type FixedContent = {
   readonly response: StoredResponse;
   readonly tokens: number;
   readonly followUp: string | null;
@@ -23,8 +23,8 @@ type TurnFrame = {
 
 type CountedResult = { readonly output: ToolOutput; readonly tokens: number };
 
-/** A result as it is shown: never more than its share. */
-type SharedResult = { readonly shown: ShownOutput; readonly tokens: number };
+/** A result as the model sees it: cut to its share of the tokens. */
+type VisibleResult = { readonly shown: ShownOutput; readonly tokens: number };
 
 export function recordedContent({ response, tokens, calls, followUp }: TurnRecord): TurnContent {
   const results = calls
@@ -33,7 +33,7 @@ export function recordedContent({ response, tokens, calls, followUp }: TurnRecor
   return { response, tokens, results, followUp };
 }
 
-/** How turns are shown to the agent: as much of their results as the limits allow. */
+/** Renders turns for the model, with as much of their results as the limits allow. */
 export class TurnView {
   readonly #agent: PreparedAgent;
   readonly #limits: ResultLimits;
@@ -43,38 +43,38 @@ export class TurnView {
     this.#limits = limits;
   }
 
-  /** What a turn takes up. Known without reading its large results. */
+  /** The tokens of a turn as it is shown. Known without reading its large results. */
   tokens(turn: TurnContent): number {
-    return this.#fixedTokens(turn) + sumOf(this.#shares(turn));
+    return this.#fixedTokens(turn) + sum(this.#shares(turn));
   }
 
-  /** What a turn takes up in the store's count of the history: all of it. */
+  /** The tokens of the whole turn, as the store counts the history. */
   wholeTokens(turn: TurnContent): number {
-    return this.#fixedTokens(turn) + sumOf(turn.results.map(({ tokens }) => tokens));
+    return this.#fixedTokens(turn) + sum(turn.results.map(({ tokens }) => tokens));
   }
 
-  /** It outlives the turn, and must not hold on to its whole results: only to what is shown of them. */
-  group({ results, ...frame }: TurnContent): MessageGroup {
-    const names = toolCallsOf(frame.response.content).map(({ toolName }) => toolName);
+  /** The messages of a turn. They outlive the turn, so they hold only the excerpts that are shown, not whole results. */
+  group({ results, ...fixed }: TurnContent): MessageGroup {
+    const names = toolCallsOf(fixed.response.content).map(({ toolName }) => toolName);
     const whole = results.map(({ output, tokens }, i) => ({
       shown: this.#whole(output, names[i] ?? ""),
       tokens,
     }));
-    return this.#group(frame, within(whole, this.#shares({ results })));
+    return this.#group(fixed, within(whole, this.#shares({ results })));
   }
 
-  #group(frame: TurnFrame, results: readonly SharedResult[]): MessageGroup {
-    const { response, followUp } = frame;
-    const fixed = this.#fixedTokens(frame);
+  #group(fixed: FixedContent, results: readonly VisibleResult[]): MessageGroup {
+    const { response, followUp } = fixed;
+    const fixedTokens = this.#fixedTokens(fixed);
     const counts = results.map(({ tokens }) => tokens);
     return {
       messages: withoutDigests(
         turnMessages({ response, outputs: results.map(({ shown }) => shown.output), followUp }),
       ),
-      tokens: fixed + sumOf(counts),
+      tokens: fixedTokens + sum(counts),
       within: (maxTokens) => {
-        const room = maxTokens - fixed;
-        return this.#group(frame, within(results, shareOut(counts, { each: room, together: room })));
+        const room = maxTokens - fixedTokens;
+        return this.#group(fixed, within(results, shareOut(counts, { each: room, together: room })));
       },
     };
   }
@@ -86,7 +86,7 @@ export class TurnView {
     );
   }
 
-  #fixedTokens({ tokens, followUp }: TurnFrame): number {
+  #fixedTokens({ tokens, followUp }: FixedContent): number {
     if (followUp === null) return tokens;
     return tokens + estimateMessageTokens({ role: "user", content: followUp }, this.#agent.estimate);
   }
@@ -95,18 +95,18 @@ export class TurnView {
     const { tools, estimate } = this.#agent;
     const tool = tools.get(toolName);
     const isRead = tool?.effect === "read_only" || tool?.recovery === "repeat";
-    // Before it is cut: half of a mark would be a part of a digest.
+    // Digests are removed before the cut: half a mark would leave part of a digest.
     return shownOutput(withoutDigests(output), { toolName, isRead, estimate });
   }
 }
 
-function within(results: readonly SharedResult[], shares: readonly number[]): readonly SharedResult[] {
+function within(results: readonly VisibleResult[], shares: readonly number[]): readonly VisibleResult[] {
   return results.map((result, i) => {
     const share = shares[i] ?? result.tokens;
     return share < result.tokens ? { shown: result.shown.within(share), tokens: share } : result;
   });
 }
 
-function sumOf(counts: readonly number[]): number {
-  return counts.reduce((sum, count) => sum + count, 0);
+function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0);
 }

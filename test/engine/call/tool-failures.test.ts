@@ -333,7 +333,7 @@ describe("the same call after a failure that may have happened", () => {
     expect(calls).toHaveLength(1);
     expect(toolResults(prompts.at(-1)).at(-1)).toEqual({
       type: "error-text",
-      value: "A person did not let act run: It did arrive.",
+      value: "A person denied act: It did arrive.",
     });
     expect(await openWait(store)).toMatchObject({
       toolCallId: "r-1/worker#3.1",

@@ -216,7 +216,7 @@ describe("a denied call", () => {
     expect((await runner.resume("r-1")).output).toBe("End.");
     expect(calls).toEqual([]);
     expect(toolResults(prompts[0])).toEqual([
-      { type: "error-text", value: "A person did not let act run: Too dear." },
+      { type: "error-text", value: "A person denied act: Too dear." },
     ]);
     expect(await store.listToolCalls("r-1")).toMatchObject([
       { status: "cancelled", attempt: 0, receipt: { errorCode: "denied", source: "pawl", uncertain: false } },

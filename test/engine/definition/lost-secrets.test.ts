@@ -94,7 +94,7 @@ describe("a model's call with a secret", () => {
     const { waitId, subject } = await openWait(store);
     expect(subject.hidden).toEqual([
       expect.stringMatching(/^arguments\.apiKey is hidden because/),
-      expect.stringMatching(/cannot run after an answer: .+ the model is told to ask for it again\.$/),
+      expect.stringMatching(/cannot run after an answer: .+ the model is asked to make the call again\.$/),
     ]);
     await store.approve(waitId);
     expect((await runner.resume("r-1")).output).toBe("End.");

@@ -150,7 +150,7 @@ describe("the approval of a call with hidden arguments", () => {
         /^arguments\.list\[0\]\.to is hidden because it contains a secret of the operator or of the run's code: digest [0-9a-f]{12}\.$/,
       ),
       expect.stringMatching(
-        /^What is hidden is stored nowhere, .+: if it is approved, the model is told to ask/,
+        /^Hidden values are not stored, .+: if it is approved, the model is asked to make the call again/,
       ),
     ]);
   });

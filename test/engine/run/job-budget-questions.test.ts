@@ -52,7 +52,7 @@ describe("a used-up budget with escalation", () => {
         status: "open",
       },
     ]);
-    expect(must(result.waits[0]).question).toMatch(/maxSteps 2 .* How much may it use/);
+    expect(must(result.waits[0]).question).toMatch(/maxSteps 2, .* What is the new limit/);
     expect(await store.getRun("r-1")).toMatchObject({ status: "waiting", error: null, owner: null });
     expect(await store.listOpenWaits()).toHaveLength(1);
     expect(entered).toEqual(["a", "b"]);

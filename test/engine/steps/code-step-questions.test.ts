@@ -84,9 +84,7 @@ describe("a code step's call that needs approval", () => {
     );
     await make().run("Go", { runId: "r-1" });
     await store.deny((await openWait(store)).waitId, "Too dear.");
-    expect((await make().resume("r-1")).output).toBe(
-      "Tool act failed: A person did not let act run: Too dear.",
-    );
+    expect((await make().resume("r-1")).output).toBe("Tool act failed: A person denied act: Too dear.");
     expect(calls).toEqual([]);
   });
 

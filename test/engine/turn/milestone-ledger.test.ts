@@ -217,7 +217,7 @@ describe("the open turn", () => {
     expect((await store.listToolCalls("r-1"))[1]?.receipt).toMatchObject({
       status: "cancelled",
       errorCode: "abandoned",
-      output: { value: "say was not run: its turn was left for an earlier milestone." },
+      output: { value: "say was not run: its turn was abandoned for an earlier milestone." },
     });
     await store.approve((await openWait(store)).waitId);
     await sayer(store, { say }, [saying("one")]).runner.resume("r-1");

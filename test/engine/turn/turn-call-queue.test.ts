@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { CallQueue, type Queued } from "../../../src/engine/turn/turn-call-queue.ts";
+import { CallQueue, type QueuedCall } from "../../../src/engine/turn/turn-call-queue.ts";
 
-type Call = Omit<Queued, "callIndex">;
+type Call = Omit<QueuedCall, "callIndex">;
 const FREE: Call = { exclusive: false, follows: null };
 const ALONE: Call = { exclusive: true, follows: null };
 const after = (follows: number): Call => ({ exclusive: false, follows });
@@ -13,7 +13,7 @@ const queueOf = (limit: number, ...calls: Call[]) =>
     limit,
   );
 
-const taken = (queue: CallQueue<Queued>) => queue.take().map(({ callIndex }) => callIndex);
+const taken = (queue: CallQueue<QueuedCall>) => queue.take().map(({ callIndex }) => callIndex);
 
 describe("a call queue", () => {
   it("starts as many calls as the limit allows, in call order, and others as those end", () => {
@@ -80,7 +80,7 @@ describe("any call queue, however its calls end", () => {
       { maxLength: 12 },
     )
     .map((given) =>
-      given.map(({ exclusive, back }, i): Queued => {
+      given.map(({ exclusive, back }, i): QueuedCall => {
         const follows = back === null || i + 1 - back < 1 ? null : i + 1 - back;
         return { callIndex: i + 1, exclusive, follows };
       }),
@@ -94,8 +94,8 @@ describe("any call queue, however its calls end", () => {
         fc.infiniteStream(fc.nat()),
         (given, limit, chance) => {
           const queue = new CallQueue(given, limit);
-          const active = new Set<Queued>();
-          const begun: Queued[] = [];
+          const active = new Set<QueuedCall>();
+          const begun: QueuedCall[] = [];
           const ended = new Set<number>();
           for (let round = 0; !queue.isDone; round++) {
             expect(round).toBeLessThanOrEqual(given.length);

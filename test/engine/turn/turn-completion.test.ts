@@ -73,12 +73,12 @@ describe('completion "auto"', () => {
 });
 
 describe("the other completions", () => {
-  it('"\"signal\" requires the word even if the instructions do not ask for it" wants the word even where the instructions do not ask for it', async () => {
+  it('"signal" requires the word even if the instructions do not ask for it', async () => {
     const { output, turns } = await runOf([{ text: "Hm." }, { text: "COMPLETE" }], { completion: "signal" });
     expect({ output, turns }).toEqual({ output: "COMPLETE", turns: 2 });
   });
 
-  it('"\"answer\" ends at an answer without calls even if the instructions ask for a word" ends at an answer without calls even where a word is asked for', async () => {
+  it('"answer" ends at an answer without calls even if the instructions ask for a word', async () => {
     const { output, turns } = await runOf([noting("one"), { text: "Hm." }], {
       completion: "answer",
       instructions: "Say DONE at the end.",

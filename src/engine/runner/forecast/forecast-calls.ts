@@ -2,15 +2,16 @@ import { toolCallKey } from "../../../core/call/tool-call-key.ts";
 import type { Json } from "../../../core/json.ts";
 import { ONE_PERSON } from "../../../core/person.ts";
 import type { StepRecord, ToolCallRecord, TurnRecord } from "../../../store/store.ts";
-import { type CallPast, decideCall, readPast } from "../../call/call-decision.ts";
+import { type CallHistory, decideCall, readCallHistory } from "../../call/call-decision.ts";
 import { earlierCall, NO_EARLIER_CALL } from "../../call/call-earlier-result.ts";
 import { reidentify } from "../../call/call-identity.ts";
 import { makePayload } from "../../call/call-payload.ts";
 import { type PreparedTool, prepareTool } from "../../definition/prepared-tool.ts";
 import { makeTool } from "../../definition/tool.ts";
 import type { ActiveRun, RunWith } from "../../run/active-run.ts";
-import type { ScopeMode } from "../../turn/conversation.ts";
-import { planTurnCalls, type TurnCall } from "../../turn/turn-call-plan.ts";
+import type { OpenTurnMode } from "../../turn/loaded-conversation.ts";
+import type { TurnCall } from "../../turn/turn-call.ts";
+import { planTurnCalls } from "../../turn/turn-call-plan.ts";
 import type { TurnScope } from "../../turn/turn-scope.ts";
 
 /** What a resume would do with one tool call. */
@@ -48,7 +49,7 @@ export type CallAction =
 export async function forecastTurnCalls(
   scope: TurnScope,
   { turnIndex, response, calls }: TurnRecord,
-  mode: ScopeMode = "continue",
+  mode: OpenTurnMode = "continue",
 ): Promise<readonly ForecastCall[]> {
   const { items } = await planTurnCalls(scope, turnIndex, response, { known: calls, mode });
   if (mode === "continue" && items.length > 0) scope.run.contract.budget.assertToolCalls();
@@ -87,12 +88,12 @@ export async function forecastCodeStepCalls(
   instance: StepRecord,
 ): Promise<readonly ForecastCall[]> {
   const calls = await run.store.listCodeStepCalls(instance.stepKey);
-  const past = await readPast(run.store, run.runId);
+  const history = await readCallHistory(run.store, run.runId);
   const forecast: ForecastCall[] = [];
   for (const call of calls) {
     const { toolCallId, tool } = call;
     if (call.isSuperseded && isFollowed(call, calls)) continue;
-    forecast.push({ toolCallId, tool, action: await codeStepAction(run, instance, call, past) });
+    forecast.push({ toolCallId, tool, action: await codeStepAction(run, instance, call, history) });
   }
   return forecast;
 }
@@ -106,7 +107,7 @@ async function codeStepAction(
   run: ActiveRun,
   instance: StepRecord,
   call: ToolCallRecord,
-  past: CallPast,
+  history: CallHistory,
 ): Promise<CallAction> {
   const { stepPath, callIndex, idempotencyKey, identityHash, isSuperseded } = call;
   if (call.receipt !== null && !isSuperseded) return "answered";
@@ -130,14 +131,14 @@ async function codeStepAction(
   const plan = decideCall(run, {
     place: { stepKey, stepPath, stepName, turnIndex: 0, callIndex },
     request,
-    payload: await payloadOf(run, request, call, past),
+    payload: await payloadOf(run, request, call, history),
     idempotencyKey,
     identityHash,
     earlier: isHarmless ? NO_EARLIER_CALL : await earlierCall(run, identity, call.occurrence),
     sessionBase: () => run.keeper.session.state,
     blobThresholdBytes: 0,
     known,
-    past,
+    history,
   });
   return isSuperseded && plan.kind === "work" ? "anew" : actionOf(plan);
 }
@@ -169,7 +170,7 @@ async function payloadOf(
   run: RunWith<"policy">,
   request: Parameters<typeof makePayload>[1],
   { toolCallId, idempotencyKey, status, request: input }: ToolCallRecord,
-  { waits }: CallPast,
+  { waits }: CallHistory,
 ): ReturnType<typeof makePayload> {
   const payload = await makePayload(run.policy.rules, request, idempotencyKey);
   if (payload.kind !== "ready") return payload;

@@ -215,8 +215,8 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "engine/call/call-decision.ts",
-        right: 'const isNew = known === null || known.status === "prepared";\n  const isOdd',
-        wrong: "const isNew = known === null;\n  const isOdd",
+        right: 'const isNew = known === null || known.status === "prepared";\n  const mayRepeat',
+        wrong: "const isNew = known === null;\n  const mayRepeat",
       },
     ],
     breaks: "runs-as-approved",

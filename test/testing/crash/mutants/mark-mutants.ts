@@ -99,8 +99,9 @@ export const MARK_MUTANTS: readonly MarkMutant[] = [
     patches: [
       {
         file: "engine/call/call-decision.ts",
-        right: "wasNotApplied: lastTold && !tries.some(mayHaveHappened) && !isSecretLost,",
-        wrong: "wasNotApplied: lastTold && !tries.slice(-1).some(mayHaveHappened) && !isSecretLost,",
+        right: "wasNotApplied: isLastAttemptRecorded && !attempts.some(mayHaveHappened) && !isSecretLost,",
+        wrong:
+          "wasNotApplied: isLastAttemptRecorded && !attempts.slice(-1).some(mayHaveHappened) && !isSecretLost,",
       },
     ],
     check: anEarlierAttempt,

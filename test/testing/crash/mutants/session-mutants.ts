@@ -51,7 +51,7 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     what: "a worker continues with the session of the abandoned lineage",
     patches: [
       {
-        file: "engine/turn/abandon-turn.ts",
+        file: "engine/turn/begin-lineage.ts",
         right: "  run.keeper.markRolledBack(rolledBack);\n",
         wrong: "",
       },

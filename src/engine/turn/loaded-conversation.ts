@@ -11,26 +11,26 @@ import type { StoredTurns } from "../../core/turn/turn-decision.ts";
 import { resultLimits } from "../../core/usage/result-share.ts";
 import { estimateMessageTokens, type TextEstimator } from "../../core/usage/token-estimate.ts";
 import { headMessages } from "../../store/history.ts";
-import type { Store, Conversation as StoredConversation, TurnRecord } from "../../store/store.ts";
+import type { Conversation, Store, TurnRecord } from "../../store/store.ts";
 import { AbandonedCalls } from "../call/call-abandoned.ts";
 import { CallOccurrences } from "../call/call-occurrences.ts";
 import type { PreparedAgent } from "../definition/agent.ts";
 import type { GranularOptions } from "../definition/step.ts";
-import type { ActiveRun } from "../run/active-run.ts";
+import type { RunWith } from "../run/active-run.ts";
 import { BlobHydrator } from "../run/blob-hydrator.ts";
 import { recordedContent, TurnView } from "./turn-view.ts";
 
-/** A model call that is reserved for in the store and not yet settled. */
+/** A model call with a reservation in the store that is not settled yet. */
 export type OpenModelCall = {
   readonly turnIndex: number;
   readonly attempt: number;
   readonly reserved: { readonly tokens: number; readonly microDollars: number };
 };
 
-/** Whether the turns of a step continue, or its open turn is settled and abandoned for a milestone. */
-export type ScopeMode = "continue" | "abandon";
+/** `continue`: the open turn is completed. `abandon`: it is settled, and the step restarts from a milestone. */
+export type OpenTurnMode = "continue" | "abandon";
 
-/** What a conversation is loaded from. */
+/** Everything that a conversation is loaded from, beside the store. */
 export type ConversationSource = {
   readonly stepKey: number;
   readonly agent: PreparedAgent;
@@ -38,25 +38,25 @@ export type ConversationSource = {
   /** The rendered instructions. */
   readonly prompt: string;
   readonly options: GranularOptions;
-  readonly mode: ScopeMode;
+  readonly mode: OpenTurnMode;
 };
 
-type LoadedTurns = {
+type LoadedParts = {
   readonly turns: TurnView;
   readonly heads: Heads;
-  readonly stored: StoredConversation;
-  /** The turns that the model will see; those before them are only counted. */
+  readonly stored: Conversation;
+  /** The turns that the model will see. Those before them are only counted. */
   readonly tail: MessageGroup[];
   readonly earlier: EarlierMessages;
 };
 
 /**
- * The conversation of one granular step while a worker has it: what the store holds, and beside it only as much of
- * the history as the model may see. What is older is counted, not kept.
+ * The conversation of one granular step, loaded by the worker that holds the run. Of the history it holds only as much as
+ * the model may see; older turns are counted, not kept in memory.
  */
-export class Conversation {
+export class LoadedConversation {
   readonly stepKey: number;
-  /** How its turns are shown. */
+  /** Renders its turns for the model. */
   readonly turns: TurnView;
   readonly #maxTokens: number;
   readonly #heads: Heads;
@@ -67,26 +67,26 @@ export class Conversation {
   #earlier: EarlierMessages;
   #committed: number;
   #isComplete: boolean;
-  /** The response of the turn committed last: the final output is read from it. */
+  /** The response of the last committed turn. The final output is read from it. */
   #lastTurn: TurnRecord["response"] | null;
   journaled: TurnRecord | null;
   openCall: OpenModelCall | null = null;
   readonly occurrences: CallOccurrences;
-  /** What the turns that this line of history left behind have had. */
+  /** Successful calls of the turns that this lineage abandoned. */
   readonly abandoned: AbandonedCalls;
-  /** The first turn of this line of history. */
+  /** The first turn of this lineage. */
   readonly firstTurn: number;
 
   private constructor(
     { stepKey, prompt, options }: ConversationSource,
-    { turns, heads, stored, tail, earlier }: LoadedTurns,
+    { turns, heads, stored, tail, earlier }: LoadedParts,
     store: Store,
   ) {
     this.stepKey = stepKey;
     this.turns = turns;
     this.#heads = heads;
     this.#prompt = prompt;
-    this.#head = heads.of(prompt);
+    this.#head = heads.withPrompt(prompt);
     this.#maxTokens = options.historyMaxTokens;
     this.#storedFingerprint = stored.fingerprint;
     this.#committed = stored.turnIndex;
@@ -101,8 +101,11 @@ export class Conversation {
     this.firstTurn = stored.lineages.at(-1)?.firstTurn ?? 1;
   }
 
-  /** Reads what the next turn needs, with the large results that the model will see. */
-  static async load(run: ActiveRun, source: ConversationSource): Promise<Conversation> {
+  /** Reads everything that the next turn needs, including the large results that the model will see. */
+  static async load(
+    run: RunWith<"runId" | "store" | "observe">,
+    source: ConversationSource,
+  ): Promise<LoadedConversation> {
     const { stepKey, agent, input, prompt: text, options, mode } = source;
     const { historyMaxTokens } = options;
     const { prompt, tools, estimate } = agent;
@@ -119,24 +122,24 @@ export class Conversation {
       return recovery === "repeat" || recovery === "keyed";
     });
     const tail: MessageGroup[] = [];
-    // One turn after the other: of its large results, only what is shown is kept.
+    // One turn at a time: of its large results, only the excerpt that is shown stays in memory.
     for (const { turn } of read.slice(first))
       tail.push(turns.group(recordedContent(await hydrator.turn(turn))));
     const earlier = {
       messages: stored.messages - tail.reduce((sum, group) => sum + group.messages.length, 0),
-      // What was not read needs no count: the store stops reading only where the limit is passed already.
+      // Turns that were not read need no count: the store stops reading only after the limit is exceeded.
       tokens: read.slice(0, first).reduce((sum, { tokens }) => sum + tokens, 0),
     };
     const journaled =
       stored.journaled === null || isAbandoned ? stored.journaled : await hydrator.turn(stored.journaled);
-    return new Conversation(
+    return new LoadedConversation(
       source,
       { turns, heads, stored: { ...stored, journaled }, tail, earlier },
       run.store,
     );
   }
 
-  /** The instructions, as the next request will carry them. */
+  /** The instructions of the next request. */
   get prompt(): string {
     return this.#prompt;
   }
@@ -144,7 +147,7 @@ export class Conversation {
   set prompt(text: string) {
     if (text === this.#prompt) return;
     this.#prompt = text;
-    this.#head = this.#heads.of(text);
+    this.#head = this.#heads.withPrompt(text);
   }
 
   get committed(): number {
@@ -163,7 +166,7 @@ export class Conversation {
     return this.#storedFingerprint;
   }
 
-  /** What `decideTurn` looks at. */
+  /** The facts for `decideTurn`. */
   stored(): StoredTurns {
     return {
       committed: this.#committed,
@@ -173,20 +176,20 @@ export class Conversation {
     };
   }
 
-  /** What the model sees, without the instructions, and without the digests of what is hidden from it. */
+  /** The messages that the model sees, without the instructions and without the digests of hidden values. */
   view(): readonly Message[] {
     const { messages } = truncateMiddleOut(this.#head, this.#tail, this.#maxTokens, this.#earlier);
     return messages[0]?.role === "system" ? messages.slice(1) : messages;
   }
 
-  /** How many tokens the model will see, with `pending` behind what is there, and with these instructions. */
+  /** The number of tokens that the model will see, with `pending` appended, and with these instructions. */
   viewTokens(pending: MessageGroup | null = null, prompt: string = this.#prompt): number {
     const tail = pending === null ? this.#tail : [...this.#tail, pending];
-    const head = prompt === this.#prompt ? this.#head : this.#heads.of(prompt);
+    const head = prompt === this.#prompt ? this.#head : this.#heads.withPrompt(prompt);
     return truncateMiddleOut(head, tail, this.#maxTokens, this.#earlier).tokens;
   }
 
-  /** Follows a commit: the turn joins the tail, and what the model cannot see any more is only counted. */
+  /** Adds a committed turn to the tail. Turns that the model can no longer see are dropped and only counted. */
   advance({ turnIndex, group, response, isComplete }: CommittedTurn): void {
     if (turnIndex !== this.#committed + 1)
       throw new Error(`Turn ${turnIndex} does not follow ${this.#committed}.`);
@@ -206,7 +209,7 @@ export class Conversation {
   }
 }
 
-/** A turn that was committed just now. */
+/** A turn that has just been committed. */
 type CommittedTurn = {
   readonly turnIndex: number;
   readonly group: MessageGroup;
@@ -214,20 +217,20 @@ type CommittedTurn = {
   readonly isComplete: boolean;
 };
 
-/** The instructions and the first message, counted. */
+/** The first messages of a conversation, instructions and input, with their token count. */
 class Heads {
   readonly #input: Json;
   readonly #estimate: TextEstimator;
-  /** With the shortest instructions there can be: what does not fit beside them is never seen again. */
+  /** With the shortest possible instructions: a turn that does not fit beside them is never shown again. */
   readonly smallest: MessageGroup;
 
   constructor(input: Json, estimate: TextEstimator, shortest: string) {
     this.#input = input;
     this.#estimate = estimate;
-    this.smallest = this.of(shortest);
+    this.smallest = this.withPrompt(shortest);
   }
 
-  of(prompt: string): MessageGroup {
+  withPrompt(prompt: string): MessageGroup {
     const messages = headMessages(prompt, this.#input);
     const tokens = messages.reduce((sum, each) => sum + estimateMessageTokens(each, this.#estimate), 0);
     return { messages: withoutDigests(messages), tokens };

@@ -11,15 +11,15 @@ import { runTurnCalls } from "./turn-call-run.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
 /**
- * Leaves the line of history that a step is in, and begins a new one from a checkpoint. Nothing that was dispatched is left
- * behind unsettled: the ledger holds in the new line too, and what it does not know it could not keep from happening twice.
+ * Abandons the present lineage of a step and begins a new one from a checkpoint. Dispatched calls are settled first: the
+ * ledger also protects the new lineage from repeating an effect, and it can do so only for outcomes that it knows.
  */
 export async function beginFromMilestone(scope: TurnScope, from: MilestoneFrom): Promise<void> {
   const { run, path: step, stepKey } = scope;
   const { journaled } = scope.conversation;
   if (journaled !== null) await settleDispatched(scope, journaled);
-  const receipts = journaled === null ? [] : receiptsOfWaiting(scope, journaled);
-  const base = await baseOf(run, step, from);
+  const receipts = journaled === null ? [] : receiptsOfPrepared(scope, journaled);
+  const base = await readBase(run, step, from);
   const rolledBack = run.keeper.planRollback(base?.snapshot ?? null);
   const checkpoint = rolledBack.isFresh ? null : (base?.checkpoint ?? null);
   const fingerprint = { hash: scope.fingerprint, document: scope.document };
@@ -39,7 +39,7 @@ export async function beginFromMilestone(scope: TurnScope, from: MilestoneFrom):
   run.observe.emit({ type: "lineage.begun", runId, step, turn, checkpoint });
 }
 
-/** Calls of the open turn that were dispatched are brought to their end, as their tools allow; or a person is asked. */
+/** Settles the dispatched calls of the open turn as their tools allow, or asks a person. */
 async function settleDispatched(scope: TurnScope, { turnIndex, response, calls }: TurnRecord): Promise<void> {
   if (!calls.some(({ receipt, status }) => receipt === null && status !== "prepared")) return;
   const planned = await planTurnCalls(scope, turnIndex, response, { known: calls, mode: "abandon" });
@@ -47,22 +47,22 @@ async function settleDispatched(scope: TurnScope, { turnIndex, response, calls }
   for (const pending of unstored) await storeReceipt(scope.run, pending);
 }
 
-/** The receipts of those that were not, and will not be. */
-function receiptsOfWaiting({ run, options }: TurnScope, { calls }: TurnRecord): NewReceipt[] {
+/** Receipts for the calls of the open turn that were not dispatched and never will be. */
+function receiptsOfPrepared({ run, options }: TurnScope, { calls }: TurnRecord): NewReceipt[] {
   const { blobThresholdBytes } = options;
   return calls
     .filter(({ receipt, status }) => receipt === null && status === "prepared")
     .map(({ callIndex, tool }) => {
-      const why = `${tool} was not run: its turn was left for an earlier milestone.`;
+      const why = `${tool} was not run: its turn was abandoned for an earlier milestone.`;
       return makeReceipt(run, { callIndex, blobThresholdBytes }, cancelled("abandoned", why));
     });
 }
 
 /**
- * The checkpoint to go back to; null: the session begins empty. It is never one from before the end of an earlier step,
- * which is not entered again: what that step still did would be lost. Nor is it one that the run went back behind since.
+ * The checkpoint to roll back to; null if the session begins empty. It is never one from before the end of an earlier
+ * step: that step is not executed again, so its later work would be lost. Nor is it one that a later rollback superseded.
  */
-async function baseOf(
+async function readBase(
   { store, runId }: RunWith<"store" | "runId">,
   step: StepPath,
   from: MilestoneFrom,
@@ -82,19 +82,19 @@ async function baseOf(
       if (known?.stepPath === step && !known.isSuperseded) return from;
       if (known !== null) return store.readCheckpoint(runId);
       throw new CheckpointStoreError(
-        `Run ${runId} has no checkpoint ${from.checkpoint} in this store: open the store that it was made with.`,
+        `Run ${runId} has no checkpoint ${from.checkpoint} in this store. Open the store that it was made with.`,
         { reason: "unknown_checkpoint", paths: [] },
       );
     }
   }
 }
 
-/** A session has the id of its run. */
+/** The id of a session is the id of its run. */
 function assertOfRun(runId: string, { session }: JsonObject): void {
   const id = isJsonObject(session) ? session.id : runId;
   if (id === runId) return;
   throw new CheckpointStoreError(
-    `The checkpoint is of run ${JSON.stringify(id)}, and not of run ${runId}: give one of that run.`,
+    `The checkpoint belongs to run ${JSON.stringify(id)}, not to run ${runId}. Pass a checkpoint of run ${runId}.`,
     { reason: "other_run", paths: [] },
   );
 }
