@@ -18,7 +18,7 @@ export class AbandonedCalls {
   }
 
   /** True if no turn was abandoned. */
-  get isNone(): boolean {
+  get isEmpty(): boolean {
     return this.#lineages.length === 0;
   }
 

@@ -32,7 +32,7 @@ export class BoundedAttempt {
     return this.#stop.signal;
   }
 
-  settle(work: () => unknown): Promise<BoundedEnd> {
+  run(work: () => unknown): Promise<BoundedEnd> {
     return new Promise((resolve) => {
       const end = (how: BoundedEnd) => {
         for (const cancel of this.#timers) cancel();

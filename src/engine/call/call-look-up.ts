@@ -4,7 +4,7 @@ import { type ActiveRun, reach } from "../run/active-run.ts";
 import { BoundedAttempt } from "./call-attempt.ts";
 import type { Correlation } from "./call-correlation.ts";
 import { freshInput, type PreparedCall } from "./call-prepared.ts";
-import { callContext, outcomeOf, steersTheRun, tookTooLong } from "./tool-gateway.ts";
+import { callContext, isRunControlError, outcomeOf, tookTooLong } from "./tool-gateway.ts";
 
 /** Asks the tool's `reconcile` about a call in doubt. Anything but a clear answer counts as `unknown`. */
 export async function lookUp(
@@ -23,12 +23,12 @@ export async function lookUp(
   const session = run.keeper.draft(call.sessionBase);
   const about = { attempt, signal: bounded.signal, correlation, session, traceHeaders: {} };
   const context = callContext(run, call, about);
-  const end = await bounded.settle(() => run.effects.reconcile(tool, freshInput(input), context));
+  const end = await bounded.run(() => run.effects.reconcile(tool, freshInput(input), context));
   run.stop.signal.throwIfAborted();
   reach(run, "tool:reconciled", stepPath, turnIndex);
   if (end.kind === "given_up") return { status: "unknown", problem: tookTooLong(tool) };
   if (end.kind === "threw") {
-    if (steersTheRun(run, end.error)) throw end.error;
+    if (isRunControlError(run, end.error)) throw end.error;
     return {
       status: "unknown",
       problem: run.policy.secrets.withTexts(call.ownSecrets).hideText(errorText(end.error)),

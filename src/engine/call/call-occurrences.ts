@@ -1,20 +1,20 @@
 /**
  * Counts the calls of each identity: the n-th call has a key of its own. A worker that executed the step from its beginning
- * counts in memory; one that took it over asks the ledger, once for each identity. An effect that is wanted once in a run
- * may have happened in another step, so for those the ledger is always asked.
+ * counts in memory; one that took it over reads the ledger, once per identity. An effect that is wanted once in a run may
+ * have happened in another step, so it is always looked up in the ledger.
  */
 export class CallOccurrences {
   readonly #seen = new Map<string, number>();
   readonly #isTaken: (key: Buffer) => Promise<boolean>;
   readonly #knowsAll: boolean;
 
-  /** `isTaken` asks the ledger for a key; `knowsAll` is true for a worker that has seen the step from its beginning. */
+  /** `isTaken` looks a key up in the ledger; `knowsAll` is true for a worker that has seen the step from its beginning. */
   constructor(isTaken: (key: Buffer) => Promise<boolean>, { knowsAll }: { readonly knowsAll: boolean }) {
     this.#isTaken = isTaken;
     this.#knowsAll = knowsAll;
   }
 
-  /** The number of the next call of this identity, from 1. It is taken by asking. */
+  /** Takes the number of the next call of this identity, from 1. */
   next(
     identityHash: Buffer,
     scope: "call" | "effect",
@@ -22,10 +22,10 @@ export class CallOccurrences {
   ): number | Promise<number> {
     const identity = `${scope} ${identityHash.toString("hex")}`;
     if (this.#seen.has(identity) || (this.#knowsAll && scope === "call")) return this.#take(identity);
-    return this.#ask(identity, keyOf);
+    return this.#nextInLedger(identity, keyOf);
   }
 
-  async #ask(identity: string, keyOf: (occurrence: number) => Buffer): Promise<number> {
+  async #nextInLedger(identity: string, keyOf: (occurrence: number) => Buffer): Promise<number> {
     const free = await firstFree(async (n) => !(await this.#isTaken(keyOf(n))));
     if (!this.#seen.has(identity)) this.#seen.set(identity, free - 1);
     return this.#take(identity);
@@ -39,9 +39,9 @@ export class CallOccurrences {
 }
 
 /**
- * The smallest n from 1 that is free, where all below it are taken: by doubling and then halving, so that the
- * thousandth poll of the same thing costs twenty look-ups. The alternative, an index over identities, costs a page in
- * every commit to make the first call as cheap as it is already.
+ * The smallest free n from 1, where all below it are taken. It doubles and then halves, so that the thousandth poll of the
+ * same thing costs twenty look-ups. An index over identities would cost a page in every commit, and the first call would
+ * be no cheaper.
  */
 async function firstFree(isFree: (n: number) => Promise<boolean>): Promise<number> {
   let high = 1;

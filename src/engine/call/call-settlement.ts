@@ -95,7 +95,7 @@ class CallWork {
       correlation,
       deadline: begunAt + tool.timeoutMs,
       onLate: (outcome) => this.#offerLate(outcome, attempt),
-    }).catch((error: unknown) => this.#steered(error));
+    }).catch((error: unknown) => this.#rethrow(error));
     switch (end.kind) {
       case "returned":
         if (end.outcome.status === "succeeded") this.#run.calls.failures.recordSuccess(tool.name);
@@ -118,7 +118,7 @@ class CallWork {
   }
 
   /** A tool that pauses the run and reports that nothing was applied leaves no doubt, if that can be recorded. */
-  async #steered(error: unknown): Promise<never> {
+  async #rethrow(error: unknown): Promise<never> {
     if (reportsNotApplied(error)) {
       const message = this.#run.policy.secrets.hideText(errorText(error));
       await this.#attempts

@@ -57,7 +57,7 @@ export type CallAttempt = {
 
 /**
  * The only code that invokes a tool. It checks the lease, the key, the approval and the constraints right before, and
- * turns whatever the tool returns or throws into a value that can be stored. Only errors that steer the run are rethrown.
+ * turns whatever the tool returns or throws into a value that can be stored. Only errors that pause or end the run are rethrown.
  */
 export async function dispatchTool(
   run: ActiveRun,
@@ -168,7 +168,7 @@ async function execute(
   const { signal } = attempt;
   const about = { attempt: dispatch.attempt, signal, correlation, session, traceHeaders };
   const context = callContext(run, call, about);
-  const end = await attempt.settle(() => {
+  const end = await attempt.run(() => {
     assertMaySend(run, effect);
     return run.effects.execute(tool, freshInput(input), context);
   });
@@ -178,7 +178,7 @@ async function execute(
       return { kind: "returned", outcome: await outcomeOf(run, call, end.value, correlation, session) };
     case "threw":
       session.end();
-      return thrown(run, call, end.error, attempt.signal, correlation);
+      return failureOf(run, call, end.error, attempt.signal, correlation);
     case "given_up":
       void end.late
         .then(async (value) => dispatch.onLate(await outcomeOf(run, call, value, correlation, session)))
@@ -215,7 +215,7 @@ function presentationOf(run: RunWith<"runId">, call: PreparedCall): Presentation
   return (result) => present({ toolCallId: callId(run, call), input: call.input, result });
 }
 
-function thrown(
+function failureOf(
   run: RunWith<"runId" | "fence" | "policy" | "stop">,
   { ownSecrets }: PreparedCall,
   error: unknown,
@@ -228,7 +228,7 @@ function thrown(
       errorCode: "tool_error",
       message: "It threw something that cannot be read.",
     });
-  if (steersTheRun(run, error)) throw error;
+  if (isRunControlError(run, error)) throw error;
   const secrets = run.policy.secrets.withTexts(ownSecrets);
   const message = secrets.hideText(errorText(error));
   if (NotApplied.isInstance(error))
@@ -266,7 +266,7 @@ function reasonOf(error: { readonly details?: { readonly reason?: unknown } }): 
 }
 
 /** True for errors that pause or end the run. A lost lease must be of this run: a tool may execute other runs. */
-export function steersTheRun(run: RunWith<"fence" | "runId">, error: unknown): boolean {
+export function isRunControlError(run: RunWith<"fence" | "runId">, error: unknown): boolean {
   if (LeaseLostError.isInstance(error))
     return error.details.runId === run.runId && error.details.epoch === run.fence.epoch;
   return isControlFlow(error) && !PersonNeededError.isInstance(error);

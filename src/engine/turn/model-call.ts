@@ -52,7 +52,7 @@ export async function askModel(
       return { response: outcome.response, call, charge };
     }
     const { error } = outcome;
-    const charge = chargeOf(scope, call, endOf(error));
+    const charge = chargeOf(scope, call, modelCallEnd(error));
     await settleModelCall(run, { stepKey: scope.stepKey, ...call, charge });
     scope.conversation.openCall = null;
     emitCharge(scope, call, charge);
@@ -201,7 +201,7 @@ function asModelCallError(
   );
 }
 
-function endOf(error: ModelCallError): ModelCallEnd {
+function modelCallEnd(error: ModelCallError): ModelCallEnd {
   const usage = usageOf(error.details.usage ?? null, { hasContent: false });
   if (usage !== null) return { kind: "answered", usage };
   switch (error.details.kind) {

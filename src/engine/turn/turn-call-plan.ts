@@ -38,7 +38,7 @@ type PlannedCall = { readonly item: TurnCall; readonly row: NewToolCall };
 
 export type TurnCallPlanOptions = {
   /** The response with the secrets that its calls may hold. The stored one has none. */
-  readonly asked?: StoredResponse;
+  readonly unredacted?: StoredResponse;
   /** The rows of a turn that an earlier worker journaled. */
   readonly known?: readonly ToolCallRecord[];
   /** `abandon` plans only the calls that were dispatched. */
@@ -53,18 +53,18 @@ export async function planTurnCalls(
   options: TurnCallPlanOptions = {},
 ): Promise<TurnCalls> {
   const { run } = scope;
-  const { asked = stored, known } = options;
+  const { unredacted = stored, known } = options;
   const begunAt = run.time.clock.monotonic();
   const isOpen = known?.some(({ receipt }) => receipt === null) === true;
   const history = isOpen ? await readCallHistory(run.store, run.runId) : NO_CALL_HISTORY;
   const planned: PlannedCall[] = [];
   const events = new TurnEvents(run.keeper);
   const effects = new Map<string, TurnCall>();
-  const askedParts = toolCallsOf(asked.content);
+  const unredactedParts = toolCallsOf(unredacted.content);
   for (const [i, part] of toolCallsOf(stored.content).entries()) {
     const row = known?.[i] ?? null;
     if (options.mode === "abandon" && row?.status === "prepared") continue;
-    const given = callRequest(scope, stored, part, askedParts[i] ?? part);
+    const given = callRequest(scope, stored, part, unredactedParts[i] ?? part);
     const request = { ...given, isSecretLost: row !== null && (await lacksSecret(run, given, row)) };
     const identity = row === null ? await identify(run, request) : await reidentify(run, request, row);
     const occurrence =
@@ -114,13 +114,13 @@ function callRequest(
   { path, prepared, options }: TurnScope,
   stored: StoredResponse,
   part: ToolCallPart,
-  asked: ToolCallPart,
+  unredacted: ToolCallPart,
 ): CallRequest {
   return {
     stepPath: path,
     name: part.toolName,
     input: part.input,
-    secretInput: asked.input,
+    secretInput: unredacted.input,
     isSecretLost: false,
     ownSecrets: [],
     tool: prepared.tools.get(part.toolName) ?? null,
@@ -155,7 +155,7 @@ async function undecidedCall(
       ? ({ kind: "refused", errorCode: "invalid_input", error: identity.problem } as const)
       : await makePayload(run.policy.rules, request, idempotencyKey);
   const { tool } = request;
-  const mayReuse = isNew && !scope.conversation.abandoned.isNone && tool?.isSessionTool !== true;
+  const mayReuse = isNew && !scope.conversation.abandoned.isEmpty && tool?.isSessionTool !== true;
   let earlier = mayReuse ? await earlierInAbandonedTurns(scope, identity) : NO_EARLIER_CALL;
   const isHarmless = tool?.recovery === "repeat" && identity.dedupe === "call";
   if (!isSettled && !isHarmless && earlier.kind === "none")

@@ -108,16 +108,16 @@ async function journalTurn(
     : (throughJson(response.content) as readonly AssistantPart[]);
   // A model never sees a digest: one in its text is forged, and could pass as evidence.
   const content = withoutForgedDigests(whole);
-  const asked: StoredResponse = {
+  const unredacted: StoredResponse = {
     content,
     finishReason,
     responseId,
     ...(Object.keys(invalidCalls).length > 0 ? { invalidCalls } : {}),
   };
-  const stored = await run.policy.secrets.hideLarge(asked);
+  const stored = await run.policy.secrets.hideLarge(unredacted);
   const message = { role: "assistant", content: stored.content } as const;
   const tokens = estimateMessageTokens(message, scope.prepared.estimate);
-  const calls = await planTurnCalls(scope, turnIndex, stored, { asked });
+  const calls = await planTurnCalls(scope, turnIndex, stored, { unredacted });
   const journal: TurnJournal = { ...answered, response: stored, tokens, calls: calls.rows };
   if (calls.rows.length === 0) return { turnIndex, response: stored, tokens, calls, journal };
   const checkpoint = await beforeSideEffect(run, scope.instance, turnIndex, effectsToDispatch(calls.rows));

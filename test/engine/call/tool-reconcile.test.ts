@@ -205,10 +205,10 @@ describe("a look-up without a clear answer", () => {
   const rubbish: [string, Answer, RegExp][] = [
     ["throws", () => Promise.reject(new Error("Outbox closed.")), /Outbox closed/],
     ["throws at once", () => must(null), /Expected a value/],
-    ["returns nothing", undefined, /gave no done, absent or unknown/],
-    ["returns an empty object", {}, /gave no done/],
-    ["returns a string", "done", /gave no done/],
-    ["returns an unknown status", { status: "maybe" }, /gave no done/],
+    ["returns nothing", undefined, /did not return done, absent or unknown/],
+    ["returns an empty object", {}, /did not return done/],
+    ["returns a string", "done", /did not return done/],
+    ["returns an unknown status", { status: "maybe" }, /did not return done/],
   ];
 
   it.each(rubbish)(

@@ -41,7 +41,7 @@ describe("forbiddenActions", () => {
     if (!isForbidden) return expect(seen).toMatchObject({ value: "done 1" });
     expect(seen).toEqual({
       type: "error-text",
-      value: `act is forbidden in this run (${pattern}): do without it.`,
+      value: `act is forbidden in this run (${pattern}): continue without it.`,
     });
     expect(await store.listToolCalls("r-1")).toMatchObject([
       { status: "cancelled", attempt: 0, receipt: { errorCode: "forbidden", uncertain: false } },
@@ -155,7 +155,7 @@ describe("the declared URLs of a tool", () => {
 
   it("refuse the call if they cannot be computed", async () => {
     expect(await connecting([], {}, () => must<string[]>(null))).toMatch(
-      /^network_refused: The urls function of act failed, so nobody knows where it would connect to/,
+      /^network_refused: The urls function of act failed, so the hosts that it would connect to are unknown/,
     );
     expect(await connecting([], {}, () => undefined as never)).toMatch(/^network_refused/);
   });
