@@ -23,10 +23,10 @@ export function checkLines(pages: Pages): PageCheck {
       .map((line, i) => ({ where: `${path}:${i + 1}`, line }))
       .filter(({ line }) => line !== "" && !TABLE_ROW.test(line)),
   );
-  const long = prose.filter(({ line }) => [...line].length > MAX_LINE);
+  const long = prose.filter(({ line }) => Array.from(line).length > MAX_LINE);
   return {
     seen: prose.length,
-    problems: long.map(({ where, line }) => `${where} has ${[...line].length} characters`),
+    problems: long.map(({ where, line }) => `${where} has ${Array.from(line).length} characters`),
   };
 }
 

@@ -1,5 +1,5 @@
-// A run to which everything happens: its workers die, its tools fail and are looked up, people are asked, a history is
-// left, and nothing is done twice. Real parts but for the clock, the model and the outside world.
+// A run to which everything happens: its workers die, its tools fail and are looked up, people are asked, a lineage is
+// abandoned, and nothing is done twice. All parts are real except the clock, the model and the outside world.
 
 import { dirname } from "node:path";
 import { onTestFinished } from "vitest";
@@ -37,11 +37,11 @@ const SPEC = {
   artifacts: { expectedOutputs: ["newsletter.html"] },
 };
 
-/** Time that passes where somebody works. */
+/** The outside world: a clock that advances while work is done, the mails sent, and the failures to inject. */
 type World = {
   readonly clock: ReturnType<typeof jumpingClock>;
   readonly sent: string[];
-  /** What happens when a call of this tool goes out for the n-th time. */
+  /** Called when this tool is invoked for the n-th time. */
   readonly trouble: Map<string, (n: number) => void>;
 };
 
@@ -49,18 +49,18 @@ function worldOf(): World {
   return { clock: jumpingClock(), sent: [], trouble: new Map() };
 }
 
-/** Whoever holds the store is gone, like a process that was killed: nothing that it still wants to write is written. */
-function dies(store: Store): never {
+/** The store's owner vanishes like a killed process: its pending writes are lost. */
+function killOwner(store: Store): never {
   if (!(store instanceof SqliteStore)) throw new Error("Only a store on SQLite can vanish.");
   void store.vanish();
   throw new Error("Killed.");
 }
 
 function toolsOf(world: World) {
-  const tries = new Map<string, number>();
-  const working = async (name: string, call: ToolCallContext): Promise<number> => {
-    const n = (tries.get(name) ?? 0) + 1;
-    tries.set(name, n);
+  const attempts = new Map<string, number>();
+  const work = async (name: string, call: ToolCallContext): Promise<number> => {
+    const n = (attempts.get(name) ?? 0) + 1;
+    attempts.set(name, n);
     await world.clock.advance(250);
     world.trouble.get(name)?.(n);
     call.session.dispatch(said(`${name}!`));
@@ -72,7 +72,7 @@ function toolsOf(world: World) {
     inputSchema: z.object({ url: z.string() }),
     effect: "read_only",
     execute: async ({ url }, call) => {
-      await working("fetch_page", call);
+      await work("fetch_page", call);
       return `${url}\n${"A ratchet lets a wheel turn one way only. ".repeat(80)}`;
     },
   });
@@ -84,7 +84,7 @@ function toolsOf(world: World) {
     recovery: "reconcile",
     dedupe: "effect",
     execute: async ({ to }, call) => {
-      await working("send_email", call);
+      await work("send_email", call);
       world.sent.push(to);
       return { messageId: `m-${world.sent.length}` };
     },
@@ -97,7 +97,7 @@ function toolsOf(world: World) {
     effect: "external",
     recovery: "keyed",
     dedupe: "call",
-    execute: async ({ file }, call) => ({ uploaded: file, tries: await working("upload", call) }),
+    execute: async ({ file }, call) => ({ uploaded: file, tries: await work("upload", call) }),
   });
   const pay = tool({
     name: "pay",
@@ -105,7 +105,7 @@ function toolsOf(world: World) {
     inputSchema: z.object({ cents: z.number() }),
     effect: "external",
     approval: true,
-    execute: async ({ cents }, call) => ({ paid: cents, n: await working("pay", call) }),
+    execute: async ({ cents }, call) => ({ paid: cents, n: await work("pay", call) }),
   });
   return { fetch_page: look, send_email: send, upload, pay };
 }
@@ -124,7 +124,7 @@ const SCRIPT = [
 
 export type Eventful = { readonly store: Store; readonly runId: string };
 
-/** The run, as a new process finds it at its end. */
+/** The run at its end, in a store opened by a new process. */
 export async function eventfulRun(file = databaseFile()): Promise<Eventful> {
   const world = worldOf();
   const tools = toolsOf(world);
@@ -169,10 +169,10 @@ export async function eventfulRun(file = databaseFile()): Promise<Eventful> {
   };
   const killedAt =
     (store: Store, at: CrashPoint, turn: number) => (point: CrashPoint, site: { turnIndex: number }) => {
-      if (point === at && site.turnIndex === turn) dies(store);
+      if (point === at && site.turnIndex === turn) killOwner(store);
     };
 
-  // The mail server hangs up after it has taken the mail; then the machine is switched off while a file is uploaded.
+  // The mail server hangs up after it has accepted the mail; then the machine is switched off during an upload.
   world.trouble.set("send_email", (n) => {
     if (n === 1) throw new Error("Connection reset.");
   });
@@ -190,18 +190,18 @@ export async function eventfulRun(file = databaseFile()): Promise<Eventful> {
   await runnerIn(second).resume(RUN);
   await second.close();
 
-  // Ann lets it pay; it is killed while it does.
+  // Ann approves the payment; the process is killed while it pays.
   await world.clock.advance(5 * 60_000);
   const third = await open();
   await third.approve((await openWait(third)).waitId, { by: "ann" });
   await failureOf(runnerIn(third, killedAt(third, "tool:executed", 4)).resume(RUN));
 
-  // Nobody knows whether it has paid. Ben looks at the bank.
+  // It is unknown whether the payment happened. Ben checks with the bank.
   await world.clock.advance(60_000);
   const fourth = await open();
   await runnerIn(fourth).resume(RUN);
   await fourth.settle(`${RUN}/research#4.1`, { as: "succeeded", result: { paid: 250 } }, { by: "ben" });
-  // A bad answer of the provider, and a prompt that was changed since: on from the last milestone.
+  // A bad answer of the provider, and a prompt that was changed since: resume from the last milestone.
   world.trouble.set("upload", (n) => {
     if (n === 3) throw new NotApplied("503 Service Unavailable");
   });

@@ -1,4 +1,4 @@
-// A folder with all that there is to read of a run: whole files, in their place, the same for the same store.
+// A folder with everything readable about a run: complete files, in their place, the same for the same store.
 
 import {
   mkdirSync,
@@ -23,7 +23,7 @@ import { RunNotFoundError, type Store } from "../../src/index.ts";
 import { newReceipt, SampleRun } from "../../src/testing/store/sample-run.ts";
 import { failureAs } from "../engine/run-fixture.ts";
 import { tickingStore } from "./sample-store.ts";
-import { reading } from "./transcript-fixture.ts";
+import { readerWith } from "./transcript-fixture.ts";
 
 function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "pawl-export-"));
@@ -83,7 +83,7 @@ describe("an export", () => {
     ]);
   });
 
-  it("is the same for the same store, and takes the place of an earlier one", async () => {
+  it("is the same for the same store, and replaces an earlier one", async () => {
     const { store } = await finishedRun();
     const [one, two] = [temporaryFolder(), temporaryFolder()];
     writeFileSync(join(two, "transcript.md"), "Old.".repeat(10_000));
@@ -97,42 +97,42 @@ describe("an export", () => {
     expect(differing).toEqual([]);
   });
 
-  it("tells of each file when it is there", async () => {
+  it("reports each file once it is written", async () => {
     const { store } = await finishedRun();
     const folder = temporaryFolder();
-    const told: ExportProgress[] = [];
+    const reports: ExportProgress[] = [];
     await exportRun(store, "run-1", folder, (progress) => {
       expect(statSync(progress.path).size).toBe(progress.bytes);
-      told.push(progress);
+      reports.push(progress);
     });
-    expect(told.map(({ done, total, isMissing }) => [done, total, isMissing])).toEqual(
+    expect(reports.map(({ done, total, isMissing }) => [done, total, isMissing])).toEqual(
       [1, 2, 3, 4, 5, 6].map((done) => [done, 6, false]),
     );
   });
 
-  it("says which artifact is not in the store any more, and has the others", async () => {
+  it("reports an artifact that is no longer in the store, and has the others", async () => {
     const { store } = await finishedRun();
     const folder = temporaryFolder();
-    const told: string[] = [];
-    const reader = reading(store, {
+    const missing: string[] = [];
+    const reader = readerWith(store, {
       readArtifact: async (runId, name) => (name === "report.bin" ? null : store.readArtifact(runId, name)),
     });
     const paths = await exportRun(reader, "run-1", folder, ({ path, isMissing }) => {
-      if (isMissing) told.push(path);
+      if (isMissing) missing.push(path);
     });
-    expect(told).toEqual([join(folder, "artifacts/report.bin")]);
+    expect(missing).toEqual([join(folder, "artifacts/report.bin")]);
     expect(paths).not.toContain(join(folder, "artifacts/report.bin"));
     expect(readdirSync(join(folder, "artifacts"))).toEqual(["pages"]);
   });
 
-  it("writes nothing for a run that is not there", async () => {
+  it("writes nothing for a run that does not exist", async () => {
     const { store } = await tickingStore();
     const folder = join(temporaryFolder(), "export");
-    await failureAs(RunNotFoundError, exportRun(store, "nobody", folder));
+    await failureAs(RunNotFoundError, exportRun(store, "no-such-run", folder));
     expect(() => statSync(folder)).toThrow("ENOENT");
   });
 
-  it("reads a long run in parts, each as long as the next", async () => {
+  it("reads a long run in parts of bounded length", async () => {
     const { store } = await tickingStore();
     const run = await SampleRun.create(store);
     for (let turn = 1; turn <= 250; turn++) await run.committedWithCall(turn, newReceipt(1));
@@ -157,7 +157,7 @@ describe("an export", () => {
 });
 
 describe("a file of an export", () => {
-  it("takes the place of a link, and leaves what that led to alone", async () => {
+  it("replaces a link, and leaves the link's target alone", async () => {
     const [folder, outside] = [temporaryFolder(), temporaryFolder()];
     writeFileSync(join(outside, "mine.txt"), "Mine.");
     symlinkSync(join(outside, "mine.txt"), join(folder, "run.log"));
@@ -165,7 +165,7 @@ describe("a file of an export", () => {
     expect([text(outside, "mine.txt"), text(folder, "run.log")]).toEqual(["Mine.", "Log."]);
   });
 
-  it("is not written through a link in the place of a folder", async () => {
+  it("is not written through a link in place of a folder", async () => {
     const [folder, outside] = [temporaryFolder(), temporaryFolder()];
     symlinkSync(outside, join(folder, "artifacts"));
     const target = await ExportFolder.open(folder);
@@ -194,7 +194,7 @@ describe("a file of an export", () => {
     },
   );
 
-  it("that cannot be written leaves the old one and no other behind", async () => {
+  it("that cannot be written leaves only the old one behind", async () => {
     const folder = temporaryFolder();
     mkdirSync(join(folder, "run.log"));
     const target = await ExportFolder.open(folder);

@@ -1,4 +1,4 @@
-// What models, tools, people and the outside world write can be anything. It is shown, and does nothing else.
+// Models, tools, people and the outside world can write anything. It is shown, and has no other effect.
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -26,8 +26,8 @@ const HOSTILE = [
   "**HOSTILE** _HOSTILE_ ~~HOSTILE~~ `HOSTILE` $HOSTILE$ &lt;",
 ].join("\n");
 
-/** Anything that must not reach a reader as it is. */
-const UNSEEN =
+/** Characters that must not reach a reader unescaped. */
+const INVISIBLE =
   /[^\P{Cc}\n\t]|[\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]|[\u{e0000}-\u{e007f}]/u;
 
 const MARKS =
@@ -35,8 +35,8 @@ const MARKS =
 
 const hostileText = fc.oneof(fc.string({ unit: fc.constantFrom(...MARKS) }), fc.string({ unit: "binary" }));
 
-/** Without what is escaped or in code: then whatever Markdown or HTML would obey is left. */
-function obeyed(line: string): string {
+/** Removes escaped characters and code, and leaves only what Markdown or HTML would interpret. */
+function interpreted(line: string): string {
   return line.replaceAll(/\\./g, "").replaceAll(/(`+)(?!`).*?[^`]\1(?!`)/g, "");
 }
 
@@ -97,7 +97,7 @@ describe("a run full of hostile texts", () => {
   it("has a transcript with the headings, rows and links that Pawl wrote and no others", async () => {
     const transcript = await renderTranscript(await hostileRun(), "run-1");
     expect(transcript.match(/HOSTILE/g)?.length).toBeGreaterThan(100);
-    expect(transcript).not.toMatch(UNSEEN);
+    expect(transcript).not.toMatch(INVISIBLE);
     const outside = outsideFences(transcript);
     expect(outside.filter((line) => line.startsWith("#"))).toEqual([
       "# Run `run-1`",
@@ -111,13 +111,13 @@ describe("a run full of hostile texts", () => {
     ]);
     const rows = outside.filter((line) => line.startsWith("|"));
     expect(rows.map((row) => row.replaceAll("\\|", "").split("|").length)).toEqual(rows.map(() => 4));
-    // Something hostile is said outside of fences too, and nobody obeys it.
+    // Hostile text appears outside of fences too, and is never interpreted.
     expect(outside.join("\n")).toContain("HOSTILE");
-    const left = outside.map((line) => obeyed(line).replace(/^> /, ""));
+    const left = outside.map((line) => interpreted(line).replace(/^> /, ""));
     expect(left.filter((line) => /[<[\]~&`]|\$(?!\d)|_\S*HOSTILE|\*HOSTILE/.test(line))).toEqual([]);
   });
 
-  it("has a log with one line an event, and nothing unseen in it", async () => {
+  it("has a log with one line per event, and no invisible characters in it", async () => {
     const store = await hostileRun();
     const log = await renderLog(store, "run-1");
     const lines = log.split("\n").slice(0, -1);
@@ -126,11 +126,11 @@ describe("a run full of hostile texts", () => {
       lines.filter((line) => !/^2026-11-16T06:00:0\d\.\d{3}Z {2}[a-z]+\.[a-z_]+ +seq=\d+/.test(line)),
     ).toEqual([]);
     expect(log).toContain("HOSTILE");
-    expect(log).not.toMatch(UNSEEN);
+    expect(log).not.toMatch(INVISIBLE);
   });
 });
 
-describe("whatever a text holds", () => {
+describe("for every text,", () => {
   it("its fence ends where Pawl ends it", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
@@ -151,15 +151,15 @@ describe("whatever a text holds", () => {
         for (const shown of [inline(text), code(text), sentence(text)]) expect(shown).not.toMatch(/[\n\r]/);
         const [, , row] = table([[code(text), inline(text)]]).split("\n");
         expect(row?.replaceAll("\\|", "").split("|")).toHaveLength(4);
-        expect(obeyed(inline(text))).not.toMatch(/[<>[\]`*_~$&]/);
+        expect(interpreted(inline(text))).not.toMatch(/[<>[\]`*_~$&]/);
       }),
     );
   });
 
-  it("all of it is to be seen", () => {
+  it("every character of it is visible", () => {
     fc.assert(
       fc.property(hostileText, (text) => {
-        expect(visibleText(text)).not.toMatch(UNSEEN);
+        expect(visibleText(text)).not.toMatch(INVISIBLE);
         expect(visibleText(text).isWellFormed()).toBe(true);
         expect(visibleLine(text)).not.toContain("\n");
       }),
@@ -167,24 +167,24 @@ describe("whatever a text holds", () => {
   });
 });
 
-describe("a text that is seen as it is", () => {
-  it.each(["Grüße, 世界", "👩‍👩‍👧 🏳️‍🌈", "می‌خواهم", "a\tb\nc"])("is left as it is: %s", (text) => {
+describe("visibleText", () => {
+  it.each(["Grüße, 世界", "👩‍👩‍👧 🏳️‍🌈", "می‌خواهم", "a\tb\nc"])("leaves visible text as it is: %s", (text) => {
     expect(visibleText(text)).toBe(text);
   });
 
-  it("has its unseen parts written out", () => {
+  it("escapes invisible characters", () => {
     expect(visibleText("a\u202eb\u0007c\rd\r\ne\u{e0041}")).toBe("a\\u202eb\\u0007c\\u000dd\ne\\u{e0041}");
   });
 });
 
 describe("a long text", () => {
-  it("is cut between characters, and says where the rest is", () => {
+  it("is cut between characters, with a note that says where the rest is", () => {
     const shown = shortFence(`${"x".repeat(3_999)}😀 and more`, "the rest is elsewhere");
     expect(shown).toBe(`\`\`\`text\n${"x".repeat(3_999)}…\n\`\`\`\n\nShortened: the rest is elsewhere.`);
     expect(shortFence("x".repeat(4_000), "…")).toBe(fence("x".repeat(4_000)));
   });
 
-  it("is cut on a line too", () => {
+  it("is cut in inline text too", () => {
     expect(inline("y".repeat(1_000))).toBe(`${"y".repeat(300)}…`);
   });
 });

@@ -7,7 +7,7 @@ import { eventfulRun } from "./eventful-run.ts";
 import { tickingStore } from "./sample-store.ts";
 
 describe("the receipts", () => {
-  it("have each call with its tries, its questions and its receipt", async () => {
+  it("have each call with its attempts, its questions and its receipt", async () => {
     const { store, clock } = await tickingStore();
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running"]);
@@ -77,7 +77,7 @@ describe("the receipts", () => {
     ]);
   });
 
-  it("have the evidence of a worker that came too late", async () => {
+  it("have the evidence of a worker that reported too late", async () => {
     const { store, clock } = await tickingStore();
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running"]);
@@ -98,7 +98,7 @@ describe("the receipts", () => {
     ]);
   });
 
-  it("have a call that waits, and one that was never asked for has none", async () => {
+  it("have a call that waits, and are empty before any call was requested", async () => {
     const { store } = await tickingStore();
     const run = await SampleRun.create(store);
     expect((await renderReceipts(store, "run-1")).calls).toEqual([]);
@@ -108,7 +108,7 @@ describe("the receipts", () => {
     ]);
   });
 
-  it("are in the order of the ledger, those of a line of history that was left included", async () => {
+  it("are in the order of the ledger, including those of an abandoned lineage", async () => {
     const { store, runId } = await eventfulRun();
     const document = await renderReceipts(store, runId);
     const calls = document.calls as readonly { toolCallId: string; status: string }[];

@@ -1,4 +1,4 @@
-// run.log: one line an event, for eyes and for grep.
+// run.log: one line per event, for people and for grep.
 
 import { describe, expect, it } from "vitest";
 import { renderLog } from "../../src/export/run-log.ts";
@@ -6,9 +6,9 @@ import { type EventRecord, RunNotFoundError } from "../../src/index.ts";
 import { FAILED, LEASE_MS, newReceipt, SampleRun } from "../../src/testing/store/sample-run.ts";
 import { failureAs } from "../engine/run-fixture.ts";
 import { tickingStore } from "./sample-store.ts";
-import { reading } from "./transcript-fixture.ts";
+import { readerWith } from "./transcript-fixture.ts";
 
-/** Without the names of processes, which are others every time. */
+/** The log without the names of processes, which differ each time. */
 async function logLines(store: Parameters<typeof renderLog>[0]): Promise<readonly string[]> {
   const log = await renderLog(store, "run-1");
   expect(log.endsWith("\n")).toBe(true);
@@ -19,7 +19,7 @@ async function logLines(store: Parameters<typeof renderLog>[0]): Promise<readonl
 }
 
 describe("the log", () => {
-  it("has a line for each event, with what it is about", async () => {
+  it("has a line for each event, with its subject", async () => {
     const { store, clock } = await tickingStore();
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running", "running"]);
@@ -56,7 +56,7 @@ describe("the log", () => {
     ]);
   });
 
-  it("tells of what was lost, of the session and of artifacts, and never of digests", async () => {
+  it("has what was lost, the session and the artifacts, and never digests", async () => {
     const { store, clock } = await tickingStore();
     const run = await SampleRun.create(store);
     await store.keepArtifact(run.fence, { stepKey: run.stepKey, name: "a b.txt", bytes: Buffer.from("a") });
@@ -90,10 +90,10 @@ describe("the log", () => {
     const run = await SampleRun.create(store);
     const [created] = await store.listEvents("run-1");
     const renewed = { ...(await run.lastEvent()), type: "lease.renewed", data: { epoch: 1 } };
-    // A store gives a part at a time.
+    // A store returns one page at a time.
     const all = Array.from({ length: 12_000 }, (_, i) => ({ ...(i === 0 ? created : renewed), seq: i + 1 }));
     let parts = 0;
-    const long = reading(store, {
+    const long = readerWith(store, {
       listEvents: async (_, { after = 0, limit = 0 } = {}) => {
         parts += 1;
         return all.slice(after, after + limit) as EventRecord[];
@@ -103,8 +103,8 @@ describe("the log", () => {
     expect(parts).toBeGreaterThan(12);
   });
 
-  it("is refused for a run that is not there", async () => {
+  it("is refused for a run that does not exist", async () => {
     const { store } = await tickingStore();
-    await failureAs(RunNotFoundError, renderLog(store, "nobody"));
+    await failureAs(RunNotFoundError, renderLog(store, "no-such-run"));
   });
 });

@@ -1,10 +1,10 @@
-// Stores for tests of what is read: a clock that advances a little with every intent, so that the same test makes the same
-// run, and a reader that is counted.
+// Stores for tests of readers: a clock that advances a little with every intent, so that the same test makes the same
+// run, and a reader that counts its calls.
 
 import type { Store, StoreReader } from "../../src/index.ts";
 import { memoryStore } from "../engine/run-fixture.ts";
 
-/** The beginning of every such run. */
+/** The time at which every such run begins. */
 export const START = Date.UTC(2026, 10, 16, 6, 0, 0);
 
 /** A store whose clock advances by 100 ms with every intent. `at` may set it. */
@@ -16,12 +16,12 @@ export async function tickingStore(): Promise<{ store: Store; clock: { at: numbe
       return clock.at;
     },
   });
-  clock.at = START; // Opening it takes intents of its own.
+  clock.at = START; // Opening the store takes intents of its own.
   return { store, clock };
 }
 
-/** How often each method of a reader is asked. */
-export function counting(store: StoreReader): { reader: StoreReader; counts: Map<string, number> } {
+/** A reader that counts how often each of its methods is called. */
+export function countingReader(store: StoreReader): { reader: StoreReader; counts: Map<string, number> } {
   const counts = new Map<string, number>();
   const reader = new Proxy(store, {
     get(target, name) {

@@ -1,4 +1,4 @@
-// What the published description of the Trace Event Format demands of a trace, as far as this one uses it.
+// The rules of the published Trace Event Format, as far as this trace uses it.
 
 type Unknown = { readonly [name: string]: unknown };
 
@@ -10,10 +10,10 @@ const METADATA: { readonly [name: string]: { readonly argument: string; readonly
   thread_sort_index: { argument: "sort_index", type: "number" },
 };
 
-/** What is wrong with a trace; nothing where a viewer shows all of it. */
+/** The problems of a trace; empty if a viewer shows all of it. */
 export function traceProblems(trace: unknown): readonly string[] {
-  if (!isObject(trace)) return ["the trace is no object"];
-  if (!Array.isArray(trace.traceEvents)) return ["traceEvents is no list"];
+  if (!isObject(trace)) return ["the trace is not an object"];
+  if (!Array.isArray(trace.traceEvents)) return ["traceEvents is not a list"];
   if (trace.displayTimeUnit !== "ms" && trace.displayTimeUnit !== "ns")
     return ["displayTimeUnit is neither ms nor ns"];
   const events: readonly unknown[] = trace.traceEvents;
@@ -24,7 +24,7 @@ export function traceProblems(trace: unknown): readonly string[] {
 }
 
 function eventProblems(event: unknown): readonly string[] {
-  if (!isObject(event)) return ["is no object"];
+  if (!isObject(event)) return ["is not an object"];
   const { name, ph, ts, pid, tid, args, cat, dur, s } = event;
   const problems: string[] = [];
   const demand = (holds: boolean, what: string) => void (holds || problems.push(what));
@@ -38,14 +38,14 @@ function eventProblems(event: unknown): readonly string[] {
   if (ph === "i") demand(s === "g" || s === "p" || s === "t", "has no scope");
   if (ph === "M") {
     const known = METADATA[String(name)];
-    demand(known !== undefined, `is no metadata: ${String(name)}`);
+    demand(known !== undefined, `is not metadata: ${String(name)}`);
     if (known !== undefined && isObject(args))
       demand(typeof args[known.argument] === known.type, `has no ${known.argument}`);
   }
   return problems;
 }
 
-/** Every process and thread that something happens on has a name. */
+/** Every process and thread with an event must have a name. */
 function nameProblems(events: readonly Unknown[]): readonly string[] {
   const named = (what: string) =>
     new Set(events.filter(({ ph, name }) => ph === "M" && name === what).map(laneOf(what === "thread_name")));
@@ -59,7 +59,7 @@ function nameProblems(events: readonly Unknown[]): readonly string[] {
 const laneOf = (withThread: boolean) => (event: Unknown) =>
   withThread ? `${String(event.pid)}.${String(event.tid)}` : String(event.pid);
 
-/** Slices of one thread lie in each other or beside each other; a viewer cuts what crosses. */
+/** Slices of one thread must nest or follow each other; a viewer cuts those that cross. */
 function nestProblems(events: readonly Unknown[]): readonly string[] {
   const lanes = Map.groupBy(
     events.filter(({ ph }) => ph === "X"),

@@ -27,29 +27,29 @@ async function traceOf(reader: StoreReader, runId = "run-1") {
   const slices = events.filter(({ ph }) => ph === "X");
   const marks = events.filter(({ ph }) => ph === "i");
   /** `1.1 turn turn 1 0+300`: process, thread, category, name, start and length in milliseconds. */
-  const told = slices.map(
+  const timeline = slices.map(
     ({ pid, tid, cat, name, ts, dur = 0 }) =>
       `${pid}.${tid} ${cat} ${name} ${ts / 1_000 - START}+${dur / 1_000}`,
   );
-  return { trace, events, slices, marks, told };
+  return { trace, events, slices, marks, timeline };
 }
 
 describe("the trace of an eventful run", () => {
-  it("is one that viewers take, with all that happened", async () => {
+  it("is valid for viewers, and has everything that happened", async () => {
     const { store, runId } = await eventfulRun();
     const { trace, slices, marks, events } = await traceOf(store, runId);
     expect(traceProblems(trace)).toEqual([]);
-    // What was checked was there.
+    // The checks above saw something.
     expect([slices.length, marks.length].every((count) => count > 10)).toBe(true);
     expect(new Set(slices.map(({ cat }) => cat))).toEqual(
       new Set(["attempt", "step", "turn", "model", "tool", "wait"]),
     );
-    // Six attempts, and the people that were asked.
+    // Six attempts, and the people who were asked.
     expect(new Set(events.map(({ pid }) => pid)).size).toBe(7);
     expect(marks.filter(({ name }) => name === "crash").map(({ pid }) => pid)).toEqual([1, 3]);
     expect(marks.filter(({ name }) => name === "commit")).toHaveLength(11);
     expect(JSON.parse(JSON.stringify(trace))).toEqual(trace);
-    // Every try names its run, step and call.
+    // Every attempt names its run, step and call.
     const tries = slices.filter(({ cat }) => cat === "tool");
     expect(tries.map(({ args }) => [args.run_id, args.step_id, args.tool_call_id, args.attempt])).toEqual([
       ["r-1", "r-1/research", "r-1/research#1.1", 1],
@@ -64,7 +64,7 @@ describe("the trace of an eventful run", () => {
       ["r-1", "r-1/research", "r-1/research#8.1", 2],
       ["r-1", "r-1/deliver", "r-1/deliver#0.1", 1],
     ]);
-    // How each ended, as far as its attempt could know.
+    // The end of each call attempt, as far as its worker could know.
     expect(tries.map(({ args }) => args.status ?? args.outcome)).toEqual([
       "succeeded",
       "succeeded",
@@ -88,9 +88,9 @@ describe("the slices of a run", () => {
     await run.committedWithCall(1);
     await store.finishStep(run.fence, { stepKey: run.stepKey, output: "done", context: null });
     await store.releaseRun(run.fence, { status: "succeeded", output: "done", context: {} });
-    const { trace, told, marks } = await traceOf(store);
+    const { trace, timeline, marks } = await traceOf(store);
     expect(traceProblems(trace)).toEqual([]);
-    expect(told).toEqual([
+    expect(timeline).toEqual([
       "1.1 attempt attempt 1 100+600",
       "1.1 step draft 200+400",
       "1.1 turn turn 1 300+200",
@@ -100,7 +100,7 @@ describe("the slices of a run", () => {
     expect(marks.map(({ name, s }) => [name, s])).toEqual([["commit", "t"]]);
   });
 
-  it("tell what a model call took and cost", async () => {
+  it("show the usage and cost of a model call", async () => {
     const { store } = await tickingStore();
     const run = await SampleRun.create(store);
     await run.committed(1);
@@ -121,7 +121,7 @@ describe("the slices of a run", () => {
     });
   });
 
-  it("give calls that run beside each other threads of their own, and use them again", async () => {
+  it("have separate threads for parallel calls, and reuse the threads", async () => {
     const { store } = await tickingStore();
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running", "running", "running"]);
@@ -131,9 +131,9 @@ describe("the slices of a run", () => {
     await run.journaled(2, ["running", "running"]);
     await run.receipt(2, 1);
     await store.commitTurn(run.fence, run.commit(2, { receipts: [newReceipt(2)] }));
-    const { trace, told } = await traceOf(store);
+    const { trace, timeline } = await traceOf(store);
     expect(traceProblems(trace)).toEqual([]);
-    expect(told.filter((line) => line.includes(" tool "))).toEqual([
+    expect(timeline.filter((line) => line.includes(" tool "))).toEqual([
       "1.1 tool search 400+200",
       "1.2 tool search 400+100",
       "1.3 tool search 400+300",
@@ -142,7 +142,7 @@ describe("the slices of a run", () => {
     ]);
   });
 
-  it("of a worker that died end with its last sign of life, and the next one continues in a process of its own", async () => {
+  it("of a worker that died end with its last sign of life, and the next worker has its own process", async () => {
     const { store, clock } = await tickingStore();
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running"]);
@@ -160,9 +160,9 @@ describe("the slices of a run", () => {
     });
     await next.receipt(1, 1, { source: "reconciled" });
     await store.commitTurn(next.fence, next.commit(1));
-    const { trace, told, marks } = await traceOf(store);
+    const { trace, timeline, marks } = await traceOf(store);
     expect(traceProblems(trace)).toEqual([]);
-    expect(told).toEqual([
+    expect(timeline).toEqual([
       "1.1 attempt attempt 1 100+400",
       "1.1 step draft 200+300",
       "1.1 turn turn 1 300+200",
@@ -178,7 +178,7 @@ describe("the slices of a run", () => {
     ]);
   });
 
-  it("of a model call begin where its turn was opened, be it with the commit before it, and each try is one", async () => {
+  it("of a model call begin when its turn was opened, possibly by the previous commit, and each attempt has its own", async () => {
     const { store } = await tickingStore();
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running"]);
@@ -187,9 +187,9 @@ describe("the slices of a run", () => {
     await store.settleModelCall(run.fence, { stepKey: run.stepKey, turnIndex: 2, attempt: 1, charge });
     await run.open(2);
     await store.commitTurn(run.fence, run.commit(2, { journal: run.journal(2, [], { attempt: 2 }) }));
-    const { trace, told, slices } = await traceOf(store);
+    const { trace, timeline, slices } = await traceOf(store);
     expect(traceProblems(trace)).toEqual([]);
-    expect(told.slice(2)).toEqual([
+    expect(timeline.slice(2)).toEqual([
       "1.1 turn turn 1 300+200",
       "1.1 model model call 300+100",
       "1.1 tool search 400+100",
@@ -206,29 +206,29 @@ describe("the slices of a run", () => {
     ]);
   });
 
-  it("of a run that somebody ended while it waited end where its worker let go", async () => {
+  it("of a run that was cancelled while it waited end when its worker released it", async () => {
     const { store, clock } = await tickingStore();
     const run = await SampleRun.create(store);
     await run.waiting();
     clock.at += 3_600_000;
     await store.requestCancel("run-1", { by: "ann" });
-    const { told, marks } = await traceOf(store);
-    expect(told).toEqual(["1.1 attempt attempt 1 100+200", "1.1 step draft 200+100"]);
+    const { timeline, marks } = await traceOf(store);
+    expect(timeline).toEqual(["1.1 attempt attempt 1 100+200", "1.1 step draft 200+100"]);
     expect(marks).toEqual([]);
   });
 
-  it("of a run that is being worked on end where it stands, and nobody has crashed", async () => {
+  it("of a run in progress end at its last event, without a crash mark", async () => {
     const { store } = await tickingStore();
     const run = await SampleRun.create(store);
     await run.open(1);
-    const { trace, told, marks, slices } = await traceOf(store);
+    const { trace, timeline, marks, slices } = await traceOf(store);
     expect(traceProblems(trace)).toEqual([]);
-    expect(told.at(-1)).toBe("1.1 model model call 300+0");
+    expect(timeline.at(-1)).toBe("1.1 model model call 300+0");
     expect(marks).toEqual([]);
     expect(slices[0]?.args.end).toBe("open");
   });
 
-  it("nest although the clock was set back", async () => {
+  it("nest even if the clock was set back", async () => {
     const { store, clock } = await tickingStore();
     const run = await SampleRun.create(store);
     await run.open(1);
@@ -237,21 +237,21 @@ describe("the slices of a run", () => {
     clock.at += 60_000;
     await run.receipt(1, 1);
     await store.commitTurn(run.fence, run.commit(1, { receipts: [newReceipt(2)] }));
-    const { trace, told } = await traceOf(store);
+    const { trace, timeline } = await traceOf(store);
     expect(traceProblems(trace)).toEqual([]);
-    expect(told).toHaveLength(6);
+    expect(timeline).toHaveLength(6);
   });
 
-  it("show how long people were asked, in a process of their own", async () => {
+  it("show how long people were asked, in a separate process", async () => {
     const { store, clock } = await tickingStore();
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running", "running"]);
     await run.waiting(run.wait(1, 1), run.wait(1, 2));
     clock.at += 60_000;
     await store.settle("run-1/draft#1.1", { as: "succeeded", result: 1 }, { by: "ann" });
-    const { trace, told, events, slices } = await traceOf(store);
+    const { trace, timeline, events, slices } = await traceOf(store);
     expect(traceProblems(trace)).toEqual([]);
-    expect(told.filter((line) => line.includes(" wait "))).toEqual([
+    expect(timeline.filter((line) => line.includes(" wait "))).toEqual([
       "2.1 wait in_doubt 500+60100",
       "2.2 wait in_doubt 500+60100",
     ]);
@@ -266,9 +266,9 @@ describe("the slices of a run", () => {
   });
 });
 
-it("is refused for a run that is not there", async () => {
+it("the trace of a run that does not exist is refused", async () => {
   const { store } = await tickingStore();
-  await failureAs(RunNotFoundError, renderTrace(store, "nobody"));
+  await failureAs(RunNotFoundError, renderTrace(store, "no-such-run"));
 });
 
 describe("the check of the format", () => {
@@ -290,7 +290,7 @@ describe("the check of the format", () => {
   const problems = (...events: readonly object[]) =>
     traceProblems({ displayTimeUnit: "ms", traceEvents: [...named, ...events] });
 
-  it("lets slices be that nest or follow each other", () => {
+  it("accepts slices that nest or follow each other", () => {
     expect(problems(slice(0, 10), slice(0, 4), slice(4, 6), slice(10, 0), slice(10, 3))).toEqual([]);
   });
 
@@ -305,7 +305,7 @@ describe("the check of the format", () => {
     ["has no scope", [slice(0, 1, { ph: "i", s: "x" })]],
     ["thread 1.2 has no name", [slice(0, 1, { tid: 2 })]],
     ["process 3 has no name", [slice(0, 1, { pid: 3 })]],
-    ["is no metadata", [slice(0, 1, { ph: "M", name: "colour" })]],
+    ["is not metadata", [slice(0, 1, { ph: "M", name: "colour" })]],
   ])("finds a slice that %s", (what, events) => {
     expect(problems(...events).join("\n")).toContain(what);
   });

@@ -1,4 +1,4 @@
-// What the tests of transcripts share: a run to begin with, and a look at what is told in which order.
+// Shared by the transcript tests: a run to start with, and a check of the order of a transcript's parts.
 
 import { expect } from "vitest";
 import { renderTranscript } from "../../src/export/transcript/transcript.ts";
@@ -7,15 +7,15 @@ import { LEASE_MS, SampleRun } from "../../src/testing/store/sample-run.ts";
 import { tickingStore } from "./sample-store.ts";
 
 /** A run whose first worker is at step `draft`. */
-export async function begun(over: Parameters<typeof SampleRun.create>[2] = {}) {
+export async function startedRun(over: Parameters<typeof SampleRun.create>[2] = {}) {
   const { store, clock } = await tickingStore();
   const run = await SampleRun.create(store, "run-1", over);
   return { store, clock, run };
 }
 
-export const told = (reader: StoreReader, runId = "run-1") => renderTranscript(reader, runId);
+export const transcriptOf = (reader: StoreReader, runId = "run-1") => renderTranscript(reader, runId);
 
-/** What a transcript has in this order. */
+/** Asserts that a transcript has these parts in this order. */
 export function expectInOrder(transcript: string, parts: readonly string[]): void {
   let from = 0;
   for (const part of parts) {
@@ -25,14 +25,14 @@ export function expectInOrder(transcript: string, parts: readonly string[]): voi
   }
 }
 
-/** The worker falls silent, and another one takes the run. */
-export async function takenOver(run: SampleRun, clock: { at: number }): Promise<SampleRun> {
+/** The worker falls silent, and another one takes over the run. */
+export async function takeOver(run: SampleRun, clock: { at: number }): Promise<SampleRun> {
   clock.at += 2 * LEASE_MS;
   return run.takenOver();
 }
 
-/** A store of which some reads are answered otherwise. */
-export function reading(store: Store, over: Partial<StoreReader>): StoreReader {
+/** A reader of the store with some methods replaced. */
+export function readerWith(store: Store, over: Partial<StoreReader>): StoreReader {
   return new Proxy<StoreReader>(store, {
     get(target, name) {
       const value: unknown = Reflect.get(over, name) ?? Reflect.get(target, name);

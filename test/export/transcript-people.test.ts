@@ -1,16 +1,16 @@
-// transcript.md: what a reader is told of workers that come and go, and of people who are asked.
+// transcript.md: workers that come and go, and people who are asked.
 
 import { describe, expect, it } from "vitest";
 import { FAILED, FINGERPRINT, LEASE_MS, newReceipt } from "../../src/testing/store/sample-run.ts";
 import { milestoneTurn, startLineage } from "../../src/testing/store/sample-session.ts";
-import { begun, expectInOrder, takenOver, told } from "./transcript-fixture.ts";
+import { expectInOrder, startedRun, takeOver, transcriptOf } from "./transcript-fixture.ts";
 
 describe("an attempt", () => {
   it("that died is followed by what the next one found", async () => {
-    const { store, clock, run } = await begun();
+    const { store, clock, run } = await startedRun();
     await run.journaled(1, ["running"]);
-    await takenOver(run, clock);
-    expectInOrder(await told(store), [
+    await takeOver(run, clock);
+    expectInOrder(await transcriptOf(store), [
       "| attempts | 2, of which 1 worker died |",
       "## Attempt 1",
       "> **The worker died or lost the run here.** Its last sign of life was at 2026-11-16T06:00:00.400Z.",
@@ -20,37 +20,37 @@ describe("an attempt", () => {
     ]);
   });
 
-  it("that died was last heard of when it did something, whatever people said since", async () => {
-    const { store, clock, run } = await begun();
+  it("that died has its own last action as its last sign of life, whatever people did since", async () => {
+    const { store, clock, run } = await startedRun();
     await run.journaled(1, ["running"]);
     clock.at += LEASE_MS / 2;
     await store.requestCancel("run-1", { by: "ann" });
-    await takenOver(run, clock);
-    expectInOrder(await told(store), [
+    await takeOver(run, clock);
+    expectInOrder(await transcriptOf(store), [
       "> **The worker died or lost the run here.** Its last sign of life was at 2026-11-16T06:00:00.400Z.",
       "**ann** requested to cancel the run at 2026-11-16T06:00:15.500Z.",
       "## Attempt 2",
     ]);
   });
 
-  it("that died while the model was asked has paid for what nobody knows", async () => {
-    const { store, clock, run } = await begun();
+  it("that died while the model was asked keeps the charge of the unknown answer", async () => {
+    const { store, clock, run } = await startedRun();
     await run.open(1);
-    await takenOver(run, clock);
-    expectInOrder(await told(store), [
+    await takeOver(run, clock);
+    expectInOrder(await transcriptOf(store), [
       "## Attempt 2",
       "The model had been asked for turn 1 of `draft`, and its answer is unknown: 100 tokens, $0.001 stay charged.",
     ]);
   });
 
   it("shows from where it resumes, why, and with which budgets", async () => {
-    const { store, run } = await begun();
+    const { store, run } = await startedRun();
     await store.releaseRun(run.fence, FAILED);
     await run.takenOver(store, {
       attempt: { resumedFrom: "milestone", reason: "the prompt was no good" },
       budgets: { maxToolCalls: 300 },
     });
-    expectInOrder(await told(store), [
+    expectInOrder(await transcriptOf(store), [
       "## Attempt 2: resumed from the last milestone",
       "Reason: the prompt was no good.",
       "The budgets of the run were changed: `maxToolCalls` is 300 from here on.",
@@ -58,11 +58,11 @@ describe("an attempt", () => {
   });
 
   it("that failed says why, and only the last one has a message", async () => {
-    const { store, run } = await begun();
+    const { store, run } = await startedRun();
     await store.releaseRun(run.fence, FAILED);
     const next = await run.takenOver();
     await store.releaseRun(next.fence, FAILED);
-    const transcript = await told(store);
+    const transcript = await transcriptOf(store);
     expectInOrder(transcript, [
       "**The run has failed** at 2026-11-16T06:00:00.300Z, with error `step_failed`.",
       "## Attempt 2",
@@ -72,22 +72,22 @@ describe("an attempt", () => {
   });
 
   it("that released the run in good order did not die", async () => {
-    const { store, run } = await begun();
+    const { store, run } = await startedRun();
     await store.releaseRun(run.fence, { status: "queued" });
-    const transcript = await told(store);
+    const transcript = await transcriptOf(store);
     expect(transcript).toContain("**The worker released the run in good order**");
     expect(transcript).not.toContain("died");
   });
 
-  it("leaves a history where a new line begins, with what it is told from then on", async () => {
-    const { store, run } = await begun();
+  it("shows the abandoned turns and the new prompt when a new lineage begins", async () => {
+    const { store, run } = await startedRun();
     await milestoneTurn(run, 1);
     await run.journaled(2, ["running", "prepared"]);
     await run.receipt(2, 1);
     const output = { type: "error-text", value: "It was left." } as const;
     const receipts = [newReceipt(2, { status: "cancelled", source: "pawl", output })];
     await startLineage(run, 1, { receipts });
-    expectInOrder(await told(store), [
+    expectInOrder(await transcriptOf(store), [
       "Its first prompt is not shown here",
       "stores the session: a milestone is reached.",
       "Call 2, `search`, **cancelled**",
@@ -98,18 +98,18 @@ describe("an attempt", () => {
     ]);
   });
 
-  it("continues with another configuration where a person allowed it", async () => {
-    const { store, run } = await begun();
+  it("continues with another configuration if a person allowed it", async () => {
+    const { store, run } = await startedRun();
     await run.committed(1);
     const fingerprint = { hash: FINGERPRINT, document: { prompt: "Other.", input: "ratchets" } };
-    await store.acceptDivergence(run.fence, { stepKey: run.stepKey, fingerprint, why: "A typo was mended." });
-    expect(await told(store)).toContain("have changed: A typo was mended.");
+    await store.acceptDivergence(run.fence, { stepKey: run.stepKey, fingerprint, why: "A typo was fixed." });
+    expect(await transcriptOf(store)).toContain("have changed: A typo was fixed.");
   });
 });
 
 describe("people", () => {
-  it("are asked with what they were shown, and what they said is told", async () => {
-    const { store, run } = await begun();
+  it("are shown with the questions they got and the answers they gave", async () => {
+    const { store, run } = await startedRun();
     await run.journaled(1, ["prepared", "prepared", "running", "running"]);
     await run.waiting(
       run.approval(1, 1, "aa"),
@@ -121,7 +121,7 @@ describe("people", () => {
     await store.deny("run-1~2", "Too dear.", { by: "ben" });
     await store.settle("run-1/draft#1.3", { as: "retry", why: "The bank says no." }, { by: "cy" });
     await store.settle("run-1/draft#1.4", { as: "failed", why: "It bounced." }, { by: "dee" });
-    expectInOrder(await told(store), [
+    expectInOrder(await transcriptOf(store), [
       "| questions to people | 4 |",
       "**The run waits for a person** from 2026-11-16T06:00:00.500Z. 4 questions to answer.",
       "A person is asked (`run-1~1`, `approval` about call `run-1/draft#1.1`):",
@@ -136,7 +136,7 @@ describe("people", () => {
   });
 
   it("answer questions, and those about a budget", async () => {
-    const { store, run } = await begun();
+    const { store, run } = await startedRun();
     await run.journaled(1, ["running"]);
     const subject = { budget: "maxToolCalls", limit: 5, used: 5 } as const;
     await run.waiting(run.wait(1, 1, { kind: "question", question: "Which?" }), {
@@ -146,7 +146,7 @@ describe("people", () => {
     });
     await store.answer("run-1~1", { which: "both" }, { by: "ann" });
     await store.answer("run-1~2", 50, { by: "ben" });
-    expectInOrder(await told(store), [
+    expectInOrder(await transcriptOf(store), [
       "A person is asked (`run-1~2`, `budget`):",
       '"limit": 5',
       "call `run-1/draft#1.1` gets this answer:",
@@ -157,35 +157,40 @@ describe("people", () => {
   });
 
   it("end a run", async () => {
-    const { store, run } = await begun();
+    const { store, run } = await startedRun();
     await run.waiting();
     await store.requestCancel("run-1", { by: "ann" });
-    expectInOrder(await told(store), ["| status | **cancelled** |", "**The run was cancelled** by ann at"]);
+    expectInOrder(await transcriptOf(store), [
+      "| status | **cancelled** |",
+      "**The run was cancelled** by ann at",
+    ]);
   });
 
-  it("end a run whose worker has died, and are told what is in doubt", async () => {
-    const { store, clock, run } = await begun();
+  it("end a run whose worker has died, and see what is in doubt", async () => {
+    const { store, clock, run } = await startedRun();
     await run.journaled(1, ["running"]);
     clock.at += 2 * LEASE_MS;
     await store.requestCancel("run-1", { by: "ann" });
-    expectInOrder(await told(store), [
+    expectInOrder(await transcriptOf(store), [
       "> **The worker died or lost the run here.**",
       "Call 1, `search` (`run-1/draft#1.1`), was running, attempt 1: whether it happened is in doubt.",
       "**The run was cancelled** by ann at",
     ]);
   });
 
-  it("want a run to end that somebody works on", async () => {
-    const { store } = await begun();
+  it("request to cancel a run that is in progress", async () => {
+    const { store } = await startedRun();
     await store.requestCancel("run-1", { by: "ann" });
-    expect(await told(store)).toContain("**ann** requested to cancel the run at 2026-11-16T06:00:00.300Z.");
+    expect(await transcriptOf(store)).toContain(
+      "**ann** requested to cancel the run at 2026-11-16T06:00:00.300Z.",
+    );
   });
 
-  it("are waited for still where they have not answered", async () => {
-    const { store, run } = await begun();
+  it("are shown as still being waited for if they have not answered", async () => {
+    const { store, run } = await startedRun();
     await run.journaled(1, ["running"]);
     await run.waiting(run.wait(1, 1));
-    expectInOrder(await told(store), [
+    expectInOrder(await transcriptOf(store), [
       "| status | **waiting** |",
       "| questions to people | 1, of which 1 open |",
       "The run has the status **waiting**.",

@@ -1,4 +1,4 @@
-// transcript.md, place by place: what a reader is told of the run, its steps and its turns.
+// transcript.md, section by section: the run, its steps and its turns.
 
 import { describe, expect, it } from "vitest";
 import { toolCallKey } from "../../src/core/call/tool-call-key.ts";
@@ -15,13 +15,13 @@ import {
 } from "../../src/testing/store/sample-run.ts";
 import { failureAs } from "../engine/run-fixture.ts";
 import { tickingStore } from "./sample-store.ts";
-import { begun, expectInOrder, reading, told } from "./transcript-fixture.ts";
+import { expectInOrder, readerWith, startedRun, transcriptOf } from "./transcript-fixture.ts";
 
 describe("the head", () => {
-  it("says what became of the run and what it took", async () => {
-    const { store, run } = await begun(limited(1_000, 2_500_000));
+  it("has the outcome of the run and its usage", async () => {
+    const { store, run } = await startedRun(limited(1_000, 2_500_000));
     await run.committedWithCall(1);
-    expectInOrder(await told(store), [
+    expectInOrder(await transcriptOf(store), [
       "# Run `run-1`",
       "| pipeline | `report` |",
       "| status | **running** |",
@@ -38,15 +38,15 @@ describe("the head", () => {
     ]);
   });
 
-  it("is refused for a run that is not there", async () => {
+  it("is refused for a run that does not exist", async () => {
     const { store } = await tickingStore();
-    await failureAs(RunNotFoundError, told(store, "nobody"));
+    await failureAs(RunNotFoundError, transcriptOf(store, "no-such-run"));
   });
 });
 
 describe("a step", () => {
   it("begins with its input, its model, its tools and its prompt", async () => {
-    const { store, run } = await begun();
+    const { store, run } = await startedRun();
     await run.open(1, {
       fingerprint: {
         hash: FINGERPRINT,
@@ -59,7 +59,7 @@ describe("a step", () => {
         },
       },
     });
-    expectInOrder(await told(store), [
+    expectInOrder(await transcriptOf(store), [
       "### Step `draft`",
       "A step of kind `granular`, phase `work`. Its input:",
       "ratchets",
@@ -68,8 +68,8 @@ describe("a step", () => {
     ]);
   });
 
-  it("ends with its output, and a loop with what was decided", async () => {
-    const { store, run } = await begun();
+  it("ends with its output, and a loop with its decision", async () => {
+    const { store, run } = await startedRun();
     const loop = await run.at("polish", { kind: "loop" });
     await store.decideLoop(run.fence, {
       stepKey: loop.stepKey,
@@ -86,7 +86,7 @@ describe("a step", () => {
       context: null,
     });
     await store.finishStep(run.fence, { stepKey: loop.stepKey, output: { polished: true }, context: null });
-    expectInOrder(await told(store), [
+    expectInOrder(await transcriptOf(store), [
       "### Step `polish`",
       "This is a loop, phase `work`.",
       "Loop `polish`, after iteration 1: it continues.",
@@ -96,14 +96,14 @@ describe("a step", () => {
     ]);
   });
 
-  it("that is code tells of its calls as it makes them", async () => {
-    const { store, run } = await begun();
+  it("that is code shows its calls as it makes them", async () => {
+    const { store, run } = await startedRun();
     const code = await run.at("send", { kind: "run" });
     await store.openToolCall(run.fence, code.codeCall(1));
     await code.receipt(0, 1);
     await store.openToolCall(run.fence, code.codeCall(2, { status: "prepared" }));
     await code.start(0, 2);
-    const transcript = await told(store);
+    const transcript = await transcriptOf(store);
     expectInOrder(transcript, [
       "### Step `send`",
       "**Call 1, `search`** (`run-1/send#0.1`; effect `external`, recovery `opaque`):",
@@ -118,15 +118,15 @@ describe("a step", () => {
 });
 
 describe("a turn", () => {
-  it("has what the model said, what it asked for, what came of it and what it was told then", async () => {
-    const { store, run } = await begun();
+  it("has the model's text, its tool calls, their results and the next message to the model", async () => {
+    const { store, run } = await startedRun();
     await run.journaled(1, ["running"]);
     await store.commitTurn(
       run.fence,
       run.commit(1, { receipts: [newReceipt(1, { correlationId: "m-17" })], followUp: "Continue." }),
     );
     await run.committed(2, { isComplete: true });
-    expectInOrder(await told(store), [
+    expectInOrder(await transcriptOf(store), [
       "#### Turn 1 of `draft`",
       "The model was asked at 06:00:00.300 and answered after 100 ms: 20 tokens in",
       "**Assistant:**\n\n```text\nTurn 1.\n```",
@@ -142,8 +142,8 @@ describe("a turn", () => {
     ]);
   });
 
-  it("shows reasoning, and parts that it has no word for", async () => {
-    const { store, run } = await begun();
+  it("shows reasoning, and parts of an unknown type", async () => {
+    const { store, run } = await startedRun();
     await run.open(1);
     const response = {
       content: [
@@ -154,7 +154,7 @@ describe("a turn", () => {
       responseId: null,
     };
     await store.journalResponse(run.fence, run.journal(1, [], { response }));
-    expectInOrder(await told(store), [
+    expectInOrder(await transcriptOf(store), [
       "**Reasoning:**",
       "Hm.",
       "**Assistant**, `file`:",
@@ -162,8 +162,8 @@ describe("a turn", () => {
     ]);
   });
 
-  it("shows attempts of the model call that failed, and what they cost", async () => {
-    const { store, run } = await begun();
+  it("shows failed attempts of the model call, and their cost", async () => {
+    const { store, run } = await startedRun();
     const { stepKey } = run;
     await run.open(1);
     const nothing = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0, reasoningTokens: 0 };
@@ -174,28 +174,28 @@ describe("a turn", () => {
     await store.settleModelCall(run.fence, { stepKey, turnIndex: 1, attempt: 2, charge: baseline });
     await run.open(1);
     await store.journalResponse(run.fence, run.journal(1, [], { attempt: 3 }));
-    expectInOrder(await told(store), [
+    expectInOrder(await transcriptOf(store), [
       "did not answer after 100 ms; nothing is charged.",
       "attempt 2, and reported no usage after 100 ms, so that the whole reservation is charged: 100 tokens, $0.001.",
       "attempt 3, and answered after 100 ms: 20 tokens in",
     ]);
   });
 
-  it("that its budget does not cover says so", async () => {
-    const { store, run } = await begun(limited(50));
+  it("that its budget does not cover is shown as such", async () => {
+    const { store, run } = await startedRun(limited(50));
     await run.open(1);
-    expect(await told(store)).toContain(
+    expect(await transcriptOf(store)).toContain(
       "**The budget does not cover turn 1**: it may take 100 tokens, and 50 are left.",
     );
   });
 
   it("whose answer was dropped shows the answer that came after it", async () => {
-    const { store, run } = await begun();
+    const { store, run } = await startedRun();
     await run.journaled(1, ["prepared"]);
     await store.dropTurn(run.fence, { stepKey: run.stepKey, turnIndex: 1 });
     await run.open(1);
     await store.journalResponse(run.fence, run.journal(1, ["running"], { attempt: 2 }));
-    const transcript = await told(store);
+    const transcript = await transcriptOf(store);
     expectInOrder(transcript, [
       "The answer was dropped later, and is not stored.",
       "**The answer is dropped**, and the model is asked again.",
@@ -209,7 +209,7 @@ describe("a turn", () => {
 
 describe("the end", () => {
   it("has the output, the artifacts with their hashes, and the session", async () => {
-    const { store, run } = await begun();
+    const { store, run } = await startedRun();
     await store.keepArtifact(run.fence, {
       stepKey: run.stepKey,
       name: "report.pdf",
@@ -221,7 +221,7 @@ describe("the end", () => {
     const session = { slices: [{ ...words, items }], applied: [], checkpoint: null };
     await store.finishStep(run.fence, { stepKey: run.stepKey, output: 1, context: null, session });
     await store.releaseRun(run.fence, { status: "succeeded", output: { pages: 3 }, context: {} });
-    expectInOrder(await told(store), [
+    expectInOrder(await transcriptOf(store), [
       "Artifact `report.pdf`, 4 bytes, was stored at 06:00:00.300.",
       "## Current state",
       "The run has the status **succeeded**.",
@@ -236,8 +236,8 @@ describe("the end", () => {
 });
 
 describe("a fork", () => {
-  it("tells what it took over, and then its own story", async () => {
-    const { store, run } = await begun();
+  it("shows what it took over, and then its own history", async () => {
+    const { store, run } = await startedRun();
     await run.open(1);
     const { response } = run.journal(1, ["running"]);
     const call = run.call(1, 1);
@@ -255,7 +255,7 @@ describe("a fork", () => {
       slices: [],
       checkpoint: { type: "milestone", snapshot: {}, cursor: {} },
     });
-    const asForked = await told(store, "fork-1");
+    const asForked = await transcriptOf(store, "fork-1");
     expectInOrder(asForked, [
       "| forked from | turn 1 of `draft` in run `run-1` |",
       "| attempts | 0 |",
@@ -273,26 +273,30 @@ describe("a fork", () => {
     const mine = new SampleRun(store, fence, await store.beginStep(fence, newStep("draft")));
     await mine.open(2);
     await store.commitTurn(fence, mine.commit(2, { journal: mine.journal(2) }));
-    const transcript = await told(store, "fork-1");
+    const transcript = await transcriptOf(store, "fork-1");
     expectInOrder(transcript, ["## Taken over", "#### Turn 1 of", "## Attempt 1", "#### Turn 2 of `draft`"]);
     expect(transcript.split("#### Turn 2 of")).toHaveLength(2);
   });
 });
 
-describe("what this version does not know", () => {
-  it("is named, and harms nothing", async () => {
-    const { store, run } = await begun();
+describe("an event that this version does not know", () => {
+  it("is named, and does not disturb the rest", async () => {
+    const { store, run } = await startedRun();
     await run.committed(1);
     const strange: EventRecord = { seq: 99, at: 0, type: "moon.full", data: ["?"], hash: "" };
-    const reader = reading(store, {
+    const reader = readerWith(store, {
       listEvents: async (runId, options) => [...(await store.listEvents(runId, options)), strange],
     });
-    expectInOrder(await told(reader), ["Committed at", "`moon.full` at 00:00:00.000.", "## Current state"]);
+    expectInOrder(await transcriptOf(reader), [
+      "Committed at",
+      "`moon.full` at 00:00:00.000.",
+      "## Current state",
+    ]);
   });
 });
 
-it("gives the same bytes for the same store", async () => {
-  const { store, run } = await begun();
+it("a transcript has the same bytes for the same store", async () => {
+  const { store, run } = await startedRun();
   await run.committedWithCall(1, newReceipt(1, { tokens: CHARGE.amount.tokens }));
-  expect(await told(store)).toBe(await told(store));
+  expect(await transcriptOf(store)).toBe(await transcriptOf(store));
 });

@@ -8,7 +8,7 @@ const session = new Session({ id: "s", createdAt: 0, slices: [planSlice] });
 session.dispatch(setupPlan("Ship it", ["Build"]));
 
 describe("a checkpoint trigger", () => {
-  it("fires when a step of the plan is done, and at nothing else, unless told otherwise", () => {
+  it("by default fires when a step of the plan is done, and on nothing else", () => {
     const trigger = new CheckpointTrigger();
     expect(trigger.eventTypes).toEqual(["UpdateStep"]);
     expect(trigger.shouldCheckpoint(updateStep(1, { status: "done" }), session)).toBe(true);
@@ -22,7 +22,7 @@ describe("a checkpoint trigger", () => {
       expect(trigger.shouldCheckpoint(event, session)).toBe(false);
   });
 
-  it("fires at every event of the types it is given, but at updates only when done", () => {
+  it("fires on every event of the given types, but on updates only when done", () => {
     const trigger = new CheckpointTrigger({ eventTypes: ["SetupPlan", "AddStep", "UpdateStep"] });
     expect(trigger.shouldCheckpoint(setupPlan("Ship it", []), session)).toBe(true);
     expect(trigger.shouldCheckpoint(addStep("Test"), session)).toBe(true);
@@ -30,14 +30,14 @@ describe("a checkpoint trigger", () => {
     expect(trigger.shouldCheckpoint(updateStep(1, { status: "pending" }), session)).toBe(false);
   });
 
-  it("takes only the types it is given: not the plan's, then", () => {
+  it("takes only the given types, which then exclude the plan's", () => {
     const trigger = new CheckpointTrigger({ eventTypes: ["MilestoneReached"] });
     expect(trigger.shouldCheckpoint({ type: "MilestoneReached" }, session)).toBe(true);
     expect(trigger.shouldCheckpoint(updateStep(1, { status: "done" }), session)).toBe(false);
     expect(new CheckpointTrigger({ eventTypes: [] }).shouldCheckpoint({ type: "x" }, session)).toBe(false);
   });
 
-  it("lets a predicate decide about events of its types, and shows it event and session", () => {
+  it("lets a predicate decide about events of its types, given the event and the session", () => {
     const trigger = new CheckpointTrigger({
       eventTypes: ["Scored", "UpdateStep"],
       when: (event, view) => event.score === 7 && view.query(planSlice).latest()?.objective === "Ship it",
@@ -48,13 +48,13 @@ describe("a checkpoint trigger", () => {
     expect(trigger.shouldCheckpoint({ type: "UpdateStep", score: 7 }, session)).toBe(true);
   });
 
-  it("refuses a predicate that does not say true or false", () => {
+  it("refuses a predicate that does not return true or false", () => {
     const trigger = new CheckpointTrigger({ eventTypes: ["x"], when: (async () => true) as never });
     expect(() => trigger.shouldCheckpoint({ type: "x" }, session)).toThrow(ConfigurationError);
     expect(() => trigger.shouldCheckpoint({ type: "x" }, session)).toThrow(/return true or false/);
   });
 
-  it("refuses types that are no names, and a predicate that is no function", () => {
+  it("refuses types that are not names, and a predicate that is not a function", () => {
     for (const eventTypes of ["UpdateStep", [""], [7]])
       expect(() => new CheckpointTrigger({ eventTypes: eventTypes as never })).toThrow(ConfigurationError);
     expect(() => new CheckpointTrigger({ when: true as never })).toThrow(ConfigurationError);

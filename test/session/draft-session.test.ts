@@ -10,7 +10,7 @@ function newSession(): Session {
 }
 
 describe("a draft of a session", () => {
-  it("sees the state that it was given with what it dispatched itself, and leaves the session alone", () => {
+  it("sees the given state plus its own dispatched events, and leaves the session unchanged", () => {
     const session = newSession();
     session.dispatch(found("a"));
     const draft = new DraftSession(session, () => session.state);
@@ -29,28 +29,28 @@ describe("a draft of a session", () => {
     ).toEqual(["a"]);
   });
 
-  it("is the session by name, time and tags", () => {
+  it("has the session's id, time and tags", () => {
     const draft = new DraftSession(newSession(), () => EMPTY_STATE);
     expect([draft.id, draft.createdAt, draft.tags]).toEqual(["s-1", 7, { team: "red" }]);
   });
 
-  it("asks for its state on first use, and once", () => {
+  it("reads its state on first use, and only once", () => {
     const session = newSession();
-    let asked = 0;
+    let reads = 0;
     const draft = new DraftSession(session, () => {
-      asked++;
+      reads++;
       return session.state;
     });
     const query = draft.query(findings);
-    expect(asked).toBe(0);
+    expect(reads).toBe(0);
     expect(query.all()).toEqual([]);
     session.dispatch(found("late"));
     draft.dispatch(found("a"));
     expect(query.all()).toEqual([{ file: "a", score: 1 }]);
-    expect(asked).toBe(1);
+    expect(reads).toBe(1);
   });
 
-  it("keeps its events in order, as they were when they were dispatched", () => {
+  it("keeps its events in order, as they were when dispatched", () => {
     const draft = new DraftSession(newSession(), () => EMPTY_STATE);
     const event = found("a");
     draft.dispatch(event);
@@ -60,7 +60,7 @@ describe("a draft of a session", () => {
     expect(() => Object.assign(draft.events[0] ?? {}, { file: "c" })).toThrow(TypeError);
   });
 
-  it("gives what a session comes to by the same events", () => {
+  it("reaches the same state as a session with the same events", () => {
     const session = newSession();
     const draft = new DraftSession(session, () => session.state);
     draft.dispatch(found("a"));
@@ -69,7 +69,7 @@ describe("a draft of a session", () => {
     expect(draft.state).toEqual(session.state);
   });
 
-  it("keeps no event that was refused", () => {
+  it("keeps no refused event", () => {
     const draft = new DraftSession(newSession(), () => EMPTY_STATE);
     expect(() => draft.dispatch({ type: "Found", file: 7 })).toThrow(SliceValueError);
     expect(() => draft.dispatch({ type: "Lost" })).toThrow(ConfigurationError);
@@ -78,7 +78,7 @@ describe("a draft of a session", () => {
     expect(draft.state).toBe(EMPTY_STATE);
   });
 
-  it("takes nothing more once it has ended, and can still be read", () => {
+  it("takes no more events once it has ended, and can still be read", () => {
     const draft = new DraftSession(newSession(), () => EMPTY_STATE);
     draft.dispatch(found("a"));
     draft.end();

@@ -11,56 +11,56 @@ const lateBoom: () => unknown = async () => {
 };
 
 describe("the event bus", () => {
-  it("tells each subscriber of its own type of event", () => {
+  it("notifies each subscriber of its own event type", () => {
     const bus = new EventBus();
-    const told: unknown[] = [];
+    const received: unknown[] = [];
     bus.subscribe("TurnCommitted", (event) => {
       expectTypeOf(event.isComplete).toEqualTypeOf<boolean>();
-      told.push(["one", event]);
+      received.push(["one", event]);
     });
-    bus.subscribe("TurnCommitted", (event) => told.push(["two", event]));
-    bus.subscribe("PromptExecuted", () => told.push("wrong"));
+    bus.subscribe("TurnCommitted", (event) => received.push(["two", event]));
+    bus.subscribe("PromptExecuted", () => received.push("wrong"));
     bus.publish("TurnCommitted", committed);
-    expect(told).toEqual([
+    expect(received).toEqual([
       ["one", committed],
       ["two", committed],
     ]);
   });
 
-  it("tells nobody whose subscription has ended, not even in the middle of telling", () => {
+  it("does not notify a subscriber that has unsubscribed, not even while it is emitting", () => {
     const bus = new EventBus();
-    const told: string[] = [];
+    const received: string[] = [];
     bus.subscribe("TurnCommitted", () => {
-      told.push("one");
+      received.push("one");
       endTwo();
     });
-    const endTwo = bus.subscribe("TurnCommitted", () => told.push("two"));
+    const endTwo = bus.subscribe("TurnCommitted", () => received.push("two"));
     bus.publish("TurnCommitted", committed);
-    expect(told).toEqual(["one"]);
+    expect(received).toEqual(["one"]);
   });
 
-  it("does not tell who subscribed in the middle of telling", () => {
+  it("does not notify a handler that subscribed while it was emitting", () => {
     const bus = new EventBus();
-    let told = 0;
+    let calls = 0;
     bus.subscribe("TurnCommitted", () => {
-      bus.subscribe("TurnCommitted", () => told++);
+      bus.subscribe("TurnCommitted", () => calls++);
     });
     bus.publish("TurnCommitted", committed);
-    expect(told).toBe(0);
+    expect(calls).toBe(0);
   });
 
-  it("keeps a handler that throws, now or later, from harming anybody", async () => {
+  it("isolates the other handlers from one that throws, now or later", async () => {
     const bus = new EventBus();
-    const told: string[] = [];
+    const received: string[] = [];
     const failures: string[] = [];
     bus.subscribe("ObserverFailed", ({ message }) => failures.push(message));
     bus.subscribe("TurnCommitted", () => {
       throw new Error("boom");
     });
     bus.subscribe("TurnCommitted", lateBoom);
-    bus.subscribe("TurnCommitted", () => told.push("three"));
+    bus.subscribe("TurnCommitted", () => received.push("three"));
     bus.publish("TurnCommitted", committed);
-    expect(told).toEqual(["three"]);
+    expect(received).toEqual(["three"]);
     await setImmediate();
     await setImmediate();
     expect(failures).toEqual([
@@ -71,26 +71,26 @@ describe("the event bus", () => {
 
   it("swallows what a handler of failures throws", () => {
     const bus = new EventBus();
-    const told: string[] = [];
+    const received: string[] = [];
     bus.subscribe("ObserverFailed", () => {
       throw new Error("boom");
     });
-    bus.subscribe("ObserverFailed", ({ message }) => told.push(message));
+    bus.subscribe("ObserverFailed", ({ message }) => received.push(message));
     bus.publish("ObserverFailed", { message: "first" });
-    expect(told).toEqual(["first"]);
+    expect(received).toEqual(["first"]);
   });
 
-  it("tells nobody any more once it is closed", () => {
+  it("notifies no handler once it is closed", () => {
     const bus = new EventBus();
-    let told = 0;
-    bus.subscribe("TurnCommitted", () => told++);
+    let calls = 0;
+    bus.subscribe("TurnCommitted", () => calls++);
     bus.close();
     bus.publish("TurnCommitted", committed);
-    expect(told).toBe(0);
-    expect(() => bus.subscribe("TurnCommitted", () => told++)).toThrow(ConfigurationError);
+    expect(calls).toBe(0);
+    expect(() => bus.subscribe("TurnCommitted", () => calls++)).toThrow(ConfigurationError);
   });
 
-  it("refuses a type that there is not, and lists those there are", () => {
+  it("refuses an unknown event type, and lists the known ones", () => {
     const subscribe = () => new EventBus().subscribe("TurnComitted" as never, () => undefined);
     expect(subscribe).toThrow(ConfigurationError);
     expect(subscribe).toThrow(/no event "TurnComitted": use one of ToolInvoked, .*TurnCommitted/);

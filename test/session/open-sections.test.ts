@@ -35,7 +35,7 @@ function open(keys: readonly string[], session: Session): string {
   return tool.run(tool.inputSchema.parse({ keys }) as never, session);
 }
 
-describe("a section that is a summary", () => {
+describe("a section shown as a summary", () => {
   it("shows its summary, and how to see the rest", () => {
     expect(prompt.render(newSession(), {})).toBe(
       [
@@ -46,12 +46,12 @@ describe("a section that is a summary", () => {
     );
   });
 
-  it("brings the tool that opens it, once, and the slice that remembers it", () => {
+  it("brings the tool that opens it, once, and the slice that records it", () => {
     expect(prompt.tools.map(({ name }) => name)).toEqual(["open_sections"]);
     expect(prompt.slices.map(({ name }) => name)).toEqual(["open_sections"]);
   });
 
-  it("shows all of itself once it is opened, and the others do not", () => {
+  it("shows its full text once opened, while the others stay summaries", () => {
     const session = newSession();
     expect(open(["rules"], session)).toBe(
       "Opened rules: the instructions show all of it from the next turn on.",
@@ -64,7 +64,7 @@ describe("a section that is a summary", () => {
     expect(prompt.render(session, {})).not.toContain("open_sections");
   });
 
-  it("stays open in a session that is restored", () => {
+  it("stays open in a restored session", () => {
     const session = newSession();
     open(["rules", "rules"], session);
     const restored = newSession();
@@ -72,7 +72,7 @@ describe("a section that is a summary", () => {
     expect(prompt.render(restored, {})).toBe(prompt.render(session, {}));
   });
 
-  it("opened twice is open once: the session does not change", () => {
+  it("does not change the session when it is opened a second time", () => {
     const session = newSession();
     open(["rules"], session);
     const before = session.state;
@@ -82,7 +82,7 @@ describe("a section that is a summary", () => {
     expect(session.state).toBe(before);
   });
 
-  it("cannot be opened by a wrong key, and the model is told the right ones", () => {
+  it("cannot be opened by a wrong key, and the answer lists the right ones", () => {
     const session = newSession();
     expect(() => open(["rule"], session)).toThrow(
       new Error('There is no section "rule" to open: use rules, style.'),

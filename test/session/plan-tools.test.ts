@@ -16,7 +16,7 @@ function planned(steps: readonly string[] = ["Build", "Test", "Document", "Annou
   return session;
 }
 
-/** As the engine calls it: the arguments are read by the schema first. */
+/** Calls the tool as the engine does: the arguments are parsed by the schema first. */
 function call(name: string, input: unknown, session: SessionView): string {
   const tool = planTools.find((each) => each.name === `planning_${name}`);
   if (tool === undefined) throw new Error(`There is no tool ${name}.`);
@@ -24,7 +24,7 @@ function call(name: string, input: unknown, session: SessionView): string {
 }
 
 describe("the planning tools", () => {
-  it("are four, each described, each with a schema that a model can be shown", () => {
+  it("are four, each with a description and a schema for the model", () => {
     expect(planTools.map(({ name }) => name)).toEqual([
       "planning_setup_plan",
       "planning_add_step",
@@ -58,7 +58,7 @@ describe("the planning tools", () => {
     expect(session.query(planSlice).latest()?.steps).toHaveLength(2);
   });
 
-  it("set up a plan whose steps come later, and say how", () => {
+  it("set up a plan whose steps are added later, and say how", () => {
     const session = newSession();
     expect(call("setup_plan", { objective: "Ship it" }, session)).toMatch(
       /no steps yet: add some with planning_add_step/,
@@ -66,7 +66,7 @@ describe("the planning tools", () => {
     expect(session.query(planSlice).latest()?.steps).toEqual([]);
   });
 
-  it("say that a new plan took the place of the earlier one", () => {
+  it("report that a new plan replaced the earlier one", () => {
     const answer = call("setup_plan", { objective: "Rest", steps: ["Sleep"] }, planned());
     expect(answer).toMatch(/^The plan is set up in place of the earlier one\./);
   });
@@ -80,7 +80,7 @@ describe("the planning tools", () => {
     expect(session.query(planSlice).latest()?.steps).toHaveLength(4);
   });
 
-  it("update a step, and say what the plan is now", () => {
+  it("update a step, and report the changed plan", () => {
     const session = planned(["Build"]);
     expect(call("update_step", { id: 1, title: " Compile " }, session)).toMatch(/1\. \[pending\] Compile$/);
     expect(call("update_step", { id: 1, status: "done", title: null }, session)).toBe(
@@ -88,7 +88,7 @@ describe("the planning tools", () => {
     );
   });
 
-  it("keep the event even where the plan says so already, for a plan that does not", () => {
+  it("keep an event that changes nothing in this plan, because another plan may need it", () => {
     const session = planned();
     session.dispatch(updateStep(2, { status: "done" }));
     const draft = new DraftSession(session, () => session.state);
@@ -96,7 +96,7 @@ describe("the planning tools", () => {
     expect(draft.events).toEqual([{ type: "UpdateStep", id: 2, status: "done" }]);
   });
 
-  it("read the plan, and say so where there is none", () => {
+  it("read the plan, and report if there is none", () => {
     expect(call("read_plan", {}, planned(["Build"]))).toBe(
       "Objective: Ship it\nStatus: active\n1. [pending] Build",
     );
@@ -158,7 +158,7 @@ describe("a bad call of a planning tool changes nothing, and answers", () => {
     expect(() => call(name, input, session)).toThrow(new Error(sentence));
   });
 
-  it("update_step on a plan of one step, and of none", () => {
+  it("update_step on a plan with one step, and on one with none", () => {
     const update = { id: 2, status: "done" };
     expect(() => call("update_step", update, planned(["Build"]))).toThrow(
       new Error("There is no step 2: the plan has only step 1."),

@@ -14,7 +14,7 @@ const twoSteps = setupPlan("Ship it", ["Build", "Test"]);
 const done = (id: number) => updateStep(id, { status: "done" });
 
 describe("the plan", () => {
-  it("is typed, and there is none at first", () => {
+  it("is typed, and null at first", () => {
     const session = new Session({ id: "s", createdAt: 0, slices: [planSlice] });
     const plan = session.query(planSlice).latest();
     expectTypeOf(plan).toEqualTypeOf<Plan | null>();
@@ -33,7 +33,7 @@ describe("the plan", () => {
     expect(planOf(setupPlan("Ship it", []))).toEqual({ objective: "Ship it", status: "active", steps: [] });
   });
 
-  it("is replaced by a new one, and only that one is kept", () => {
+  it("is replaced by a new one, and only the new one is kept", () => {
     const session = new Session({ id: "s", createdAt: 0, slices: [planSlice] });
     session.dispatch(twoSteps);
     session.dispatch(setupPlan("Rest", ["Sleep"]));
@@ -46,7 +46,7 @@ describe("the plan", () => {
     expect(session.query(planSlice).latest()?.steps[0]?.id).toBe(1);
   });
 
-  it("gets further steps at its end, with ids that were never used", () => {
+  it("gets more steps at its end, with ids that were never used", () => {
     const plan = planOf(twoSteps, done(1), addStep("Document", " Announce "), addStep("Rest"));
     expect(plan?.steps.map(({ id, title }) => [id, title])).toEqual([
       [1, "Build"],
@@ -75,13 +75,13 @@ describe("the plan", () => {
     expect(planOf(twoSteps, done(1), updateStep(1, { status: "pending" }))?.steps[0]?.status).toBe("pending");
   });
 
-  it("is completed when all of its steps are done, not before, and not without a step", () => {
+  it("is completed when all of its steps are done, not before, and not without steps", () => {
     expect(planOf(twoSteps, done(1))?.status).toBe("active");
     expect(planOf(twoSteps, done(1), done(2))?.status).toBe("completed");
     expect(planOf(setupPlan("Ship it", []))?.status).toBe("active");
   });
 
-  it("changes no more once it is completed, until a new one is set up", () => {
+  it("does not change after it is completed, until a new one is set up", () => {
     const completed = [twoSteps, done(1), done(2)];
     for (const event of [
       addStep("More"),
@@ -94,7 +94,7 @@ describe("the plan", () => {
 
   const long = "x".repeat(501);
   it.each<[string, SessionEvent]>([
-    ["an update of a step that there is not", done(3)],
+    ["an update of a step that does not exist", done(3)],
     ["an update of step 0", done(0)],
     ["an update by a text", { type: "UpdateStep", id: "1", status: "done" }],
     ["an update without a change", { type: "UpdateStep", id: 1 }],
@@ -106,15 +106,15 @@ describe("the plan", () => {
     ["no steps to add", addStep()],
     ["a step to add that is empty", addStep("Document", " ")],
     ["a step to add that is too long", addStep(long)],
-    ["steps that are no list", { type: "AddStep", steps: "Document" }],
-    ["steps that are no texts", { type: "AddStep", steps: [7] }],
+    ["steps that are not a list", { type: "AddStep", steps: "Document" }],
+    ["steps that are not strings", { type: "AddStep", steps: [7] }],
     ["no steps at all", { type: "AddStep" }],
     ["a plan without an objective", { type: "SetupPlan", steps: [] }],
     ["a plan with an empty objective", setupPlan(" ", ["a"])],
     ["a plan with an objective that is too long", setupPlan(long, ["a"])],
     ["a plan with an empty step", setupPlan("Ship it", ["a", ""])],
     ["a plan without a list of steps", { type: "SetupPlan", objective: "Ship it" }],
-    ["the same once more", updateStep(1, { title: "Build", status: "pending" })],
+    ["an update to the same values", updateStep(1, { title: "Build", status: "pending" })],
   ])("is not changed by %s", (_what, event) => {
     const session = new Session({ id: "s", createdAt: 0, slices: [planSlice] });
     session.dispatch(twoSteps);
@@ -123,7 +123,7 @@ describe("the plan", () => {
     expect(session.state).toBe(before);
   });
 
-  it("takes no step and no update where there is none", () => {
+  it("takes no step and no update before it is set up", () => {
     expect(planOf(addStep("a"))).toBeNull();
     expect(planOf(done(1))).toBeNull();
   });
@@ -135,7 +135,7 @@ describe("the plan", () => {
     );
   });
 
-  it("is a plan whatever events come, in whatever order", () => {
+  it("stays a valid plan for any events in any order", () => {
     const title = fc.oneof(fc.string({ maxLength: 4 }), fc.constant(long));
     const odd = fc.option(fc.oneof(fc.nat(5), title, fc.array(title, { maxLength: 2 })));
     const event = fc.record(

@@ -39,7 +39,7 @@ describe("a markdown section", () => {
     expect(rendered(template, { name: "Ada", count: 3, list: ["a", "b"], _x1: "under" })).toBe(text);
   });
 
-  it("fills values in as they are: a dollar in one is only a dollar", () => {
+  it("fills values in verbatim: a dollar in a value is only a dollar", () => {
     expect(rendered("Say $name.", { name: "$count ${count} $$ $& $1" })).toBe(
       "Say $count ${count} $$ $& $1.",
     );
@@ -63,15 +63,15 @@ describe("every section", () => {
     ["an empty title", { title: " " }, /rules needs a title/],
     ["no template", { template: undefined }, /rules needs a template/],
     ["another visibility", { visibility: "hidden" }, /"full" or "summary"/],
-    ["a summary that is not given", { visibility: "summary" }, /rules needs a summary/],
-    ["a summary that is empty", { visibility: "summary", summary: " " }, /rules needs a summary/],
-    ["an enabled that is no function", { enabled: true }, /enabled of section rules is not a function/],
+    ["a missing summary", { visibility: "summary" }, /rules needs a summary/],
+    ["an empty summary", { visibility: "summary", summary: " " }, /rules needs a summary/],
+    ["an enabled that is not a function", { enabled: true }, /enabled of section rules is not a function/],
   ])("is refused with %s", (_what, change, message) => {
     expect(() => make(change)).toThrow(ConfigurationError);
     expect(() => make(change)).toThrow(message);
   });
 
-  it("is full, and always there, unless said otherwise", () => {
+  it("is full and always shown by default", () => {
     expect(make({})).toMatchObject({ visibility: "full", summary: null });
     expect(make({}).isEnabled(session, {})).toBe(true);
   });
@@ -103,7 +103,7 @@ describe("the planning section", () => {
     });
   });
 
-  it("has a text of its own for each strategy, and the requirement in all of them", () => {
+  it("has its own text for each strategy, and the requirement in all of them", () => {
     expect(strategies).toEqual(["react", "plan_act_reflect", "goal_decompose_route_synthesise"]);
     const texts = strategies.map((strategy) => textOf(planning({ strategy })));
     expect(new Set(texts).size).toBe(3);
@@ -115,12 +115,12 @@ describe("the planning section", () => {
     expect(textOf(planning())).toBe(textOf(planning({ strategy: "plan_act_reflect" })));
   });
 
-  it("asks for no word that would mean the end of the agent's work", () => {
+  it("does not ask for a word that would end the agent's work", () => {
     for (const strategy of strategies)
       expect(completionRule("auto", textOf(planning({ strategy })), null).asksForSignal).toBe(false);
   });
 
-  it("refuses a strategy that there is not", () => {
+  it("refuses an unknown strategy", () => {
     const make = () => planning({ strategy: "toString" as never });
     expect(make).toThrow(ConfigurationError);
     expect(make).toThrow(/is no planning strategy: use one of react, /);

@@ -21,7 +21,7 @@ const parameters = z.object({ goal: z.string(), day: z.string().default("Friday"
 const prompt = promptTemplate({ ...base, parameters, sections: [objective] });
 
 describe("a prompt template", () => {
-  it("renders its sections in order, with their titles, apart from each other", () => {
+  it("renders its sections in order, with their titles, separated from each other", () => {
     const template = promptTemplate({
       ...base,
       parameters,
@@ -40,7 +40,7 @@ describe("a prompt template", () => {
     );
   });
 
-  it("shows a section only where it is enabled, by the session and the parameters", () => {
+  it("shows a section only if it is enabled for the session and the parameters", () => {
     const template = promptTemplate({
       ...base,
       parameters: z.object({ shown: z.boolean() }),
@@ -69,7 +69,7 @@ describe("a prompt template", () => {
     expect(template.render(session, { goal: "g" })).toBe(template.render(session, { goal: "g" }));
   });
 
-  it("has the slices and the tools of its sections, each once", () => {
+  it("has the slices and tools of its sections, each once", () => {
     const notes = defineSlice({ name: "notes", schema: z.string() });
     const template = promptTemplate({
       ...base,
@@ -84,7 +84,7 @@ describe("a prompt template", () => {
     expect(prompt.tools).toEqual([]);
   });
 
-  it("knows its name, and the texts that are known before it is rendered", () => {
+  it("has its name, and the texts that are known before it is rendered", () => {
     const template = promptTemplate({
       ...base,
       version: "2.1-beta",
@@ -104,7 +104,7 @@ describe("a prompt template", () => {
       expect(template.staticText).toContain(text);
   });
 
-  it("is recognised, and so is a bound one", () => {
+  it("is recognised, and so is a bound prompt", () => {
     const bound = prompt.bind({ goal: "g" });
     expect([isPromptTemplate(prompt), isBoundPrompt(prompt)]).toEqual([true, false]);
     expect([isPromptTemplate(bound), isBoundPrompt(bound)]).toEqual([false, true]);
@@ -113,15 +113,19 @@ describe("a prompt template", () => {
   });
 
   it.each<[string, object, RegExp]>([
-    ["an odd namespace", { namespace: "a:b" }, /cannot be a prompt's namespace/],
-    ["an odd key", { key: "" }, /cannot be a prompt's key/],
+    ["an invalid namespace", { namespace: "a:b" }, /cannot be a prompt's namespace/],
+    ["an invalid key", { key: "" }, /cannot be a prompt's key/],
     ["no version", { version: undefined }, /tasks:execute needs a version/],
-    ["an odd version", { version: "a b" }, /needs a version/],
-    ["half a version", { version: 1.5 }, /needs a version/],
+    ["an invalid version", { version: "a b" }, /needs a version/],
+    ["a fractional version", { version: 1.5 }, /needs a version/],
     ["no sections", { sections: [] }, /tasks:execute@1 has no sections/],
-    ["what is no section", { sections: [{ key: "a", title: "A" }] }, /make it with markdown/],
-    ["two sections of one key", { sections: [objective, objective] }, /two sections with the key objective/],
-    ["parameters that are no object", { parameters: z.string() }, /are no zod object/],
+    ["an object that is not a section", { sections: [{ key: "a", title: "A" }] }, /make it with markdown/],
+    [
+      "two sections with the same key",
+      { sections: [objective, objective] },
+      /two sections with the key objective/,
+    ],
+    ["parameters that are not an object", { parameters: z.string() }, /are no zod object/],
     ["parameters without a JSON Schema", { parameters: z.object({ at: z.date() }) }, /has no JSON Schema/],
   ])("is refused with %s", (_what, change, message) => {
     const make = () => promptTemplate({ ...base, parameters, sections: [objective], ...change });
@@ -129,7 +133,7 @@ describe("a prompt template", () => {
     expect(make).toThrow(message);
   });
 
-  it("is refused where a section names a parameter that it does not have", () => {
+  it("is refused if a section names a parameter that it does not have", () => {
     const named = markdown({ key: "end", title: "End", template: "Bye ${nobody}." });
     const make = () => promptTemplate({ ...base, parameters, sections: [objective, named] });
     expect(make).toThrow(ConfigurationError);
@@ -141,7 +145,7 @@ describe("a prompt template", () => {
     expect(() => promptTemplate({ ...base, sections: [natural] })).toThrow(/parameter constructor/);
   });
 
-  it("is refused where two sections bring different slices of one name", () => {
+  it("is refused if two sections bring different slices with the same name", () => {
     const namesake = defineSlice({ name: "plan", schema: z.string() });
     const other = dynamic({ key: "p", title: "P", slices: [namesake], render: () => "" });
     expect(() => promptTemplate({ ...base, sections: [planning(), other] })).toThrow(
@@ -151,13 +155,13 @@ describe("a prompt template", () => {
 });
 
 describe("rendering is refused", () => {
-  it("without a parameter, and names it, its section and the prompt", () => {
+  it("without a parameter, naming it, its section and the prompt", () => {
     const render = () => prompt.render(session, { day: "Monday" });
     expect(render).toThrow(ConfigurationError);
     expect(render).toThrow("The parameter goal of section objective of prompt tasks:execute@1 is missing");
   });
 
-  it("where the input is no object, and parameters are needed", () => {
+  it("if the input is not an object and parameters are needed", () => {
     for (const input of ["text", 7, null, ["a"], undefined])
       expect(() => prompt.render(session, input)).toThrow(/parameter goal .* is missing/);
   });
@@ -182,7 +186,7 @@ describe("rendering is refused", () => {
     );
   });
 
-  it("with a parameter of the wrong type, and says what is wrong", () => {
+  it("with a parameter of the wrong type, saying what is wrong", () => {
     const render = () => prompt.render(session, { goal: 7 });
     expect(render).toThrow(ConfigurationError);
     expect(render).toThrow(
@@ -190,7 +194,7 @@ describe("rendering is refused", () => {
     );
   });
 
-  it("where parameters do not fit together", () => {
+  it("if parameters do not fit together", () => {
     const together = z.object({ a: z.number() }).refine(({ a }) => a > 1, "a is too small");
     const template = promptTemplate({ ...base, parameters: together, sections: [planning()] });
     expect(() => template.render(session, { a: 1 })).toThrow(
@@ -203,14 +207,14 @@ describe("rendering is refused", () => {
     ["undefined", undefined],
     ["null", null],
     ["number", 7],
-  ])("where a section renders %s", (what, value) => {
+  ])("if a section renders %s", (what, value) => {
     const section = dynamic({ key: "odd", title: "Odd", render: () => value as string });
     const render = () => promptTemplate({ ...base, sections: [section] }).render(session, {});
     expect(render).toThrow(ConfigurationError);
     expect(render).toThrow(`Section odd of prompt tasks:execute@1 rendered ${what}`);
   });
 
-  it("where enabled says neither true nor false", () => {
+  it("if enabled returns neither true nor false", () => {
     const section = markdown({
       key: "odd",
       title: "Odd",
@@ -221,7 +225,7 @@ describe("rendering is refused", () => {
     expect(render).toThrow(/enabled of section odd of prompt tasks:execute@1 returned object/);
   });
 
-  it("where a section changes the session", () => {
+  it("if a section changes the session", () => {
     const section = dynamic({
       key: "odd",
       title: "Odd",
@@ -244,7 +248,7 @@ describe("a bound prompt", () => {
     expect(bound.template).toBe(prompt);
   });
 
-  it("renders with what its function makes of the input", () => {
+  it("renders with what its function returns for the input", () => {
     const bound = prompt.bind((input) => ({ goal: `to ${JSON.stringify(input)}`, day: "Monday" }));
     expect(bound.render(session, "rest")).toContain('Reach to "rest" by Monday.');
     expect(bound.values).toBeNull();
@@ -252,14 +256,14 @@ describe("a bound prompt", () => {
     expect(() => missing.render(session, "rest")).toThrow(/parameter goal .* is missing/);
   });
 
-  it("keeps its values, whatever happens to what they were made of", () => {
+  it("keeps its values when the objects they came from change", () => {
     const values = { goal: "the top" };
     const bound = prompt.bind(values);
     values.goal = "changed";
     expect(bound.values).toEqual({ goal: "the top" });
   });
 
-  it("is refused at once with values that are missing, wrong or no JSON", () => {
+  it("is refused immediately with values that are missing, wrong or not JSON", () => {
     expect(() => prompt.bind({} as never)).toThrow(/parameter goal .* is missing/);
     expect(() => prompt.bind({ goal: 7 } as never)).toThrow(/parameter goal .* does not fit/);
     expect(() => prompt.bind({ goal: "g", more: new Date(0) } as never)).toThrow(NotJsonError);
@@ -279,7 +283,7 @@ describe("the document of a template", () => {
       ...change,
     }).document;
 
-  it("holds what makes the prompt, and no rendering", () => {
+  it("holds the definition of the prompt, and no rendering", () => {
     expect(make()).toMatchObject({
       namespace: "tasks",
       key: "execute",
@@ -301,7 +305,7 @@ describe("the document of a template", () => {
     expect(JSON.parse(JSON.stringify(make()))).toEqual(make());
   });
 
-  it("differs where the template does", () => {
+  it("differs if the template does", () => {
     const documents = [
       make(),
       make({ namespace: "other" }),
@@ -315,7 +319,7 @@ describe("the document of a template", () => {
     expect(new Set(documents).size).toBe(documents.length);
   });
 
-  it("does not depend on functions: neither what they render nor when a section is there", () => {
+  it("does not depend on functions: neither on what they render nor on when a section is shown", () => {
     const other = promptTemplate({
       ...base,
       parameters,
@@ -330,17 +334,17 @@ describe("the document of a template", () => {
 });
 
 describe("the types of a prompt", () => {
-  it("ask for the parameters when it is bound, those with a default not", () => {
+  it("require the parameters when it is bound, except those with a default", () => {
     expectTypeOf(prompt).toEqualTypeOf<PromptTemplate<{ goal: string; day?: string | undefined }>>();
     expectTypeOf(prompt).toExtend<PromptTemplate>();
     expectTypeOf(prompt.bind({ goal: "g" })).toEqualTypeOf<BoundPrompt>();
     // @ts-expect-error the goal is missing
     expect(() => prompt.bind({ day: "Monday" })).toThrow();
-    // @ts-expect-error the goal is a text
+    // @ts-expect-error the goal must be a string
     expect(() => prompt.bind(() => ({ goal: 7 }))).not.toThrow();
   });
 
-  it("let a section ask for parameters that the prompt has, as the schema reads them, and for no others", () => {
+  it("let a section use the parameters of the prompt, as the schema parses them, and no others", () => {
     const day = dynamic({ key: "d", title: "D", render: (_view, params: { day: string }) => params.day });
     expect(promptTemplate({ ...base, parameters, sections: [day] }).render(session, { goal: "g" })).toBe(
       "## D\n\nFriday",

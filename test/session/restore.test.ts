@@ -30,26 +30,26 @@ function refusal(reason: string, slice: string): unknown {
 }
 
 describe("restore", () => {
-  it("brings stored values back, read by the schema and frozen", () => {
+  it("restores stored values, parsed by the schema and frozen", () => {
     const state = new SliceSet([plain, migrated]).restore({ plain: { version: 1, values: [{ text: "a" }] } });
     expect(state).toEqual(new Map([["plain", [{ text: "a", stars: 3 }]]]));
     expect(Object.isFrozen(state.get("plain"))).toBe(true);
     expect(Object.isFrozen(state.get("plain")?.[0])).toBe(true);
   });
 
-  it("gives the empty state for nothing, and for slices without values", () => {
+  it("returns the empty state for no slices, and for slices without values", () => {
     expect(new SliceSet([plain]).restore({})).toEqual(EMPTY_STATE);
     expect(new SliceSet([plain]).restore({ plain: { version: 1, values: [] } })).toEqual(EMPTY_STATE);
   });
 
-  it("goes from version 1 through 2 to 3", () => {
+  it("migrates from version 1 through 2 to 3", () => {
     trail.length = 0;
     const state = new SliceSet([migrated]).restore({ notes: { version: 1, values: [{ text: "x" }] } });
     expect(trail).toEqual(["to 2", "to 3"]);
     expect(state.get("notes")).toEqual([{ text: "x", a: "to 2", b: "to 3" }]);
   });
 
-  it("takes only the migrations that are left", () => {
+  it("runs only the migrations that are left", () => {
     trail.length = 0;
     const set = new SliceSet([migrated]);
     set.restore({ notes: { version: 2, values: [{ text: "x", a: "" }] } });
@@ -69,7 +69,7 @@ describe("restore", () => {
     expect(state.get("sum")).toEqual([6]);
   });
 
-  it("refuses a slice that the session does not have, names it, and says what can be done", () => {
+  it("refuses a slice that the session does not have, names it, and says what to do", () => {
     const restore = restoring(new SliceSet([plain]), { gone: { version: 1, values: ["a"] } });
     expect(restore).toThrow(SnapshotRestoreError);
     expect(restore).toThrow(refusal("unknown_slice", "gone"));

@@ -21,74 +21,74 @@ const lateBoom: () => unknown = async () => {
 };
 
 describe("an observer", () => {
-  it("is told after each change of its slice what is and what was", () => {
+  it("gets the new and the previous values after each change of its slice", () => {
     const { session } = observed();
-    const told: string[] = [];
+    const received: string[] = [];
     session.observe(findings, (values, before) => {
       expectTypeOf(values).toEqualTypeOf<readonly { file: string; score: number }[]>();
       expect(session.query(findings).all()).toBe(values);
-      told.push(`${files(before)}>${files(values)}`);
+      received.push(`${files(before)}>${files(values)}`);
     });
     session.dispatch(found("a"));
     session.dispatch(found("b"));
-    expect(told).toEqual([">a", "a>ab"]);
+    expect(received).toEqual([">a", "a>ab"]);
   });
 
-  it("is not told where nothing of its slice changed, or the event was refused", () => {
+  it("is not called if nothing in its slice changed, or the event was refused", () => {
     const { session } = observed();
-    let told = 0;
-    session.observe(findings, () => told++);
+    let calls = 0;
+    session.observe(findings, () => calls++);
     session.dispatch({ type: "Cleared" });
     expect(session.query(audit).all()).toEqual(["cleared"]);
     expect(() => session.dispatch({ type: "Found", file: 7 })).toThrow();
-    expect(told).toBe(0);
+    expect(calls).toBe(0);
   });
 
-  it("is told of what is adopted, rolled back and reset", () => {
+  it("is called for values that are adopted, rolled back or reset", () => {
     const { session } = observed();
-    const told: string[] = [];
-    session.observe(findings, (values, before) => told.push(`${files(before)}>${files(values)}`));
+    const received: string[] = [];
+    session.observe(findings, (values, before) => received.push(`${files(before)}>${files(values)}`));
     const empty = session.snapshot();
     session.adopt(session.slices.reduce(session.state, found("a")));
     session.rollback(empty);
     session.dispatch(found("b"));
     session.reset();
-    expect(told).toEqual([">a", "a>", ">b", "b>"]);
+    expect(received).toEqual([">a", "a>", ">b", "b>"]);
   });
 
-  it("is told no more once it has ended, and may end itself or another while it is told", () => {
+  it("is not called after it has ended, and may end itself or another while it is being called", () => {
     const { session } = observed();
-    const told: string[] = [];
+    const received: string[] = [];
     const endFirst = session.observe(findings, () => {
-      told.push("first");
+      received.push("first");
       endFirst();
       endThird();
     });
-    session.observe(findings, () => told.push("second"));
-    const endThird = session.observe(findings, () => told.push("third"));
+    session.observe(findings, () => received.push("second"));
+    const endThird = session.observe(findings, () => received.push("third"));
     session.dispatch(found("a"));
     session.dispatch(found("b"));
-    expect(told).toEqual(["first", "second", "second"]);
+    expect(received).toEqual(["first", "second", "second"]);
   });
 
-  it("that came while another was told is told of the next change", () => {
+  it("that was added while another was being called gets the next change", () => {
     const { session } = observed();
-    const told: string[] = [];
+    const received: string[] = [];
     const end = session.observe(findings, () => {
       end();
-      session.observe(findings, (values) => told.push(files(values)));
+      session.observe(findings, (values) => received.push(files(values)));
     });
     session.dispatch(found("a"));
-    expect(told).toEqual([]);
+    expect(received).toEqual([]);
     session.dispatch(found("b"));
-    expect(told).toEqual(["ab"]);
+    expect(received).toEqual(["ab"]);
   });
 
-  it("that observes twice ends one at a time", () => {
+  it("registered twice ends one registration at a time", () => {
     const { session } = observed();
-    let told = 0;
+    let calls = 0;
     const observer = () => {
-      told++;
+      calls++;
     };
     const end = session.observe(findings, observer);
     session.observe(findings, observer);
@@ -96,19 +96,19 @@ describe("an observer", () => {
     end();
     end();
     session.dispatch(found("b"));
-    expect(told).toBe(3);
+    expect(calls).toBe(3);
   });
 
-  it("that throws, now or later, harms nobody and is told of on the bus", async () => {
+  it("that throws, now or later, does not affect the others and is reported on the bus", async () => {
     const { session, failures } = observed();
-    const told: string[] = [];
+    const received: string[] = [];
     session.observe(findings, () => {
       throw new Error("boom");
     });
     session.observe(findings, lateBoom);
-    session.observe(findings, (values) => told.push(files(values)));
+    session.observe(findings, (values) => received.push(files(values)));
     session.dispatch(found("a"));
-    expect(told).toEqual(["a"]);
+    expect(received).toEqual(["a"]);
     expect(session.query(findings).all()).toHaveLength(1);
     await setImmediate();
     await setImmediate();
@@ -118,16 +118,16 @@ describe("an observer", () => {
     ]);
   });
 
-  it("ends with the session, even while it is told", () => {
+  it("ends with the session, even while it is being called", () => {
     const { session } = observed();
-    const told: string[] = [];
+    const received: string[] = [];
     session.observe(findings, () => {
       session.dispatch(found("z"));
       session.close();
     });
-    session.observe(findings, () => told.push("second"));
+    session.observe(findings, () => received.push("second"));
     session.dispatch(found("a"));
-    expect(told).toEqual([]);
+    expect(received).toEqual([]);
     expect(session.query(findings).all()).toEqual([{ file: "a", score: 1 }]);
   });
 
@@ -139,19 +139,19 @@ describe("an observer", () => {
 });
 
 describe("a dispatch inside an observer", () => {
-  it("takes effect when everybody has been told of the present change", () => {
+  it("takes effect after all observers got the present change", () => {
     const { session } = observed();
-    const told: string[] = [];
+    const received: string[] = [];
     session.observe(findings, (values) => {
       if (values.length === 1) {
         session.dispatch(found("b"));
         session.dispatch(found("c"));
       }
-      told.push(`first ${files(values)}, sees ${files(session.query(findings).all())}`);
+      received.push(`first ${files(values)}, sees ${files(session.query(findings).all())}`);
     });
-    session.observe(findings, (values) => told.push(`second ${files(values)}`));
+    session.observe(findings, (values) => received.push(`second ${files(values)}`));
     session.dispatch(found("a"));
-    expect(told).toEqual([
+    expect(received).toEqual([
       "first a, sees a",
       "second a",
       "first ab, sees ab",
@@ -162,7 +162,7 @@ describe("a dispatch inside an observer", () => {
     expect(session.query(audit).all()).toEqual(["a", "b", "c"]);
   });
 
-  it("that is refused is told of on the bus, and those after it take effect", () => {
+  it("that is refused is reported on the bus, and those after it take effect", () => {
     const { session, failures } = observed();
     const end = session.observe(findings, () => {
       end();
@@ -175,7 +175,7 @@ describe("a dispatch inside an observer", () => {
     expect(failures[0]).toMatch(/^A change that an observer requested failed: .*findings\.1\.file/);
   });
 
-  it("does not go on for ever", () => {
+  it("does not loop forever", () => {
     const { session, failures } = observed();
     session.observe(findings, (values) => session.dispatch(found(`${values.length}`)));
     session.dispatch(found("a"));

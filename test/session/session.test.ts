@@ -12,7 +12,7 @@ function newSession(options: Partial<ConstructorParameters<typeof Session>[0]> =
 }
 
 describe("a session", () => {
-  it("knows who it is and when it was made", () => {
+  it("has its id and the time of its creation", () => {
     const session = newSession({ tags: { team: "red" } });
     expect(session).toMatchObject({
       id: "s-1",
@@ -24,7 +24,7 @@ describe("a session", () => {
     expect(session.state).toEqual(EMPTY_STATE);
   });
 
-  it("keeps its tags, whatever happens to what they were made of", () => {
+  it("keeps its tags when the object they came from changes", () => {
     const tags = { team: "red" };
     const session = newSession({ tags });
     tags.team = "blue";
@@ -35,13 +35,13 @@ describe("a session", () => {
     ["an empty id", { id: "" }],
     ["no id", { id: undefined }],
     ["no time", { createdAt: undefined }],
-    ["a time that is none", { createdAt: Number.NaN }],
-    ["a tag that is no text", { tags: { team: 7 } }],
+    ["an invalid time", { createdAt: Number.NaN }],
+    ["a tag that is not a string", { tags: { team: 7 } }],
   ])("refuses %s", (_what, options) => {
     expect(() => newSession(options)).toThrow(ConfigurationError);
   });
 
-  it("begins with the state that it is given", () => {
+  it("begins with the given state", () => {
     const state = newSession().slices.restore({
       findings: { version: 1, values: [{ file: "a", score: 1 }] },
     });
@@ -56,7 +56,7 @@ describe("a session", () => {
     expect(one.slices).toBe(slices);
   });
 
-  it("takes events that are only named", () => {
+  it("takes events that have only a name", () => {
     const session = newSession({ eventTypes: ["Pinged"] });
     session.dispatch({ type: "Pinged" });
     expect(session.state).toBe(EMPTY_STATE);
@@ -70,7 +70,7 @@ describe("query", () => {
   session.dispatch(found("b", 5));
   session.dispatch(found("a", 3));
 
-  it("reads the latest, all, and those that a predicate takes", () => {
+  it("reads the latest value, all values, and those that match a predicate", () => {
     expect(session.query(findings).latest()).toEqual({ file: "b", score: 5 });
     expect(session.query(findings).all()).toEqual([
       { file: "a", score: 3 },
@@ -80,12 +80,12 @@ describe("query", () => {
     expect(session.query(audit).all()).toEqual(["a", "b", "a"]);
   });
 
-  it("is null and empty where there is nothing", () => {
+  it("is null and empty if there is nothing", () => {
     const query = newSession().query(findings);
     expect([query.latest(), query.all(), query.where(() => true)]).toEqual([null, [], []]);
   });
 
-  it("sees what came after it was asked for", () => {
+  it("sees changes made after it was created", () => {
     const growing = newSession();
     const query = growing.query(findings);
     growing.dispatch(found("a"));
@@ -107,7 +107,7 @@ describe("query", () => {
 });
 
 describe("dispatch", () => {
-  it("changes nothing where a value does not fit", () => {
+  it("changes nothing if a value does not fit", () => {
     const session = newSession();
     const before = session.state;
     expect(() => session.dispatch({ type: "Found", file: "a", score: "high" })).toThrow(SliceValueError);
@@ -145,7 +145,7 @@ describe("dispatch", () => {
     expect(session.query(findings).all()).toEqual([]);
   });
 
-  it("fails where a reducer lets the refusal pass", () => {
+  it("fails if a reducer swallows the refusal", () => {
     const meddling: Slice<string> = defineSlice<string>({
       name: "meddling",
       schema: z.string(),
@@ -164,7 +164,7 @@ describe("dispatch", () => {
 });
 
 describe("rollback", () => {
-  it("brings state slices back, empties those that were empty, and leaves logs as they are", () => {
+  it("restores state slices, empties those that were empty, and leaves logs as they are", () => {
     const later = defineSlice({ name: "later", schema: z.string(), reducers: { Said: append(() => "a") } });
     const session = newSession({ slices: [findings, audit, later] });
     session.dispatch(found("a"));
@@ -177,7 +177,7 @@ describe("rollback", () => {
     expect(session.query(audit).all()).toEqual(["a", "b"]);
   });
 
-  it("makes no change of values that are what they were", () => {
+  it("reports no change for values that are the same", () => {
     const session = newSession();
     session.dispatch(found("a"));
     session.dispatch(found("b"));
@@ -188,7 +188,7 @@ describe("rollback", () => {
     expect(session.query(findings).all()[0]).toBe(a);
   });
 
-  it("brings back tags and the names of children, in another process too", () => {
+  it("restores tags and the names of children, in another process too", () => {
     const first = newSession({ tags: { team: "red" } });
     first.child({ id: "c-1", createdAt: 8 });
     const second = newSession({ tags: { team: "blue", new: "yes" } });
@@ -198,7 +198,7 @@ describe("rollback", () => {
     expect(second.children).toEqual(["c-1", "c-2"]);
   });
 
-  it("does all or nothing", () => {
+  it("changes everything or nothing", () => {
     const session = newSession({ tags: { team: "red" } });
     session.dispatch(found("a"));
     const before = session.state;
@@ -223,7 +223,7 @@ describe("rollback", () => {
 });
 
 describe("reset", () => {
-  it("empties every slice, logs too", () => {
+  it("empties every slice, including logs", () => {
     const session = newSession();
     session.dispatch(found("a"));
     session.reset();
@@ -232,7 +232,7 @@ describe("reset", () => {
 });
 
 describe("a child", () => {
-  it("names its parent, is named by it, and has a state of its own", () => {
+  it("names its parent, is named by it, and has its own state", () => {
     const parent = newSession();
     parent.dispatch(found("a"));
     const child = parent.child({ id: "c-1", createdAt: 8, tags: { part: "one" } });
@@ -276,7 +276,7 @@ describe("a closed session", () => {
     expect(session.snapshot()).toEqual(snapshot);
   });
 
-  it("closes its children with it, and theirs", () => {
+  it("closes its children and theirs", () => {
     const session = newSession();
     const child = session.child({ id: "c-1", createdAt: 8 });
     const grandchild = child.child({ id: "c-2", createdAt: 9 });

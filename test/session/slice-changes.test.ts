@@ -12,7 +12,7 @@ const set = new SliceSet([findings, audit]);
 const dispatched = (state: SessionState, ...events: readonly { readonly type: string }[]) =>
   events.reduce<SessionState>((before, event) => set.reduce(before, event), state);
 
-/** What a store does with them. */
+/** What a store does with the changes. */
 function applied(before: SessionState, changes: readonly SliceChange[]): SessionState {
   const after = new Map(before);
   for (const { name, length, items } of changes) {
@@ -26,13 +26,13 @@ function applied(before: SessionState, changes: readonly SliceChange[]): Session
 }
 
 describe("sliceChanges", () => {
-  it("is nothing where nothing changed", () => {
+  it("is empty if nothing changed", () => {
     const state = dispatched(EMPTY_STATE, found("a"));
     expect(sliceChanges(set, state, state)).toEqual([]);
     expect(sliceChanges(set, EMPTY_STATE, EMPTY_STATE)).toEqual([]);
   });
 
-  it("names the slices that changed, with kind and version, and of them only what differs", () => {
+  it("names the slices that changed, with kind and version, and contains only what differs", () => {
     const before = dispatched(EMPTY_STATE, found("a"), found("b"), found("c"));
     const after = dispatched(before, found("b", 2));
     expect(sliceChanges(set, before, after)).toEqual([
@@ -49,7 +49,7 @@ describe("sliceChanges", () => {
     expect(sliceChanges(slices, before, after).map(({ name }) => name)).toEqual(["findings", "audit"]);
   });
 
-  it("says by the length what is gone", () => {
+  it("shows removed values by the length", () => {
     const before = dispatched(EMPTY_STATE, found("a"), found("b"));
     const after = dispatched(before, { type: "Cleared" });
     expect(sliceChanges(set, before, after)).toEqual([
@@ -58,7 +58,7 @@ describe("sliceChanges", () => {
     ]);
   });
 
-  it("writes a slice whole whose stored form is older, changed or not", () => {
+  it("writes a slice in full if its stored form is older, changed or not", () => {
     const state = dispatched(EMPTY_STATE, found("a"), found("b"));
     expect(sliceChanges(set, state, state, new Set(["findings"]))).toEqual([
       {
@@ -77,7 +77,7 @@ describe("sliceChanges", () => {
     expect(first?.items.map(([index]) => index)).toEqual([0, 1]);
   });
 
-  it("applied to what was there, gives what is there", () => {
+  it("applied to the previous state gives the present state", () => {
     const value = fc.oneof(
       fc.constantFrom("a", "b", "c"),
       fc.record({ file: fc.constantFrom("a", "b"), score: fc.nat(2) }),

@@ -29,7 +29,7 @@ function after(slices: SliceSet, ...events: readonly SessionEvent[]): SessionSta
 
 const noted = (text: string) => ({ type: "Noted", text });
 
-/** A slice with one reducer, for what a reducer may return. */
+/** A slice with one reducer, to test what a reducer may return. */
 function returning(value: unknown, schema: z.ZodType = z.unknown()): SliceSet {
   const slice = defineSlice({ name: "odd", schema, reducers: { Happened: () => value as never } });
   return new SliceSet([slice]);
@@ -51,7 +51,7 @@ describe("a set of slices", () => {
     expect(after(twice, noted("a")).get("notes")).toHaveLength(1);
   });
 
-  it("refuses two slices of one name, and what is no slice", () => {
+  it("refuses two slices with the same name, and an object that is not a slice", () => {
     const other = defineSlice({ name: "notes", schema: z.string() });
     expect(() => new SliceSet([notes, other])).toThrow(ConfigurationError);
     expect(() => new SliceSet([notes, other])).toThrow(/Two slices are named notes/);
@@ -61,7 +61,7 @@ describe("a set of slices", () => {
 });
 
 describe("reduce", () => {
-  it("gives an event to every slice that has a reducer for it", () => {
+  it("passes an event to every slice that has a reducer for it", () => {
     const state = after(set, noted("a"), noted("b"));
     expect(state).toEqual(
       new Map<string, unknown>([
@@ -77,14 +77,14 @@ describe("reduce", () => {
     );
   });
 
-  it("leaves the state that it was given as it was", () => {
+  it("leaves the given state unchanged", () => {
     const before = after(set, noted("a"));
     const copy = structuredClone(before);
     set.reduce(before, noted("b"));
     expect(before).toEqual(copy);
   });
 
-  it("returns the same state where nothing changed", () => {
+  it("returns the same state if nothing changed", () => {
     const state = after(set, noted("a"), noted("b"));
     expect(set.reduce(state, { type: "Pinged" })).toBe(state);
     expect(set.reduce(state, { type: "Sorted" })).toBe(state);
@@ -101,7 +101,7 @@ describe("reduce", () => {
     expect(sorted.get("notes")?.[1]).toBe(b);
   });
 
-  it("fills in defaults, and reads values as the schema does", () => {
+  it("fills in defaults, and parses values with the schema", () => {
     const slices = returning(
       [{ text: " a ", extra: true }],
       z.object({ text: z.string().trim(), n: z.number().default(7) }),
@@ -109,7 +109,7 @@ describe("reduce", () => {
     expect(after(slices, happened).get("odd")).toEqual([{ text: "a", n: 7 }]);
   });
 
-  it("keeps copies that nobody can change", () => {
+  it("keeps copies that cannot be changed", () => {
     const kept = { steps: [{ title: "a" }] };
     const state = after(returning([kept]), happened);
     kept.steps.push({ title: "b" });
@@ -121,7 +121,7 @@ describe("reduce", () => {
     expect(() => (values as unknown[]).push(1)).toThrow(TypeError);
   });
 
-  it("hands out values and events that a reducer cannot change", () => {
+  it("passes values and events that a reducer cannot change", () => {
     const meddling = defineSlice({
       name: "meddling",
       schema: z.object({ n: z.number() }),
@@ -148,7 +148,7 @@ describe("reduce", () => {
     expect(state.get("meddling")).toEqual([{ n: 1 }]);
   });
 
-  it("does not check a value again that it let in before", () => {
+  it("does not check a value again that it has already accepted", () => {
     let checks = 0;
     const counted = defineSlice({
       name: "counted",
@@ -165,7 +165,7 @@ describe("reduce", () => {
     expect(checks).toBe(2);
   });
 
-  it("checks a value that another slice let in", () => {
+  it("checks a value that another slice has accepted", () => {
     const loose = defineSlice({
       name: "loose",
       schema: z.unknown(),
@@ -181,7 +181,7 @@ describe("reduce", () => {
     expect([...state.keys()]).toEqual(["title"]);
   });
 
-  it("works with event types and slice names that objects have by nature", () => {
+  it("works with event types and slice names that objects inherit", () => {
     const constructor = defineSlice({
       name: "constructor",
       schema: z.string(),
@@ -193,7 +193,7 @@ describe("reduce", () => {
     expect(() => slices.reduce(EMPTY_STATE, { type: "hasOwnProperty" })).toThrow(ConfigurationError);
   });
 
-  it("makes the same state of the same events, whatever state lay between", () => {
+  it("returns the same state for the same events, whatever the states between them", () => {
     const event = fc.oneof(
       fc.record({ type: fc.constant("Noted"), text: fc.string({ maxLength: 5, unit: "grapheme-ascii" }) }),
       fc.constant({ type: "Sorted" }),
@@ -220,7 +220,7 @@ describe("reduce refuses, and changes nothing", () => {
     expect(() => set.reduce(EMPTY_STATE, event as never)).toThrow(/needs a "type"/);
   });
 
-  it("an event that nobody knows, and lists those that are known", () => {
+  it("an unknown event, and lists the known ones", () => {
     expect(() => set.reduce(EMPTY_STATE, { type: "Note" })).toThrow(ConfigurationError);
     expect(() => set.reduce(EMPTY_STATE, { type: "Note" })).toThrow(
       'The session knows no event "Note" (it knows Filtered, Noted, Pinged, Sorted)',
@@ -228,7 +228,7 @@ describe("reduce refuses, and changes nothing", () => {
     expect(() => new SliceSet([]).reduce(EMPTY_STATE, { type: "Note" })).toThrow(/it knows none/);
   });
 
-  it("a value that does not fit, although another slice would take the event", () => {
+  it("a value that does not fit, even if another slice would take the event", () => {
     const state = after(set, noted("a"));
     expect(() => set.reduce(state, noted("too long"))).toThrow(SliceValueError);
     expect(state.get("notes")).toHaveLength(1);
@@ -255,7 +255,7 @@ describe("reduce refuses, and changes nothing", () => {
     expect(refused).toThrow(`slice odd a value that does not fit: ${path}`);
   });
 
-  it("a value without an end", () => {
+  it("a cyclic value", () => {
     const circle: { self?: unknown } = {};
     circle.self = circle;
     expect(() => returning([circle]).reduce(EMPTY_STATE, happened)).toThrow(SliceValueError);
@@ -282,7 +282,7 @@ describe("reduce refuses, and changes nothing", () => {
     expect(() => slow.reduce(EMPTY_STATE, happened)).toThrow(/is asynchronous, and a dispatch cannot wait/);
   });
 
-  it("and passes on what a reducer throws, and goes on afterwards", () => {
+  it("and rethrows what a reducer throws, and keeps working afterwards", () => {
     const error = new RangeError("boom");
     let fails = true;
     const shaky = defineSlice({
@@ -303,7 +303,7 @@ describe("reduce refuses, and changes nothing", () => {
 });
 
 describe("a value is kept as JSON would keep it", () => {
-  it("with one zero only", () => {
+  it("with only one zero", () => {
     const [value] = after(returning([{ a: [-0] }]), happened).get("odd") ?? [];
     expect(value).toStrictEqual({ a: [0] });
   });

@@ -7,7 +7,7 @@ import { append, defineSlice, replaceLatest, type Slice, upsertBy } from "../../
 const text = z.string();
 
 describe("defineSlice", () => {
-  it("makes a state slice of version 1 unless told otherwise", () => {
+  it("makes a state slice of version 1 by default", () => {
     expect(defineSlice({ name: "notes", schema: text })).toEqual({
       name: "notes",
       kind: "state",
@@ -22,7 +22,7 @@ describe("defineSlice", () => {
     });
   });
 
-  it("is not changed by what happens to its definition afterwards", () => {
+  it("is not affected by later changes to its definition", () => {
     const reducers = { Added: append<string>(() => "a") };
     const slice = defineSlice({ name: "notes", schema: text, reducers });
     Object.assign(reducers, { Removed: () => [] });
@@ -77,7 +77,7 @@ describe("defineSlice", () => {
     );
   });
 
-  it("takes what JSON has: defaults, unions, records, checks, trimming and recursion too", () => {
+  it("takes everything that JSON has, including defaults, unions, records, checks, trimming and recursion", () => {
     type Tree = { name: string; children: Tree[] };
     const tree: z.ZodType<Tree> = z.lazy(() => z.object({ name: z.string(), children: z.array(tree) }));
     const schemas = [
@@ -99,7 +99,7 @@ describe("defineSlice", () => {
     expect(make).toThrow(/whole number from 1/);
   });
 
-  it("refuses a kind that there is not, and a reducer that is no function", () => {
+  it("refuses an unknown kind, and a reducer that is not a function", () => {
     expect(() => defineSlice({ name: "notes", schema: text, kind: "diary" as never })).toThrow(
       /"state" or "log"/,
     );
@@ -151,7 +151,7 @@ describe("defineSlice", () => {
   });
 });
 
-describe("the reducers that come with it", () => {
+describe("the built-in reducers", () => {
   type Note = { id: number; text: string };
   const event = { type: "Noted", id: 2, text: "new" };
   const note = ({ id, text: words }: { type: string; id: number; text: string }): Note => ({
@@ -166,18 +166,18 @@ describe("the reducers that come with it", () => {
     expect(append(note)([one], event)).toEqual([one, { id: 2, text: "new" }]);
   });
 
-  it("replaceLatest leaves that one value", () => {
+  it("replaceLatest leaves only that value", () => {
     expect(replaceLatest(note)([one, two, three], event)).toEqual([{ id: 2, text: "new" }]);
     expect(replaceLatest(note)([], event)).toEqual([{ id: 2, text: "new" }]);
   });
 
-  it("upsertBy takes the place of the value with the same key and leaves the others as they are", () => {
+  it("upsertBy replaces the value with the same key and leaves the others as they are", () => {
     const values = upsertBy(({ id }: Note) => id, note)([one, two, three], event);
     expect(values).toEqual([one, { id: 2, text: "new" }, three]);
     expect(values[0]).toBe(one);
   });
 
-  it("upsertBy appends where no value has the key", () => {
+  it("upsertBy appends if no value has the key", () => {
     expect(upsertBy(({ id }: Note) => id, note)([one, three], event)).toEqual([
       one,
       three,
@@ -185,7 +185,7 @@ describe("the reducers that come with it", () => {
     ]);
   });
 
-  it("change nothing that they were given", () => {
+  it("do not change their inputs", () => {
     const values = Object.freeze([one, two]);
     append(note)(values, event);
     replaceLatest(note)(values, event);
@@ -215,11 +215,11 @@ describe("the types", () => {
     expectTypeOf(slice).toExtend<Slice>();
   });
 
-  it("refuse a reducer that makes another value", () => {
+  it("refuse a reducer that returns another type of value", () => {
     defineSlice({
       name: "scores",
       schema,
-      // @ts-expect-error a file alone is no score
+      // @ts-expect-error a file without a score
       reducers: { Scored: append(() => ({ file: "a" })) },
     });
   });

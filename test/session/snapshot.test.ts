@@ -56,7 +56,7 @@ describe("a snapshot", () => {
     expect(JSON.stringify(snapshot)).toBe(text);
   });
 
-  it("can be taken of another state than the present one", () => {
+  it("can be taken of a state other than the present one", () => {
     const session = sampleSession();
     const state = session.slices.reduce(session.state, found("b.ts", 3));
     expect(session.snapshot(state).slices.findings?.values).toHaveLength(2);
@@ -72,7 +72,7 @@ describe("a snapshot", () => {
     expect(() => Object.assign(values[0] as object, { score: 9 })).toThrow(TypeError);
   });
 
-  it("is read from its text and from what the text was parsed to, whatever lies beside it", () => {
+  it("is read from its text or from its parsed JSON, and ignores unknown fields", () => {
     const text = JSON.stringify(document({ cursor: { lastToolCall: "c-7" } }));
     for (const json of [text, JSON.parse(text)]) {
       const snapshot = Snapshot.fromJSON(json);
@@ -81,7 +81,7 @@ describe("a snapshot", () => {
     }
   });
 
-  it("comes back exactly as it was, whatever the session held", () => {
+  it("is restored exactly, whatever the session held", () => {
     const word = fc.string({ unit: "grapheme" });
     const name = fc.oneof(
       fc.stringMatching(/^[A-Za-z][\w.-]{0,9}$/),
@@ -125,14 +125,14 @@ describe("a snapshot", () => {
         other.rollback(read);
         const states = [...session.state].filter(([key]) => set.get(key)?.kind === "state");
         expect([...other.state]).toEqual(states);
-        // What `toEqual` does not see: the order of keys, and one called "__proto__".
+        // `toEqual` does not see the order of keys, or a key called "__proto__".
         expect(JSON.stringify([...other.state])).toBe(JSON.stringify(states));
         expect(JSON.stringify(other.tags)).toBe(JSON.stringify(session.tags));
       }),
     );
   });
 
-  it("keeps a slice and a tag by the name of __proto__ apart from the prototype", () => {
+  it("keeps a slice and a tag named __proto__ apart from the prototype", () => {
     const text = JSON.stringify(document())
       .replace('"findings":', '"__proto__":')
       .replace('"team":', '"__proto__":');
@@ -152,23 +152,23 @@ describe("Snapshot.fromJSON refuses", () => {
     ["a number", 7],
     ["nothing", undefined],
     ["an object that is not JSON", document({ slices: new Map() })],
-    ["half a character", '{"version":1,"session":"\\ud800"}'],
+    ["a lone surrogate", '{"version":1,"session":"\\ud800"}'],
     ["no version", document({ version: null })],
-    ["a version that is none", document({ version: "1" })],
+    ["an invalid version", document({ version: "1" })],
     ["no session", document({ session: null })],
     ["no slices", document({ slices: null })],
     ["slices in a list", document({ slices: [] })],
-    ["a slice that is no object", document({ slices: { a: [] } })],
+    ["a slice that is not an object", document({ slices: { a: [] } })],
     ["a slice without a version", document({ slices: { a: { values: [] } } })],
     ["a slice without values", document({ slices: { a: { version: 1 } } })],
-    ["values that are no list", document({ slices: { a: { version: 1, values: {} } } })],
+    ["values that are not a list", document({ slices: { a: { version: 1, values: {} } } })],
     ["a session without an id", metadata({ id: 7 })],
     ["a session without a time", metadata({ createdAt: "yesterday" })],
-    ["tags that are no texts", metadata({ tags: { a: 1 } })],
+    ["tags that are not strings", metadata({ tags: { a: 1 } })],
     ["tags in a list", metadata({ tags: [] })],
-    ["a parent that is no text", metadata({ parent: 7 })],
-    ["children that are no texts", metadata({ children: [7] })],
-    ["children that are no list", metadata({ children: "s-2" })],
+    ["a parent that is not a string", metadata({ parent: 7 })],
+    ["children that are not strings", metadata({ children: [7] })],
+    ["children that are not a list", metadata({ children: "s-2" })],
   ])("%s", (_what, json) => {
     const read = () => Snapshot.fromJSON(json);
     expect(read).toThrow(SnapshotRestoreError);
@@ -176,7 +176,7 @@ describe("Snapshot.fromJSON refuses", () => {
     expect(read).toThrow(/^The snapshot cannot be read: .*start fresh\.$/);
   });
 
-  it("a newer version, and says which it reads", () => {
+  it("a newer version, and says which version it reads", () => {
     const read = () => Snapshot.fromJSON(document({ version: 2 }));
     expect(read).toThrow(SnapshotRestoreError);
     expect(read).toThrow(expect.objectContaining({ details: { reason: "version", slice: null } }));
