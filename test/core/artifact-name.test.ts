@@ -27,58 +27,58 @@ describe("the name of an artifact", () => {
   });
 
   it.each([
-    ["nothing", ""],
-    ["no text", 7],
-    ["no value", null],
-    ["a path to the folder above", "../report.pdf"],
-    ["a path that comes out of the folder further in", "a/../../report.pdf"],
-    ["the folder above", ".."],
+    ["empty", ""],
+    ["a number", 7],
+    ["null", null],
+    ["a path to the parent folder", "../report.pdf"],
+    ["a path that leaves a nested folder", "a/../../report.pdf"],
+    ["the parent folder", ".."],
     ["the folder itself", "."],
-    ["a part that says nothing", "a/./b"],
+    ["a path with a dot segment", "a/./b"],
     ["an absolute path", "/etc/passwd"],
-    ["an empty part", "a//b"],
+    ["a path with an empty segment", "a//b"],
     ["a folder", "a/"],
-    ["a path of another system", "..\\report.pdf"],
-    ["a drive", "C:report.pdf"],
-    ["a stream of a file", "report.pdf:hidden"],
-    ["the note by which the folder is known", ".pawl-run"],
-    ["the same where case says nothing", ".Pawl-Run"],
+    ["a path with backslashes", "..\\report.pdf"],
+    ["a path with a drive letter", "C:report.pdf"],
+    ["a Windows file stream", "report.pdf:hidden"],
+    ["the marker file of the run's folder", ".pawl-run"],
+    ["the marker file in another case", ".Pawl-Run"],
     ["a NUL", "report.pdf\0.txt"],
     ["a line break", "report\n.pdf"],
-    ["a control character of the second kind", "report\u0085.pdf"],
+    ["a C1 control character", "report\u0085.pdf"],
     ["a wildcard", "*.pdf"],
-    ["a device of Windows", "CON"],
-    ["a device with an ending", "notes/nul.txt"],
-    ["a device with two endings and a space", "com1 .tar.gz"],
-    ["a device by a raised digit", "LPT¹"],
-    ["a folder that is a device", "aux/report.pdf"],
-    ["a text that turns round", "invoice\u202efdp.exe"],
-    ["a space without a width", "report\u200b.pdf"],
-    ["a letter that is blank", "report\u3164.pdf"],
-    ["a tag that nobody sees", "report\u{e0041}.pdf"],
-    ["a variation of a letter that has none", "report\u{e0100}.pdf"],
-    ["a variation of another script", "report\u180b.pdf"],
-    ["a vowel that is not drawn", "report\u17b4.pdf"],
-    ["a pattern of dots without a dot", "report\u2800.pdf"],
-    ["a joiner between letters that are not joined", "re\u200dport.pdf"],
-    ["what keeps letters apart that are apart", "re\u200cport.pdf"],
-    ["the colour of what is no picture", "re\ufe0fport.pdf"],
-    ["a character of a font's own", "report\ue000.pdf"],
-    ["what Git runs", ".git/hooks/pre-commit"],
-    ["the same further in, where case says nothing", "a/.Git/config"],
-    ["the same by its short name on Windows", "GIT~1/config"],
+    ["a Windows device", "CON"],
+    ["a Windows device with an extension", "notes/nul.txt"],
+    ["a Windows device with two extensions and a space", "com1 .tar.gz"],
+    ["a Windows device with a superscript digit", "LPT¹"],
+    ["a folder named like a Windows device", "aux/report.pdf"],
+    ["a right-to-left override", "invoice\u202efdp.exe"],
+    ["a zero-width space", "report\u200b.pdf"],
+    ["a blank letter", "report\u3164.pdf"],
+    ["an invisible tag character", "report\u{e0041}.pdf"],
+    ["a variation selector on a letter without variants", "report\u{e0100}.pdf"],
+    ["a variation selector of another script", "report\u180b.pdf"],
+    ["an invisible vowel", "report\u17b4.pdf"],
+    ["a blank Braille pattern", "report\u2800.pdf"],
+    ["a joiner between letters that do not join", "re\u200dport.pdf"],
+    ["a non-joiner between letters that do not join", "re\u200cport.pdf"],
+    ["an emoji selector on a letter", "re\ufe0fport.pdf"],
+    ["a private use character", "report\ue000.pdf"],
+    ["a path that Git runs", ".git/hooks/pre-commit"],
+    ["a nested Git folder in another case", "a/.Git/config"],
+    ["the Windows short name of a Git folder", "GIT~1/config"],
     ["a byte order mark", "\ufeffreport.pdf"],
-    ["half of a character", "report\ud83d.pdf"],
-    ["a part that ends in a dot", "a./b"],
-    ["a part that ends in a space", "report.pdf "],
-    ["a part that no file system takes", "x".repeat(256)],
-    ["a part that no file system takes in UTF-8", "ü".repeat(128)],
+    ["a lone surrogate", "report\ud83d.pdf"],
+    ["a segment that ends in a dot", "a./b"],
+    ["a segment that ends in a space", "report.pdf "],
+    ["a segment that is too long for file systems", "x".repeat(256)],
+    ["a segment that is too long for file systems in UTF-8", "ü".repeat(128)],
     ["a path that is too long", `${"a/".repeat(512)}b`],
   ])("may not be %s", (_what, name) => {
     expect(artifactNameProblem(name)).toMatch(/^[a-z].*[^.]$/);
   });
 
-  it("never leads out of its folder, whatever it is", () => {
+  it("never leads out of its folder", () => {
     const part = fc.constantFrom("..", ".", "", "a", "b.", "c ", "...", "~", "\\", "\0", "é");
     const name = fc.array(part, { minLength: 1, maxLength: 6 }).map((parts) => parts.join("/"));
     fc.assert(
@@ -90,7 +90,7 @@ describe("the name of an artifact", () => {
     );
   });
 
-  it("that Pawl writes itself is one that a workspace can have", () => {
+  it("is valid for the files that Pawl itself writes", () => {
     expect(TELEMETRY_FILES.map(artifactNameProblem)).toEqual(TELEMETRY_FILES.map(() => null));
     expect(TELEMETRY_FILES).toHaveLength(3);
   });

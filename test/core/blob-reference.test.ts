@@ -15,7 +15,7 @@ describe("blobReferenceOf", () => {
     expect(blobReferenceOf(Buffer.from("ü😀")).size).toBe(6);
   });
 
-  it("names nothing, too", () => {
+  it("names an empty payload too", () => {
     expect(blobReferenceOf(new Uint8Array()).blobId).toBe(createHash("sha256").digest("hex"));
   });
 
@@ -24,7 +24,7 @@ describe("blobReferenceOf", () => {
     expect(blobReferenceOf(whole.subarray(1, 3))).toEqual(blobReferenceOf(Uint8Array.of(2, 3)));
   });
 
-  it("gives equal bytes one id and different bytes different ones", () => {
+  it("gives equal bytes the same id and different bytes different ids", () => {
     const bytes = fc.uint8Array({ maxLength: 3, max: 2 });
     fc.assert(
       fc.property(bytes, bytes, (a, b) => {
@@ -34,14 +34,14 @@ describe("blobReferenceOf", () => {
   });
 });
 
-describe("what stands in the history", () => {
+describe("the placeholder of a blob in the history", () => {
   const reference = { blobId: "ab12", size: 20_001 };
 
   it("is the reference, as the specification spells it", () => {
     expect(renderBlobReference(reference)).toBe("<<FL_BLOB_REF:ab12:size=20001>>");
   });
 
-  it("is a marker where the payload is gone", () => {
+  it("is a marker if the payload is gone", () => {
     expect(renderMissingBlob(reference)).toBe("<<FL_BLOB_MISSING:ab12:size=20001>>");
   });
 });

@@ -13,8 +13,8 @@ import { NotJsonError } from "../../src/core/errors.ts";
 
 const jsonValue = fc.jsonValue({ stringUnit: "binary", maxDepth: 5 });
 
-describe("canonicalJson writes what RFC 8785 asks for", () => {
-  it("gives the example of section 3.2.4", () => {
+describe("canonicalJson follows RFC 8785 and", () => {
+  it("returns the example of section 3.2.4", () => {
     const given: unknown = JSON.parse(
       String.raw`{
         "numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
@@ -110,7 +110,7 @@ describe("canonicalJson writes what RFC 8785 asks for", () => {
   });
 });
 
-describe("canonicalJson is one text for one value", () => {
+describe("the canonical text of a value", () => {
   it("does not depend on the order of keys, at any depth", () => {
     fc.assert(
       fc.property(jsonValue, fc.nat(), (value, seed) => {
@@ -127,7 +127,7 @@ describe("canonicalJson is one text for one value", () => {
     );
   });
 
-  it("parses back to the same double, whatever the double", () => {
+  it("parses back to the same double", () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
         expect(JSON.parse(canonicalJson(number))).toBe(number === 0 ? 0 : number);
@@ -135,7 +135,7 @@ describe("canonicalJson is one text for one value", () => {
     );
   });
 
-  it("is the canonical text of what it parses to", () => {
+  it("is the canonical text of its parsed value", () => {
     fc.assert(
       fc.property(jsonValue, (value) => {
         const text = canonicalJson(value);
@@ -144,7 +144,7 @@ describe("canonicalJson is one text for one value", () => {
     );
   });
 
-  it("differs where the values differ", () => {
+  it("differs if the values differ", () => {
     fc.assert(
       fc.property(jsonValue, jsonValue, (a, b) => {
         const same = isDeepStrictEqual(withoutNegativeZero(a), withoutNegativeZero(b));
@@ -188,7 +188,7 @@ describe("canonicalJson accepts", () => {
   });
 });
 
-describe("what is handed over", () => {
+describe("a payload", () => {
   it("may be 400 levels deep, and is refused beyond that with its path", () => {
     expect(() => assertPayload(nested(400), "It")).not.toThrow();
     for (const levels of [401, 501, 100_000])
@@ -201,12 +201,12 @@ describe("what is handed over", () => {
       );
   });
 
-  it("is refused as no JSON where it is none, however deep", () => {
+  it("is refused as invalid JSON first, however deep it is", () => {
     expect(() => assertPayload([undefined, nested(401)], "It")).toThrow("It is not JSON: $[0] is undefined.");
   });
 });
 
-describe("canonicalJson refuses, with the path of the culprit,", () => {
+describe("canonicalJson refuses, with the path of the bad value,", () => {
   class Point {
     x = 1;
   }
@@ -221,7 +221,7 @@ describe("canonicalJson refuses, with the path of the culprit,", () => {
     ["undefined itself", undefined, "$", "undefined"],
     ["an undefined property", { a: { b: undefined } }, "$.a.b", "undefined"],
     ["undefined in an array", [[0, undefined]], "$[0][1]", "undefined"],
-    ["a hole", { a: holed }, "$.a[1]", "undefined"],
+    ["a hole in an array", { a: holed }, "$.a[1]", "undefined"],
     ["a function", { run: () => 1 }, "$.run", "a function"],
     ["a class", [Point], "$[0]", "a function"],
     ["NaN", { n: Number.NaN }, "$.n", "NaN"],
@@ -252,14 +252,14 @@ describe("canonicalJson refuses, with the path of the culprit,", () => {
     ["toJSON", { a: { toJSON: () => 1 } }, "$.a", "a value with a toJSON method (pass what it returns)"],
     ["a hidden toJSON", [hidden], "$[0]", "a value with a toJSON method (pass what it returns)"],
     ["an array with toJSON", { array }, "$.array", "a value with a toJSON method (pass what it returns)"],
-    ["a value under an odd key", { "a b": { "": undefined } }, '$["a b"][""]', "undefined"],
+    ["a value under an unusual key", { "a b": { "": undefined } }, '$["a b"][""]', "undefined"],
     ["a value under a quoted key", { 'say "x"': undefined }, '$["say \\"x\\""]', "undefined"],
     ["a value under a numeric key", { "0": undefined }, '$["0"]', "undefined"],
   ])("%s", (_, value, path, what) => {
     expect(refusal(value)).toEqual({ path, message: `The value is not JSON: ${path} is ${what}.` });
   });
 
-  it("whichever value it is, wherever it is", () => {
+  it("every bad value at every depth", () => {
     const bad = fc.constantFrom(
       undefined,
       Number.NaN,
@@ -281,7 +281,7 @@ describe("canonicalJson refuses, with the path of the culprit,", () => {
     );
   });
 
-  it("and says whose value it is", () => {
+  it("and names the value in the message", () => {
     expect(() => assertJson({ a: undefined }, "The input")).toThrow(
       "The input is not JSON: $.a is undefined.",
     );
@@ -316,7 +316,7 @@ function nested(levels: number): unknown {
   return value;
 }
 
-/** The culprit at the end of the steps, among values that are fine. */
+/** The bad value at the end of the steps, among valid values. */
 function buried(culprit: unknown, steps: readonly (string | number)[]): unknown {
   return steps.reduceRight<unknown>((inner, step) => {
     if (typeof step === "number") return [...Array.from({ length: step }, (_, i) => i), inner];

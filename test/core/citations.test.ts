@@ -4,14 +4,14 @@ import { type CitedSource, checkCitations } from "../../src/core/citations.ts";
 
 const page = (url: string, text = ""): CitedSource => ({ url, text });
 
-/** The addresses that a report is found to cite, when nothing was fetched. */
+/** The addresses that a report cites, with no fetched sources. */
 const citedIn = (report: string) => checkCitations(report, []).unfetched;
 
 describe("an address in a report", () => {
   it.each<[string, string, readonly string[]]>([
     ["stands alone", "https://example.com/a", ["https://example.com/a"]],
     ["ends a sentence", "See http://example.com/a. And?", ["http://example.com/a"]],
-    ["ends with all sorts of marks", "Is it https://example.com/a?!…,", ["https://example.com/a"]],
+    ["ends with several punctuation marks", "Is it https://example.com/a?!…,", ["https://example.com/a"]],
     [
       "is in brackets",
       "(see https://example.com/a), [https://example.com/b]",
@@ -28,15 +28,15 @@ describe("an address in a report", () => {
       `"https://example.com/a" 'https://example.com/b' “https://example.com/c”`,
       ["https://example.com/a", "https://example.com/b", "https://example.com/c"],
     ],
-    ["is in the quotes of a program", "get('https://example.com/a'+x)", ["https://example.com/a"]],
+    ["is in a quoted string of code", "get('https://example.com/a'+x)", ["https://example.com/a"]],
     ["has an apostrophe", "https://example.com/Newton's_method is", ["https://example.com/Newton's_method"]],
     [
-      "is one of several without blanks",
+      "is one of several without spaces",
       "https://example.com/a,https://example.com/b;http://c.example",
       ["https://example.com/a", "https://example.com/b", "http://c.example"],
     ],
     [
-      "holds another one",
+      "contains another one",
       "https://archive.example/web/https://example.com/a x",
       ["https://archive.example/web/https://example.com/a"],
     ],
@@ -63,8 +63,8 @@ describe("an address in a report", () => {
     ],
     ["is code", "`https://example.com/a`", ["https://example.com/a"]],
     ["is in a table", "|https://example.com/a|x|", ["https://example.com/a"]],
-    ["ends with an underline", "https://example.com/a_", ["https://example.com/a_"]],
-    ["has what Markdown escapes", "https://example.com/a\\_b\\_c", ["https://example.com/a_b_c"]],
+    ["ends with an underscore", "https://example.com/a_", ["https://example.com/a_"]],
+    ["has Markdown escapes", "https://example.com/a\\_b\\_c", ["https://example.com/a_b_c"]],
     ["is in escaped JSON", '{\\"url\\":\\"https://example.com/a\\"}', ["https://example.com/a"]],
     [
       "is in the href of a link",
@@ -83,11 +83,7 @@ describe("an address in a report", () => {
       "https://example.com/?a=1&amp;b=&#50;&#x33;&copy=4&#1114112;",
       ["https://example.com/?a=1&b=23&copy=4&#1114112"],
     ],
-    [
-      "is in HTML that is shown",
-      "&lt;a href=&quot;https://example.com/a&quot;&gt;",
-      ["https://example.com/a"],
-    ],
+    ["is in displayed HTML", "&lt;a href=&quot;https://example.com/a&quot;&gt;", ["https://example.com/a"]],
     [
       "is followed by another script",
       "参照：https://example.com/a。次は「https://example.com/b」です",
@@ -96,17 +92,17 @@ describe("an address in a report", () => {
     ["has letters of another script", "https://example.com/日本 x", ["https://example.com/日本"]],
     ["is in capitals", "HTTPS://EXAMPLE.COM/A", ["HTTPS://EXAMPLE.COM/A"]],
     ["is an IPv6 address", "http://[::1]:8080/x.", ["http://[::1]:8080/x"]],
-    ["is never closed off by a comment", "<!-- https://example.com/a", ["https://example.com/a"]],
-    ["cannot be read", "https://exa%mple/ x", ["https://exa%mple/"]],
-  ])("is found when it %s", (_, report, urls) => {
+    ["is in an unclosed comment", "<!-- https://example.com/a", ["https://example.com/a"]],
+    ["is invalid", "https://exa%mple/ x", ["https://exa%mple/"]],
+  ])("is found if it %s", (_, report, urls) => {
     expect(citedIn(report)).toEqual(urls);
   });
 
   it.each([
     ["has another scheme", "mailto:a@example.com ftp://example.com javascript:alert(1)"],
     ["has no scheme", "www.example.com example.com/a //example.com/a"],
-    ["is only begun", "https:// https://... http://, (https://)"],
-    ["is of the page itself", `<a href="#top">x</a> <a href="report.pdf">y</a>`],
+    ["is incomplete", "https:// https://... http://, (https://)"],
+    ["is relative to the page", `<a href="#top">x</a> <a href="report.pdf">y</a>`],
     [
       "names a format",
       `<!DOCTYPE html PUBLIC "-//W3C//DTD" "http://www.w3.org/TR"><svg xmlns="http://www.w3.org/2000/svg">`,
@@ -119,11 +115,11 @@ describe("an address in a report", () => {
       "is loaded by the page",
       `<link rel="stylesheet" href="https://a.example/x.css"><img src="https://b.example/i.png">`,
     ],
-  ])("is none when it %s", (_, report) => {
+  ])("is ignored if it %s", (_, report) => {
     expect(citedIn(report)).toEqual([]);
   });
 
-  it("goes on being looked for behind what is hidden", () => {
+  it("is found after hidden parts too", () => {
     expect(citedIn("<script>1</script>https://a.example<!-- x -->https://b.example <style>x")).toEqual([
       "https://a.example",
       "https://b.example",
@@ -140,7 +136,7 @@ describe("an address that was fetched", () => {
     ["https://example.com/%e9%7e", "https://example.com/%E9~"],
     ["https://example.com/日本", "https://example.com/%E6%97%A5%E6%9C%AC"],
     ["https://example.com/a/../b", "https://example.com/b"],
-  ])("is known again: %s is %s", (cited, fetched) => {
+  ])("is recognised: %s is %s", (cited, fetched) => {
     expect(checkCitations(`See ${cited} .`, [page(fetched)])).toEqual({
       uncited: [],
       unfetched: [],
@@ -164,7 +160,7 @@ describe("an address that was fetched", () => {
     });
   });
 
-  it("is told once, as it stands in the report first", () => {
+  it("is reported once, in its first spelling in the report", () => {
     expect(citedIn("https://A.example/#1 https://a.example https://b.example https://a.example/")).toEqual([
       "https://A.example/#1",
       "https://b.example",
@@ -176,7 +172,7 @@ const eight = "a ratchet lets a wheel turn one way";
 const source = page("https://example.com/ratchets", `Of old: ${eight} only, and never back.`);
 
 describe("a source", () => {
-  it("is used without being cited when eight words in a row are taken from it", () => {
+  it("is used without being cited if the report has eight consecutive words of it", () => {
     expect(checkCitations(`We know that ${eight}.`, [source])).toEqual({
       uncited: [source.url],
       unfetched: [],
@@ -185,7 +181,7 @@ describe("a source", () => {
     expect(checkCitations(`We know that ${eight} (${source.url}).`, [source]).uncited).toEqual([]);
   });
 
-  it("is not used when seven are", () => {
+  it("is not used if the report has only seven", () => {
     const [first, ...seven] = eight.split(" ");
     expect(first).toBe("a");
     expect(checkCitations(`We know that ${seven.join(" ")} first.`, [source]).uncited).toEqual([]);
@@ -200,18 +196,18 @@ describe("a source", () => {
     ["a Markdown link in between", "a ratchet [lets a](https://x.example/some/long/path) wheel turn one way"],
     ["HTML", "<p>a <b>rat</b>chet lets<br>a <a href='x'>wheel</a></p><p>turn one&nbsp;way"],
     ["entities", "a ratchet lets a wheel turn one&#32;way"],
-    ["what is not seen", "a rat\u00adchet lets a wheel\u200b turn one way"],
+    ["invisible characters", "a rat\u00adchet lets a wheel\u200b turn one way"],
     ["other forms of letters", "a ｒａｔｃｈｅｔ lets a wheel turn one way"],
-  ])("is used in spite of %s", (_, report) => {
+  ])("is used despite %s", (_, report) => {
     expect(checkCitations(report, [source]).uncited).toEqual([source.url]);
     expect(checkCitations(eight, [page("https://x.example", report)]).uncited).toEqual(["https://x.example"]);
   });
 
-  it("is not used by words that stand in what nobody reads", () => {
+  it("is not used by words in hidden parts", () => {
     expect(checkCitations(`<script>${eight}</script><!-- ${eight} -->`, [source]).uncited).toEqual([]);
   });
 
-  it("is compared character by character where no blanks stand between words", () => {
+  it("is compared character by character in scripts without spaces", () => {
     const text = "棘輪は車輪を一方向に回す";
     expect(checkCitations(`曰く「${text}」`, [page("https://x.example", `${text}。`)]).uncited).toHaveLength(
       1,
@@ -219,7 +215,7 @@ describe("a source", () => {
     expect(checkCitations("棘輪は回る", [page("https://x.example", text)]).uncited).toEqual([]);
   });
 
-  it("is told once, however often it was fetched", () => {
+  it("is reported once, however often it was fetched", () => {
     const sources = [
       page("https://x.example", "nothing"),
       page("https://X.example/#a", eight),
@@ -233,7 +229,7 @@ describe("a source", () => {
     expect(checkCitations("one two", [page("https://x.example", "one two")]).uncited).toEqual([]);
   });
 
-  it("is used exactly when one of its runs of eight words is in the report", () => {
+  it("is used exactly if one of its sequences of eight words is in the report", () => {
     const words = fc.array(fc.constantFrom("a", "b"), { minLength: 5, maxLength: 30, size: "max" });
     let used = 0;
     fc.assert(
@@ -256,17 +252,17 @@ describe("a source", () => {
 });
 
 describe("a report", () => {
-  it("that cites nothing of what was fetched is told so, whatever else it cites", () => {
+  it("that cites none of the fetched sources is reported, whatever else it cites", () => {
     expect(checkCitations("All my own.", [source]).citesNothing).toBe(true);
     expect(checkCitations("https://other.example", [source]).citesNothing).toBe(true);
     expect(checkCitations(source.url, [source, page("https://other.example")]).citesNothing).toBe(false);
   });
 
-  it("has nothing to cite where nothing was fetched", () => {
+  it("has nothing to cite if nothing was fetched", () => {
     expect(checkCitations("All my own.", [])).toEqual({ uncited: [], unfetched: [], citesNothing: false });
   });
 
-  it("is checked whatever is in it", () => {
+  it("is checked whatever it contains", () => {
     const piece = fc.constantFrom(
       "<",
       ">",
@@ -295,7 +291,7 @@ describe("a report", () => {
     );
   });
 
-  // What a reader that starts over at every place would not come to the end of.
+  // Inputs that take quadratic time in a parser that restarts at every position.
   it.each([
     "<",
     "<!doctype ",
@@ -310,14 +306,14 @@ describe("a report", () => {
     "&#",
     ".",
     "\\",
-  ])("of as much as a book of %j is checked as well", (piece) => {
+  ])("with a book's length of %j is checked too", (piece) => {
     const report = piece.repeat(200_000 / piece.length);
     expect(
       checkCitations(`${report} ${eight}`, [{ url: source.url, text: `${report} ${eight}` }]).uncited,
     ).toEqual([source.url]);
   });
 
-  it.each(["<!--", "<style>"])("that never closes any of its many %s is checked as well", (piece) => {
+  it.each(["<!--", "<style>"])("that never closes any of its many %s is checked too", (piece) => {
     expect(citedIn(`${piece.repeat(200_000)} https://a.example`)).toEqual(["https://a.example"]);
   });
 

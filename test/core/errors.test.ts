@@ -4,7 +4,7 @@ import type { JsonObject } from "../../src/core/json.ts";
 
 const { PawlError, ResumeError, reviveError, isControlFlow } = errors;
 
-/** One of each, with whether trying again can help. */
+/** One of each class, with its `recoverable` flag. */
 const SAMPLES: [errors.PawlError, boolean][] = [
   [new errors.NotJsonError("m", { path: "$.a" }), false],
   [new errors.ConfigurationError("m", { tool: "send" }), false],
@@ -62,22 +62,22 @@ const CLASSES = Object.values(errors).filter(
     typeof value === "function" && Object.prototype.isPrototypeOf.call(PawlError, value),
 );
 
-describe("every class of error", () => {
-  it("is among the samples below", () => {
+describe("every error class", () => {
+  it("is among the samples above", () => {
     expect(CLASSES.length).toBeGreaterThan(15);
     expect(new Set(SAMPLES.map(([error]) => error.constructor))).toEqual(new Set(CLASSES));
   });
 
-  it("has a code and a name of its own", () => {
+  it("has its own code and name", () => {
     expect(new Set(SAMPLES.map(([error]) => error.code)).size).toBe(CLASSES.length);
     for (const [error] of SAMPLES) expect(error.name).toBe(error.constructor.name);
   });
 
-  it.each(named)("%s says whether trying again can help", (_, error, recoverable) => {
+  it.each(named)("%s says whether a retry can help", (_, error, recoverable) => {
     expect(error.recoverable).toBe(recoverable);
   });
 
-  it.each(named)("%s is revived from what a failed run keeps of it", (_, error, recoverable) => {
+  it.each(named)("%s is revived from its stored form", (_, error, recoverable) => {
     const stored = JSON.parse(
       JSON.stringify({ code: error.code, message: `why: ${error.message}`, details: error.details }),
     ) as errors.StoredError;
@@ -100,7 +100,7 @@ describe("every class of error", () => {
 });
 
 describe("reviveError", () => {
-  it("makes a StepFailedError of a code that this version does not know", () => {
+  it("returns a StepFailedError for a code that this version does not know", () => {
     const revived = reviveError({ code: "from_the_future", message: "m", details: { a: 1 } });
     expect(revived).toBeInstanceOf(errors.StepFailedError);
     expect(revived.message).toBe("m");
@@ -108,7 +108,7 @@ describe("reviveError", () => {
 });
 
 describe("ResumeError", () => {
-  it("is irrecoverable exactly where it is not recoverable", () => {
+  it("is irrecoverable exactly if it is not recoverable", () => {
     for (const irrecoverable of [true, false]) {
       const error = new ResumeError("m", { irrecoverable, changes: [] });
       expect(error.irrecoverable).toBe(irrecoverable);
@@ -127,7 +127,7 @@ describe("errors that user code throws to steer the run", () => {
     },
   );
 
-  it("and a lost lease, and the need of a person, are control flow; nothing else is", () => {
+  it("and a lost lease, and the need for a person, are control flow; nothing else is", () => {
     const steering = SAMPLES.filter(([error]) => isControlFlow(error)).map(([error]) => error.code);
     expect(steering.sort()).toEqual([
       "infinite_redirect",
@@ -141,19 +141,19 @@ describe("errors that user code throws to steer the run", () => {
     }
   });
 
-  it("stay control flow in a class derived from them", () => {
+  it("stay control flow in a derived class", () => {
     class Lunch extends errors.PausedError {}
     expect(isControlFlow(new Lunch())).toBe(true);
   });
 });
 
 describe("isInstance", () => {
-  it.each(named)("knows %s as a PawlError, as itself, and as nothing else", (_, error) => {
+  it.each(named)("recognises %s as a PawlError, as itself, and as nothing else", (_, error) => {
     expect(PawlError.isInstance(error)).toBe(true);
     expect(CLASSES.filter((ErrorClass) => ErrorClass.isInstance(error))).toEqual([error.constructor]);
   });
 
-  it("knows a derived error by its base", () => {
+  it("recognises a derived error by its base", () => {
     class Lunch extends errors.PausedError {}
     expect(errors.PausedError.isInstance(new Lunch())).toBe(true);
     expect(Lunch.isInstance(new errors.PausedError())).toBe(false);
@@ -166,18 +166,18 @@ describe("isInstance", () => {
     ["resume"],
     [{ code: "resume", name: "ResumeError" }],
     [{}],
-  ])("does not take %o for one of ours", (other) => {
+  ])("does not recognise %o", (other) => {
     expect(PawlError.isInstance(other)).toBe(false);
     expect(ResumeError.isInstance(other)).toBe(false);
   });
 
-  it("narrows to the class it was asked of", () => {
+  it("narrows to the class it is called on", () => {
     const error: unknown = new errors.RunNotFoundError("m", { runId: "q-1" });
     expect(errors.RunNotFoundError.isInstance(error) && error.details.runId).toBe("q-1");
   });
 
-  it("holds across two copies of the package", async () => {
-    // A module under another address is another copy of it, as in two installed versions.
+  it("works across two copies of the package", async () => {
+    // A module under another address is another copy, as in two installed versions.
     const address = "../../src/core/errors.ts?second-copy";
     const copy = (await import(/* @vite-ignore */ address)) as typeof errors;
     const details: JsonObject & { irrecoverable: boolean; changes: [] } = {

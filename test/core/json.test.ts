@@ -13,29 +13,29 @@ describe("isJsonObject", () => {
 
 const nested = (levels: number) => JSON.parse(`${"[".repeat(levels)}1${"]".repeat(levels)}`) as Json;
 
-describe("how deep a value is", () => {
-  it("is counted in objects and lists, the outermost included", () => {
+describe("the depth of a value", () => {
+  it("counts objects and lists, including the outermost", () => {
     expect(isDeeper(1, 0)).toBe(false);
     expect(isDeeper([], 0)).toBe(true);
     expect(isDeeper([[], { a: [1] }], 3)).toBe(false);
     expect(isDeeper([[], { a: [1] }], 2)).toBe(true);
   });
 
-  it("is known of what is far too deep, and of what contains itself", () => {
+  it("is checked for values that are far too deep, and for values that contain themselves", () => {
     expect(isDeeper(nested(100_000), 400)).toBe(true);
     const self: unknown[] = [];
     self.push(self, self);
     expect(isDeeper(self, 400)).toBe(true);
   });
 
-  it("is no more than is asked for in a copy, whatever the keys", () => {
+  it("is limited in a copy, whatever the keys", () => {
     const value = JSON.parse('{"__proto__":[[1]],"b":[2]}') as Json;
     expect(JSON.stringify(upToDepth(value, 2))).toBe('{"__proto__":["(nested too deep)"],"b":[2]}');
     expect(upToDepth(value, 3)).toEqual(value);
     expect(isDeeper(upToDepth(nested(100_000), 400), 400)).toBe(false);
   });
 
-  it("is no more than may be after JSON, and the error says that", () => {
+  it("is limited for values passed through JSON, and the error says so", () => {
     expect(throughJson(nested(MAX_DEPTH))).toEqual(nested(MAX_DEPTH));
     for (const levels of [MAX_DEPTH + 1, 100_000])
       expect(() => throughJson(nested(levels))).toThrow(/^it is nested deeper than 500 levels$/);

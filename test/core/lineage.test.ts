@@ -3,74 +3,74 @@ import { describe, expect, it } from "vitest";
 import { isKept, type Lineage } from "../../src/core/lineage.ts";
 
 /** Those of the first `turns` turns whose work counts. */
-function keptOf(lineages: readonly Lineage[], turns: number): number[] {
+function keptTurns(lineages: readonly Lineage[], turns: number): number[] {
   return Array.from({ length: turns }, (_, i) => i + 1).filter((turn) => isKept(lineages, turn));
 }
 
-describe("what a turn did counts", () => {
-  it("in the line that a step begins with, always", () => {
-    expect(keptOf([], 5)).toEqual([1, 2, 3, 4, 5]);
+describe("the work of a turn counts", () => {
+  it("always in the lineage that a step begins with", () => {
+    expect(keptTurns([], 5)).toEqual([1, 2, 3, 4, 5]);
     expect(isKept([], 10 ** 6)).toBe(true);
   });
 
-  it("in the present line, from its first turn on, however long it gets", () => {
+  it("in the present lineage, from its first turn on, however long it gets", () => {
     const lineages = [{ firstTurn: 4, baseTurn: 0 }];
-    expect(keptOf(lineages, 6)).toEqual([4, 5, 6]);
+    expect(keptTurns(lineages, 6)).toEqual([4, 5, 6]);
     expect(isKept(lineages, 10 ** 6)).toBe(true);
   });
 
-  it("in an earlier line, up to the checkpoint that the present one goes on from", () => {
-    expect(keptOf([{ firstTurn: 5, baseTurn: 2 }], 6)).toEqual([1, 2, 5, 6]);
+  it("in an earlier lineage, up to the checkpoint that the present one continues from", () => {
+    expect(keptTurns([{ firstTurn: 5, baseTurn: 2 }], 6)).toEqual([1, 2, 5, 6]);
   });
 
-  it("not where the turn was still open when the next line began", () => {
-    // Turn 4 was journaled and never committed: the line begins after it.
-    expect(keptOf([{ firstTurn: 5, baseTurn: 3 }], 5)).toEqual([1, 2, 3, 5]);
+  it("not if the turn was still open when the next lineage began", () => {
+    // Turn 4 was journaled and never committed: the lineage begins after it.
+    expect(keptTurns([{ firstTurn: 5, baseTurn: 3 }], 5)).toEqual([1, 2, 3, 5]);
   });
 
-  it("in none of the earlier lines, where the session went back to its beginning", () => {
+  it("in none of the earlier lineages, if the session was reset to its beginning", () => {
     const lineages = [
       { firstTurn: 4, baseTurn: 2 },
       { firstTurn: 7, baseTurn: 0 },
     ];
-    expect(keptOf(lineages, 8)).toEqual([7, 8]);
+    expect(keptTurns(lineages, 8)).toEqual([7, 8]);
   });
 
-  it("through every line that the present one goes on from", () => {
+  it("through every lineage that the present one continues from", () => {
     const lineages = [
       { firstTurn: 4, baseTurn: 2 },
       { firstTurn: 7, baseTurn: 5 },
     ];
-    expect(keptOf(lineages, 8)).toEqual([1, 2, 4, 5, 7, 8]);
+    expect(keptTurns(lineages, 8)).toEqual([1, 2, 4, 5, 7, 8]);
   });
 
-  it("not in a line that was left behind as a whole", () => {
+  it("not in a lineage that was abandoned entirely", () => {
     const lineages = [
       { firstTurn: 4, baseTurn: 2 },
       { firstTurn: 7, baseTurn: 1 },
     ];
-    expect(keptOf(lineages, 8)).toEqual([1, 7, 8]);
+    expect(keptTurns(lineages, 8)).toEqual([1, 7, 8]);
   });
 
-  it("in the line it was done in, where a later line goes on from there again", () => {
+  it("in its own lineage, if a later one continues from there again", () => {
     const lineages = [
       { firstTurn: 5, baseTurn: 1 },
       { firstTurn: 8, baseTurn: 3 },
     ];
-    expect(keptOf(lineages, 9)).toEqual([1, 2, 3, 8, 9]);
+    expect(keptTurns(lineages, 9)).toEqual([1, 2, 3, 8, 9]);
   });
 
-  it("past a line in which nothing was done", () => {
+  it("past a lineage without turns", () => {
     const lineages = [
       { firstTurn: 4, baseTurn: 3 },
       { firstTurn: 4, baseTurn: 2 },
     ];
-    expect(keptOf(lineages, 5)).toEqual([1, 2, 4, 5]);
+    expect(keptTurns(lineages, 5)).toEqual([1, 2, 4, 5]);
   });
 });
 
-/** A step that is run by the book: it writes down which turns count, and every checkpoint remembers those of its time. */
-class StepByTheBook {
+/** A reference model of a step: it records which turns count, and each checkpoint keeps a copy of that record. */
+class ReferenceStep {
   turns = 0;
   kept: readonly number[] = [];
   readonly checkpoints: { readonly turn: number; readonly kept: readonly number[] }[] = [];
@@ -82,7 +82,7 @@ class StepByTheBook {
     if (withCheckpoint) this.checkpoints.push({ turn: this.turns, kept: this.kept });
   }
 
-  /** Goes on from one of the checkpoints that there are, those of lines left behind included, or from the beginning. */
+  /** Continues from one of the checkpoints, including those of abandoned lineages, or from the beginning. */
   begin(pick: number, hasOpenTurn: boolean): void {
     if (hasOpenTurn) this.turns += 1;
     const from = this.checkpoints[pick % (this.checkpoints.length + 1)] ?? { turn: 0, kept: [] };
@@ -100,15 +100,15 @@ const anyAction = fc.oneof(
 );
 
 describe("for every history of a step", () => {
-  it("the kept turns are those that were written down, one by one", () => {
+  it("the kept turns are those that the model recorded", () => {
     let abandoned = 0;
     fc.assert(
       fc.property(fc.array(anyAction, { maxLength: 40 }), (actions) => {
-        const step = new StepByTheBook();
+        const step = new ReferenceStep();
         for (const action of actions) {
           if (action.kind === "commit") step.commit(action.saved);
           else step.begin(action.pick, action.open);
-          expect(keptOf(step.lineages, step.turns)).toEqual(step.kept);
+          expect(keptTurns(step.lineages, step.turns)).toEqual(step.kept);
           expect(isKept(step.lineages, step.turns + 1)).toBe(true);
         }
         if (step.lineages.length > 2 && step.kept.length < step.turns) abandoned += 1;

@@ -20,16 +20,16 @@ const CONTENT: readonly AssistantPart[] = [
 ];
 
 describe("the parts of a response", () => {
-  it("textOf joins what the model said, without its reasoning", () => {
+  it("textOf joins the model's texts, without its reasoning", () => {
     expect(textOf(CONTENT)).toBe("One moment, please.");
     expect(textOf([])).toBe("");
   });
 
-  it("toolCallsOf gives the calls that Pawl has to run, in order", () => {
+  it("toolCallsOf returns the calls that Pawl has to run, in order", () => {
     expect(toolCallsOf(CONTENT)).toEqual([SEARCH, SEND]);
   });
 
-  it("a call that the provider runs itself is none of ours", () => {
+  it("a call that the provider runs itself is not included", () => {
     expect(isToolCallPart(BY_PROVIDER)).toBe(false);
     expect(isToolCallPart({ ...SEARCH, providerExecuted: false })).toBe(true);
   });

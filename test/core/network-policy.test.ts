@@ -19,8 +19,8 @@ const PUBLIC = domains();
 const PRIVATE_TOO: NetworkPolicy = { allowedDomains: [], allowPrivateAddresses: true };
 
 const why = (policy: NetworkPolicy, url: string | URL): string | null => {
-  const verdict = checkUrl(policy, url);
-  return verdict.ok ? null : verdict.why;
+  const checked = checkUrl(policy, url);
+  return checked.ok ? null : checked.why;
 };
 
 describe("without domains, a URL", () => {
@@ -54,7 +54,7 @@ describe("without domains, a URL", () => {
     "http://[fe80::1%25eth0]/",
     "http://a b/",
     "//example.com",
-  ])("that cannot be read, %j, is refused", (url) => {
+  ])("that is invalid, %j, is refused", (url) => {
     expect(why(PUBLIC, url)).toBe("The URL cannot be read: give an absolute http or https URL.");
   });
 
@@ -180,7 +180,7 @@ describe("a domain in the list", () => {
     expect(why(domains("example.com"), "https://evil.org@example.com/")).toContain("user name or password");
   });
 
-  it("limits also those who may use private addresses", () => {
+  it("also limits policies that allow private addresses", () => {
     const policy = { allowedDomains: ["example.com"], allowPrivateAddresses: true };
     expect(why(policy, "http://10.0.0.1/")).toContain("The host 10.0.0.1 is not in allowedDomains");
   });
@@ -194,14 +194,14 @@ describe("a domain in the list", () => {
     ["*.example.com", "http://api.example.com:9000/", "api.example.com:9000"],
     ["127.0.0.1", "http://127.0.0.1:3000/", "127.0.0.1:3000"],
     ["localhost", "http://localhost:3000/", "localhost:3000"],
-  ])("%s does not allow another port, %s, and says what to write", (entry, url, written) => {
+  ])("%s does not allow another port, %s, and the message says what to write", (entry, url, written) => {
     expect(why(domains(entry), url)).toBe(
       `The host ${written} is not in allowedDomains, which has other ports of this host: add ${written} there if it may be reached.`,
     );
     expect(checkUrl(domains(entry, written), url)).toEqual({ ok: true });
   });
 
-  it("opens a private host only by its own name, not by a wildcard", () => {
+  it("allows a private host only by its own name, not by a wildcard", () => {
     expect(checkUrl(domains("db.internal"), "http://db.internal/")).toEqual({ ok: true });
     expect(why(domains("*.internal"), "http://db.internal/")).toContain("add db.internal to allowedDomains");
     expect(checkUrl(domains("*.internal!private"), "http://db.internal/")).toEqual({ ok: true });
@@ -223,7 +223,7 @@ describe("a domain in the list", () => {
     "example.com! private",
     "example.com!private!private",
     "example.com:80:*",
-  ])("that is none, %j, allows nothing, and does not open the list", (entry) => {
+  ])("that is invalid, %j, allows nothing, and does not open the list", (entry) => {
     for (const url of ["https://example.com/", "https://a.b.com/", "https://path/", "http://localhost/"]) {
       expect(why(domains(entry), url)).toContain("is not in allowedDomains");
     }
@@ -249,7 +249,7 @@ describe("assertAllowedDomains", () => {
     expect(() => assertAllowedDomains([], "allowedDomains")).not.toThrow();
   });
 
-  it.each([["example.com"], [null], [undefined], [{}]])("refuses %j, which is no list", (entries) => {
+  it.each([["example.com"], [null], [undefined], [{}]])("refuses %j, which is not a list", (entries) => {
     expect(() => assertAllowedDomains(entries, "allowedDomains")).toThrow("allowedDomains is no list");
   });
 
@@ -300,7 +300,7 @@ describe("an IPv4 address", () => {
     if (last !== "255.255.255.255") expect(isPublicAddress(toAddress(toNumber(last) + 1))).toBe(true);
   });
 
-  it("is public exactly outside of these ranges, also where an IPv6 address carries it", () => {
+  it("is public exactly outside of these ranges, also inside an IPv6 address", () => {
     const near = fc.constantFrom(...PRIVATE.flatMap(([, first, last]) => [first, last])).map(toNumber);
     const anyNumber = fc.oneof(
       fc.nat(2 ** 32 - 1),
@@ -334,7 +334,7 @@ describe("an IPv4 address", () => {
     "8.8.8.8 ",
     "8.8.8.8/32",
     "8.8.8.-8",
-  ])("that is none, %j, is not public", (text) => {
+  ])("that is invalid, %j, is not public", (text) => {
     expect(isPublicAddress(text)).toBe(false);
   });
 });
@@ -397,21 +397,21 @@ describe("an IPv6 address", () => {
     "[[2606:4700::1]]",
     "g::1",
     "::1]/x[",
-  ])("that is none, %j, is not public", (text) => {
+  ])("that is invalid, %j, is not public", (text) => {
     expect(isPublicAddress(text)).toBe(false);
   });
 
-  it("is judged alike in every spelling", () => {
+  it("is judged the same in every spelling", () => {
     fc.assert(
       fc.property(fc.ipV6(), (address) => {
         expect(isIP(address)).toBe(6);
-        const [verdict, ...others] = [
+        const [checked, ...others] = [
           address,
           address.toUpperCase(),
           `[${address}]`,
           new URL(`http://[${address}]`).hostname,
         ].map(isPublicAddress);
-        for (const other of others) expect(other).toBe(verdict);
+        for (const other of others) expect(other).toBe(checked);
       }),
     );
   });
@@ -432,7 +432,7 @@ describe("the address that a host resolves to", () => {
     }
   });
 
-  it("may be private where that is allowed, zone and all", () => {
+  it("may be private if that is allowed, with or without a zone", () => {
     expect(checkAddress(PRIVATE_TOO, "intranet.corp:80", "fe80::1%eth0")).toEqual({ ok: true });
     for (const address of ["10.0.0.1", "::1", "fd00::1"]) {
       expect(checkAddress(PRIVATE_TOO, "intranet.corp:80", address)).toEqual({ ok: true });
@@ -444,7 +444,7 @@ describe("the address that a host resolves to", () => {
     }
   });
 
-  it("may not be private for a name that only stands in the list: its owner decides what it resolves to", () => {
+  it("may not be private for a name that is merely listed: its owner decides what it resolves to", () => {
     for (const address of ["127.0.0.1", "10.0.0.1", "::1", "fd00::1", "::ffff:10.0.0.1"]) {
       expect(checkAddress(domains("museum.example"), "museum.example:443", address)).toMatchObject({
         ok: false,
@@ -456,7 +456,7 @@ describe("the address that a host resolves to", () => {
     });
   });
 
-  it("may be private at the port that the list names, and at no other", () => {
+  it("may be private at the listed port, and at no other", () => {
     const policy = domains("localhost:8080", "*.corp", "[::1]:8080");
     expect(checkAddress(policy, "localhost:8080", "127.0.0.1").ok).toBe(true);
     expect(checkAddress(policy, "[::1]:8080", "::1").ok).toBe(true);
@@ -465,19 +465,19 @@ describe("the address that a host resolves to", () => {
     expect(checkAddress(domains("db.corp:8080!private"), "db.corp:8081", "10.0.0.1").ok).toBe(false);
   });
 
-  it("is not private for the sake of another host in the list", () => {
+  it("may not be private because of another host in the list", () => {
     expect(checkAddress(domains("localhost", "example.com"), "evil.org:80", "127.0.0.1").ok).toBe(false);
     expect(checkAddress(domains("127.0.0.1"), "evil.org:80", "127.0.0.1").ok).toBe(false);
   });
 
-  it.each(["", "localhost", "256.0.0.1", "127.1"])("is refused where it is none: %j", (address) => {
+  it.each(["", "localhost", "256.0.0.1", "127.1"])("is refused if it is invalid: %j", (address) => {
     expect(checkAddress(PRIVATE_TOO, "example.com:80", address)).toMatchObject({
       ok: false,
       why: expect.stringContaining("which is no IP address"),
     });
   });
 
-  it("is refused for a host that is none", () => {
+  it("is refused for an invalid host", () => {
     expect(checkAddress(PRIVATE_TOO, "https://example.com", "8.8.8.8").ok).toBe(false);
   });
 
@@ -512,7 +512,7 @@ describe("the address that a host resolves to", () => {
     "2606:4700::200:5efe:169.254.169.254",
     "2001:0:a9fe:a9fe::",
     "2001:0:1:2:0:0:5601:5601",
-  ])("is never %s, where clouds keep their keys, whatever is allowed", (address) => {
+  ])("is never %s, which serves cloud credentials, whatever is allowed", (address) => {
     const literal = address.includes(":") ? `[${address}]` : address;
     const allowed = ["api.example.com!private", "localhost", "*.corp!private"];
     for (const allowPrivateAddresses of [false, true]) {
@@ -537,7 +537,7 @@ it.each([
   "metadata.goog",
   "instance-data",
   "metadata.tencentyun.com",
-])("A name that clouds give to it is refused as well: %s", (host) => {
+])("a cloud's name for its metadata server is refused too: %s", (host) => {
   const policy = { allowedDomains: [`${host}!private`], allowPrivateAddresses: true };
   expect(why(policy, `http://${host}/`)).toMatch(/no tool may connect there\.$/);
 });
@@ -550,11 +550,11 @@ it.each([
   "fe80::1",
   "64:ff9b::8.8.8.8",
   "2002:0808:0808::1",
-])("An address that only looks a little like it is none: %s", (address) => {
+])("an address that merely resembles a metadata server's is allowed: %s", (address) => {
   expect(checkAddress(PRIVATE_TOO, "db.corp:80", address)).toEqual({ ok: true });
 });
 
-describe("an entry is within others", () => {
+describe("an entry is within others:", () => {
   it.each([
     ["example.com", "example.com"],
     ["example.com:443", "example.com"],
@@ -565,7 +565,7 @@ describe("an entry is within others", () => {
     ["example.com", "example.com!private"],
     ["127.0.0.1:3000", "127.0.0.1:*"],
     ["db.internal", "*.internal!private"],
-  ])("%s in %s", (entry, other) => {
+  ])("%s is in %s", (entry, other) => {
     expect(isWithinDomains(entry, ["other.org", other])).toBe(true);
   });
 
@@ -578,7 +578,7 @@ describe("an entry is within others", () => {
     ["*.example.com", "example.com"],
     ["*.example.com", "api.example.com"],
     ["example.com", "*.example.com"],
-  ])("%s not in %s", (entry, other) => {
+  ])("%s is not in %s", (entry, other) => {
     expect(isWithinDomains(entry, ["other.org", other])).toBe(false);
   });
 });

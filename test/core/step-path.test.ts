@@ -61,7 +61,7 @@ describe("a step name", () => {
     expect(() => assertStepName("step", name)).toThrow(ConfigurationError);
   });
 
-  it("is quoted when it is refused, with what would do", () => {
+  it("is quoted when it is refused, with the rule for valid names", () => {
     expect(() => assertStepName("pipeline", "a/b")).toThrow(
       '"a/b" cannot name a pipeline: use 1 to 100 characters',
     );
@@ -110,7 +110,7 @@ describe("a run id", () => {
     expect(() => assertRunId(runId)).toThrow(ConfigurationError);
   });
 
-  it("is quoted when it is refused, with what would do", () => {
+  it("is quoted when it is refused, with the rule for valid ids", () => {
     expect(() => assertRunId("../x")).toThrow('"../x" cannot be a run id: use 1 to 128 letters');
     expect(() => assertRunId(undefined)).toThrow("undefined cannot be a run id");
   });
@@ -159,7 +159,7 @@ describe("a path", () => {
     );
   });
 
-  it("and its tool calls have ids of their own", () => {
+  it("has tool calls with ids of their own", () => {
     const call = fc.tuple(fc.stringMatching(/^[a-z0-9]{1,3}$/), segments, fc.nat(20), fc.nat(20));
     fc.assert(
       fc.property(call, call, (a, b) => {
@@ -169,7 +169,7 @@ describe("a path", () => {
     );
   });
 
-  it("gives back its names without its iterations", () => {
+  it("returns its names without its iterations", () => {
     fc.assert(
       fc.property(segments, (parts) => {
         expect(withoutIterations(build(parts))).toBe(parts.map(([part]) => part).join("/"));
@@ -179,7 +179,7 @@ describe("a path", () => {
 });
 
 describe("the id of a tool call", () => {
-  it("is read back to what it was made of", () => {
+  it("is parsed back to its parts", () => {
     const place = { runId: "q-1", path: "polish[2]/pass/draft", turnIndex: 3, callIndex: 1 };
     expect(parseToolCallId(toolCallId("q-1", place.path, 3, 1))).toEqual(place);
     expect(parseToolCallId("q-1/code#0.12")).toEqual({
@@ -201,7 +201,7 @@ describe("the id of a tool call", () => {
     "/s#1.1",
     "q-1/#1.1",
     "q-1/s#1.1x",
-  ])("is not what %j is", (id) => {
+  ])("is not %j", (id) => {
     expect(parseToolCallId(id)).toBeNull();
   });
 });

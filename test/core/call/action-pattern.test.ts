@@ -106,7 +106,7 @@ describe("a pattern", () => {
       ownName: "delete_file",
     };
     expect(matchesAction([pattern], tool)).toBe(pattern);
-    // A long or odd name is another one for the model.
+    // The model sees a long or unusual name in another form.
     expect(
       matchesAction([pattern], { ...tool, ownName: "delete file", name: "files__delete_f_1a2b3c4d" }),
     ).toBe(pattern);
@@ -120,17 +120,17 @@ describe("a pattern", () => {
     },
   );
 
-  it("that is empty forbids nothing, not even what has no name", () => {
+  it("that is empty forbids nothing, not even a tool without a name", () => {
     expect(matchesAction([""], action("local:send_email"))).toBeNull();
     expect(matchesAction([""], { namespace: "", name: "" })).toBeNull();
     expect(matchesAction([], action("local:send_email"))).toBeNull();
   });
 
-  it("is given back as it was written, the first that fits", () => {
+  it("is returned as it was written; the first match counts", () => {
     expect(matchesAction(["x", "Send_*", "send_email"], action("local:send_email"))).toBe("Send_*");
   });
 
-  it("fits like the regular expression that it stands for", () => {
+  it("matches like the equivalent regular expression", () => {
     const text = fc.string({ unit: fc.constantFrom("a", "b", "*", "ж"), minLength: 1, maxLength: 8 });
     const name = fc.string({ unit: fc.constantFrom("a", "b", "ж"), minLength: 1, maxLength: 8 });
     fc.assert(
@@ -141,7 +141,7 @@ describe("a pattern", () => {
     );
   });
 
-  it("with many wildcards is decided at once", () => {
+  it("with many wildcards is matched quickly", () => {
     expect(matchesAction([`${"*a".repeat(5000)}b`], action(`local:${"a".repeat(100_000)}`))).toBeNull();
   });
 });
@@ -159,7 +159,7 @@ describe("assertPatterns", () => {
     [7, "a value of type number"],
     [undefined, "a value of type undefined"],
     [{}, "a value of type object"],
-  ])("refuses %j, and says where it stands", (pattern, given) => {
+  ])("refuses %j, and says where it is", (pattern, given) => {
     expect(() => assertPatterns(["send_email", pattern], "forbiddenActions")).toThrow(ConfigurationError);
     expect(() => assertPatterns(["send_email", pattern], "forbiddenActions")).toThrow(
       `forbiddenActions[1] is ${given}: give the name of a tool, such as "send_email" or "github:*".`,
@@ -167,7 +167,7 @@ describe("assertPatterns", () => {
   });
 
   it.each([["send_email"], [null], [undefined], [{ length: 0 }]])(
-    "refuses %j, which is no list",
+    "refuses %j, which is not a list",
     (patterns) => {
       expect(() => assertPatterns(patterns, "forbiddenActions")).toThrow(
         "forbiddenActions is no list: give an array of tool names or patterns.",

@@ -50,28 +50,28 @@ describe("decideToolCall", () => {
   });
 
   const prepared: [string, Partial<ToolCallFacts>, ToolCallDecision][] = [
-    ["runs what nothing speaks against", {}, { kind: "execute" }],
-    ["runs what a person approved", { approval: "given" }, { kind: "execute" }],
-    ["asks for an approval that is needed", { approval: "needed" }, { kind: "ask", why: "approval" }],
+    ["runs a call without objections", {}, { kind: "execute" }],
+    ["runs an approved call", { approval: "given" }, { kind: "execute" }],
+    ["asks for a needed approval", { approval: "needed" }, { kind: "ask", why: "approval" }],
     [
-      "asks again when the arguments are not those that were approved",
+      "asks again if the arguments differ from the approved ones",
       { approval: "outdated" },
       { kind: "ask", why: "outdated_approval" },
     ],
-    ["refuses what a person denied", { approval: "denied" }, { kind: "refuse", why: "denied" }],
+    ["refuses a denied call", { approval: "denied" }, { kind: "refuse", why: "denied" }],
     [
-      "says what was uncertain before when it asks",
+      "mentions the earlier uncertain call when it asks",
       { approval: "needed", earlier: "uncertain" },
       { kind: "ask", why: "uncertain_before" },
     ],
     [
-      "says what a restarted step left over when it asks",
+      "mentions the call left over by a restarted step when it asks",
       { approval: "needed", earlier: "left_over" },
       { kind: "ask", why: "left_over" },
     ],
     ["uses the receipt of the same effect", { earlier: "succeeded" }, { kind: "deduplicate" }],
     [
-      "asks nobody about an effect that was had already",
+      "does not ask about an effect that already succeeded",
       { earlier: "succeeded", approval: "needed" },
       { kind: "deduplicate" },
     ],
@@ -83,35 +83,39 @@ describe("decideToolCall", () => {
   });
 
   const doubts: [string, Partial<ToolCallFacts>, ToolCallDecision][] = [
-    ["repeats what may be repeated", { recovery: "repeat" }, { kind: "retry" }],
-    ["repeats with the same key while that is valid", { recovery: "keyed" }, { kind: "retry" }],
+    ["repeats a repeatable call", { recovery: "repeat" }, { kind: "retry" }],
+    ["repeats with the same key while the key is valid", { recovery: "keyed" }, { kind: "retry" }],
     [
-      "asks a person when the key has run out",
+      "asks a person if the key has expired",
       { recovery: "keyed", keyIsValid: false },
       { kind: "ask", why: "in_doubt" },
     ],
     [
-      "looks it up when the key has run out and that is possible",
+      "looks the call up if the key has expired and that is possible",
       { recovery: "keyed", keyIsValid: false, canReconcile: true },
       { kind: "reconcile" },
     ],
-    ["looks up what can be looked up", { recovery: "reconcile", canReconcile: true }, { kind: "reconcile" }],
-    ["never repeats what is opaque", { recovery: "opaque" }, { kind: "ask", why: "in_doubt" }],
     [
-      "tells the model where the tool says so",
+      "looks up a call that can be looked up",
+      { recovery: "reconcile", canReconcile: true },
+      { kind: "reconcile" },
+    ],
+    ["never repeats an opaque call", { recovery: "opaque" }, { kind: "ask", why: "in_doubt" }],
+    [
+      "reports the unknown outcome to the model if the tool is declared so",
       { recovery: "opaque", inDoubt: "tell" },
       { kind: "refuse", why: "unknown_outcome" },
     ],
-    ["repeats what a person says is to be repeated", { isToRetry: true }, { kind: "retry" }],
-    ["repeats what said that nothing happened", { wasNotApplied: true }, { kind: "retry" }],
-    ["repeats what was approved", { recovery: "keyed", approval: "given" }, { kind: "retry" }],
+    ["repeats a call that a person wants repeated", { isToRetry: true }, { kind: "retry" }],
+    ["repeats a call that reported that nothing happened", { wasNotApplied: true }, { kind: "retry" }],
+    ["repeats an approved call", { recovery: "keyed", approval: "given" }, { kind: "retry" }],
     [
-      "asks before it repeats with other arguments than were approved",
+      "asks before it repeats with arguments other than the approved ones",
       { recovery: "keyed", approval: "outdated" },
       { kind: "ask", why: "outdated_approval" },
     ],
     [
-      "does not repeat what was denied since",
+      "does not repeat a call that was denied since",
       { recovery: "keyed", approval: "denied" },
       { kind: "ask", why: "in_doubt" },
     ],
@@ -122,7 +126,7 @@ describe("decideToolCall", () => {
       expect(decideToolCall({ ...IN_DOUBT, status, ...over })).toEqual(expected);
   });
 
-  it("never repeats a doubt of an opaque call by itself", () => {
+  it("never repeats an opaque call in doubt without a person", () => {
     fc.assert(
       fc.property(facts, (call) => {
         const doubt = { ...call, isToRetry: false, wasNotApplied: false, recovery: "opaque" } as const;
@@ -132,7 +136,7 @@ describe("decideToolCall", () => {
     );
   });
 
-  it("never runs what needs an approval that nobody gave for these arguments", () => {
+  it("never runs a call without the approval that it needs for these arguments", () => {
     fc.assert(
       fc.property(facts, (call) => {
         if (call.approval === "given" || call.approval === "not_needed") return;
@@ -150,12 +154,12 @@ describe("decideReconciled", () => {
       expect(decideReconciled({ found: "done", canStillLand, inDoubt })).toEqual({ kind: "adopt" });
   });
 
-  it("runs what is absent only once the old attempt can no longer land", () => {
+  it("runs an absent call only once the old attempt can no longer land", () => {
     expect(decideReconciled({ found: "absent", canStillLand: false, inDoubt })).toEqual({ kind: "retry" });
     expect(decideReconciled({ found: "absent", canStillLand: true, inDoubt })).toEqual({ kind: "wait" });
   });
 
-  it("puts what nobody knows before a person, or before the model", () => {
+  it("leaves an unknown outcome to a person, or reports it to the model", () => {
     for (const canStillLand of [true, false]) {
       expect(decideReconciled({ found: "unknown", canStillLand, inDoubt: "ask" })).toEqual({
         kind: "ask",
@@ -205,13 +209,13 @@ describe("decideFailedAttempt", () => {
     expect(decideFailedAttempt(attempt)).toEqual(expected);
   });
 
-  it("puts the same error before a person when it has come often enough", () => {
+  it("escalates to a person after enough repeats of the same error", () => {
     for (const recovery of RECOVERIES)
       for (const outcome of ["failed", "not_applied", "timed_out"] as const)
         expect(decideFailedAttempt({ outcome, recovery, ...SAME_AGAIN })).toEqual({ kind: "escalate" });
   });
 
-  it("is uncertain where an earlier try may have happened, whatever the last one says of itself", () => {
+  it("is uncertain if an earlier attempt may have happened, whatever the last one reports", () => {
     for (const recovery of RECOVERIES) {
       const expected = { kind: "fail", uncertain: recovery !== "repeat" };
       const attempt = {
@@ -225,7 +229,7 @@ describe("decideFailedAttempt", () => {
     }
   });
 
-  it("leaves an aborted try to whoever goes on with the run, however often it failed before", () => {
+  it("leaves an aborted attempt to the next worker of the run, however often it failed before", () => {
     const attempt = { outcome: "aborted", recovery: "repeat", ...SAME_AGAIN } as const;
     expect(decideFailedAttempt(attempt)).toEqual({ kind: "doubt" });
   });

@@ -41,7 +41,7 @@ describe("toolCallKey", () => {
     expect(hex(other)).not.toBe(hex(CALL));
   });
 
-  it("is checked above for every component there is", () => {
+  it("is tested above for every component", () => {
     expect([...new Set(others.map(([field]) => field))].sort()).toEqual(Object.keys(CALL).sort());
   });
 
@@ -77,7 +77,7 @@ describe("toolCallIdentityHash", () => {
     );
   });
 
-  it("differs where the arguments, the tool or the namespace differ", () => {
+  it("differs if the arguments, the tool or the namespace differ", () => {
     const json = fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<Json>;
     const name = fc.constantFrom("a", "b", "a.b");
     fc.assert(
@@ -88,7 +88,7 @@ describe("toolCallIdentityHash", () => {
     );
   });
 
-  it('tells apart what looks alike: 1 and "1", null and absent, one argument and a list of one', () => {
+  it('distinguishes values that look alike: 1 and "1", null and absent, one argument and a list of one', () => {
     const inputs: Json[] = [1, "1", null, {}, { a: null }, [1], [[1]], "", false, 0];
     const hashes = inputs.map((input) => toolCallIdentityHash("local", "send", input).toString("hex"));
     expect(new Set(hashes).size).toBe(inputs.length);

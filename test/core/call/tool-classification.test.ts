@@ -105,24 +105,24 @@ const rows = NAMES.flatMap(([effect, rule, names]) =>
   names.split(" ").map((name) => [name, effect, rule] as const),
 );
 
-describe("a name alone makes", () => {
-  it.each(rows)("%s %s, by %s", (name, effect, rule) => {
+describe("a name alone classifies", () => {
+  it.each(rows)("%s as %s, by %s", (name, effect, rule) => {
     const known = rule !== "unknown";
     const recovery = effect === "read_only" ? "repeat" : "opaque";
     expect(classify(name)).toEqual({ effect, rule, known, recovery, reason: expect.any(String) });
   });
 
-  it("an empty one external", () => {
+  it("an empty name as external", () => {
     expect(classify("")).toMatchObject({ effect: "external", rule: "unknown", known: false });
   });
 
-  it("a table of enough names, none of them twice", () => {
+  it("more than 150 distinct names in this table", () => {
     expect(rows.length).toBeGreaterThan(150);
     expect(new Set(rows.map(([name]) => name)).size).toBe(rows.length);
   });
 });
 
-describe("what stands before a __", () => {
+describe("the part before a __", () => {
   it("may be a verb, unless it is known to be the server", () => {
     expect(classify("merge__get_issue")).toMatchObject({ effect: "external", rule: "unknown" });
     expect(classify("merge__get_issue", { server: "other" })).toMatchObject({
@@ -143,7 +143,7 @@ describe("what stands before a __", () => {
 describe("the words", () => {
   const lists = { ACTION_WORDS, NOUN_OR_ACTION_WORDS, OPEN_ENDED_WORDS, READ_ONLY_WORDS };
 
-  it("that every name is judged by first are all there", () => {
+  it("include the basic verbs of both kinds", () => {
     const acts =
       "SEND CREATE UPDATE DELETE PATCH POST MERGE UPLOAD INVITE PUBLISH COMMENT REPLY FORWARD ARCHIVE";
     for (const word of `${acts} LABEL MOVE MARK ASSIGN`.split(" ")) {
@@ -155,28 +155,28 @@ describe("the words", () => {
     }
   });
 
-  it("are in one list each, and are words that a name can have", () => {
+  it("are in one list each, and are single words of a name", () => {
     const all = Object.values(lists).flatMap((list) => [...list]);
     expect(new Set(all).size).toBe(all.length);
     expect(all.filter((word) => tokensOf(word).join() !== word)).toEqual([]);
   });
 
-  it.each([...ACTION_WORDS])("%s acts, whatever stands beside it", (word) => {
+  it.each([...ACTION_WORDS])("%s marks an action, whatever is beside it", (word) => {
     expect(classify(`do_${word}_it`)).toMatchObject({ effect: "external", rule: "side_effect_word" });
     expect(classify(`get_${word}_it`)).toMatchObject({ effect: "external", rule: "side_effect_word" });
   });
 
-  it.each([...NOUN_OR_ACTION_WORDS])("%s acts, and leaves a tool that reads unknown", (word) => {
+  it.each([...NOUN_OR_ACTION_WORDS])("%s marks an action, and makes a reading tool unknown", (word) => {
     expect(classify(`do_${word}_it`)).toMatchObject({ effect: "external", rule: "side_effect_word" });
     expect(classify(`get_${word}_it`)).toMatchObject({ effect: "external", rule: "unknown" });
   });
 
-  it.each([...OPEN_ENDED_WORDS])("%s says nothing, but is no reading", (word) => {
+  it.each([...OPEN_ENDED_WORDS])("%s decides nothing, but does not count as reading", (word) => {
     expect(classify(`do_${word}_it`)).toMatchObject({ effect: "external", rule: "unknown" });
     expect(classify(`get_${word}_it`)).toMatchObject({ effect: "external", rule: "unknown" });
   });
 
-  it.each([...READ_ONLY_WORDS])("%s reads", (word) => {
+  it.each([...READ_ONLY_WORDS])("%s marks reading", (word) => {
     expect(classify(`do_${word}_it`)).toMatchObject({ effect: "read_only", rule: "read_only_word" });
   });
 });
@@ -195,7 +195,7 @@ describe("every name", () => {
     someWords.map((list) => list.join("_")),
   );
 
-  it("is never read-only with one more word that may act", () => {
+  it("is never read-only after adding a word that may act", () => {
     fc.assert(
       fc.property(
         someName,
@@ -211,7 +211,7 @@ describe("every name", () => {
     );
   });
 
-  it("has one class, in whatever style it is written", () => {
+  it("has the same class in every style of writing", () => {
     fc.assert(
       fc.property(someWords, (list) => {
         const lower = list.map((word) => word.toLowerCase());
@@ -224,7 +224,7 @@ describe("every name", () => {
     );
   });
 
-  it("is external where it is not known", () => {
+  it("is external if it is not known", () => {
     fc.assert(
       fc.property(someName, (name) => {
         const { known, effect, rule, reason } = classify(name);
@@ -236,7 +236,7 @@ describe("every name", () => {
   });
 });
 
-describe("the reason names what decided:", () => {
+describe("the reason names the deciding rule:", () => {
   const server = { server: "github" };
   it.each<[string, Partial<ClassifiedTool>, ToolPolicy, string]>([
     ["get", { declaredEffect: "local" }, {}, "The tool itself declares that it is local."],
@@ -313,7 +313,7 @@ describe("an entry of a list", () => {
     );
   });
 
-  it("matches the full name of a tool whose server is told apart from it", () => {
+  it("matches the full name of a tool whose server is given separately", () => {
     const policy = { sideEffectDenylist: ["mcp__github__get_*"] };
     expect(classify("get_issue", { server: "github" }, policy).rule).toBe("denylist");
     expect(classify("get_issue", { server: "gitlab" }, policy).rule).toBe("untrusted_server");
@@ -338,7 +338,7 @@ describe("an entry of a list", () => {
   });
 });
 
-describe("what is declared", () => {
+describe("a declaration", () => {
   const effects: SideEffectClass[] = ["external", "memory", "local", "read_only"];
   const policies: ToolPolicy[] = [{}, { sideEffectDenylist: ["*"] }, { readOnlyAllowlist: ["*"] }];
   const hints: ToolAnnotations[] = [
@@ -376,7 +376,7 @@ describe("what is declared", () => {
     },
   );
 
-  it("about recovery says nothing about the effect", () => {
+  it("of recovery has no influence on the effect", () => {
     expect(classify("get_email", { declaredRecovery: "keyed" })).toMatchObject({
       effect: "read_only",
       rule: "read_only_word",
@@ -384,7 +384,7 @@ describe("what is declared", () => {
   });
 });
 
-describe("a tool of an MCP server that nobody trusts", () => {
+describe("a tool of an untrusted MCP server", () => {
   const hints: ToolAnnotations = { readOnlyHint: true, idempotentHint: true };
 
   it.each(["get_data", "list_directory", "write_local_file", "add_memory", "search", "crawl_parallel"])(
@@ -402,11 +402,11 @@ describe("a tool of an MCP server that nobody trusts", () => {
     },
   );
 
-  it("is known to be external where its name says so: a server may make things stricter", () => {
+  it("is known to be external if its name says so: a server may make things stricter", () => {
     expect(classify("send_mail", { server: "s" })).toMatchObject({ effect: "external", known: true });
   });
 
-  it("is what its name says once the server is trusted, and what an operator says of it", () => {
+  it("follows its name once the server is trusted, or the operator's declaration", () => {
     const reads = { effect: "read_only", recovery: "repeat" };
     expect(classify("get_data", { server: "s" }, { trustedServers: ["s"] })).toMatchObject(reads);
     expect(classify("get_data", { server: "s" }, { readOnlyAllowlist: ["s/get_*"] })).toMatchObject(reads);
@@ -415,7 +415,7 @@ describe("a tool of an MCP server that nobody trusts", () => {
   });
 });
 
-describe("an entry that allows", () => {
+describe("an entry of the allowlist", () => {
   const of = (server: string, ownName: string) => ({
     server,
     ownName,
@@ -430,18 +430,18 @@ describe("an entry that allows", () => {
     "mcp:files/*",
     "*/read_file",
     "files/READ-file",
-  ])("has to say which server it means: %s", (entry) => {
+  ])("must name its server: %s", (entry) => {
     const policy = { readOnlyAllowlist: [entry] };
     expect(classify("files__read_file", of("files", "read_file"), policy).effect).toBe("read_only");
   });
 
   it.each(["read_file", "read_*", "*", "mcp:*", "mcp:read_file", "Files/read_file", "files/read", "file*"])(
-    "is none for a tool of a server that nobody trusts where it does not: %s",
+    "does not count for a tool of an untrusted server if it does not name it: %s",
     (entry) => {
       const policy = { readOnlyAllowlist: [entry] };
       const tool = of("files", "read_file");
       expect(classify("files__read_file", tool, policy).effect).toBe("external");
-      // As for all that loosens: what forbids is compared with every name.
+      // This applies only to entries that loosen: those that forbid are compared with every name.
       const trusting = { ...policy, trustedServers: ["files"] };
       expect(classify("files__read_file", tool, trusting).effect).toBe("read_only");
     },
@@ -457,7 +457,7 @@ describe("an entry that allows", () => {
     },
   );
 
-  it("may mean a server whose name holds separators", () => {
+  it("may name a server with separators in its name", () => {
     const policy = { readOnlyAllowlist: ["team/files/read_*", "a__b__get_x"] };
     expect(classify("t__read_file", of("team/files", "read_file"), policy).effect).toBe("read_only");
     expect(classify("a__b__get_x", of("a__b", "get_x"), policy).effect).toBe("read_only");
@@ -471,7 +471,7 @@ describe("a hint of a server", () => {
     return [effect, recovery, rule];
   };
 
-  it("that a tool is not read-only is always heard", () => {
+  it("that a tool is not read-only always counts", () => {
     for (const policy of [trust, { ...trust, sideEffectDenylist: ["other"] }]) {
       const expected = ["external", "opaque", "annotation"];
       expect(hinted("get_issue", { readOnlyHint: false }, policy)).toEqual(expected);
@@ -486,7 +486,7 @@ describe("a hint of a server", () => {
     expect(hinted("thing", { readOnlyHint: false })).toEqual(["external", "opaque", "unknown"]);
   });
 
-  it("that a tool is read-only is heard from a trusted server alone", () => {
+  it("that a tool is read-only counts only from a trusted server", () => {
     for (const name of ["create_issue", "thing", "workbench_upload", "get_order"]) {
       expect(hinted(name, { readOnlyHint: true }, trust)).toEqual(["read_only", "repeat", "annotation"]);
       expect(hinted(name, { readOnlyHint: true })[0]).toBe("external");
@@ -508,7 +508,7 @@ describe("a hint of a server", () => {
     expect(hinted("thing", { readOnlyHint: true }, policy)).toEqual(["external", "opaque", "denylist"]);
   });
 
-  it("that a tool is idempotent lets it be repeated, from a trusted server alone", () => {
+  it("that a tool is idempotent makes it repeatable, only from a trusted server", () => {
     expect(hinted("set_status", { idempotentHint: true }, trust)).toEqual([
       "external",
       "repeat",
@@ -527,7 +527,7 @@ describe("a hint of a server", () => {
     expect(classify("x", more, trust).recovery).toBe("repeat");
   });
 
-  it("that a tool is not idempotent is always heard", () => {
+  it("that a tool is not idempotent always counts", () => {
     const expected = ["read_only", "opaque", "read_only_word"];
     expect(hinted("get_issue", { idempotentHint: false }, trust)).toEqual(expected);
     const list = { readOnlyAllowlist: ["github/get_issue"] };
@@ -543,7 +543,7 @@ describe("a hint of a server", () => {
     ]);
   });
 
-  it("counts for the server that an mcp__ name names, unless another one is stated", () => {
+  it("counts for the server in an mcp__ name, unless another one is given", () => {
     const annotations = { readOnlyHint: true };
     expect(classify("mcp__github__thing", { annotations }, trust).effect).toBe("read_only");
     expect(classify("mcp__github__thing", { annotations, server: "evil" }, trust).effect).toBe("external");

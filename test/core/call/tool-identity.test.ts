@@ -51,7 +51,7 @@ describe("withoutVolatile", () => {
     expect(withoutVolatile(SMS, args)).toEqual(args);
   });
 
-  it("keeps a request id of a tool about requests, and not its other transport fields", () => {
+  it("keeps a request id of a tool about requests, but not its other transport fields", () => {
     for (const token of ["REQUEST", "REQUESTS"])
       for (const name of REQUEST_IDS)
         expect(
@@ -62,7 +62,7 @@ describe("withoutVolatile", () => {
         });
   });
 
-  it("keeps a trace id of a tool about traces, and not its other transport fields", () => {
+  it("keeps a trace id of a tool about traces, but not its other transport fields", () => {
     for (const token of ["TRACE", "TRACES", "SPAN", "SPANS", "CORRELATION"])
       for (const name of TRACE_IDS)
         expect(
@@ -80,7 +80,7 @@ describe("withoutVolatile", () => {
       });
   });
 
-  it("removes nothing where nothing else would be left: the call is about that id", () => {
+  it("removes nothing if nothing else would be left: the call is about that id", () => {
     for (const args of [{ requestId: "a" }, { requestId: "a", trace_id: "b", idempotencyKey: "c" }, {}])
       expect(withoutVolatile(["CANCEL"], args)).toEqual(args);
     const items = { items: [{ requestId: "a" }, { requestId: "b", x: 1 }] };
@@ -88,17 +88,20 @@ describe("withoutVolatile", () => {
     expect(withoutVolatile(["CANCEL"], [{ requestId: "a" }])).toEqual([{ requestId: "a" }]);
   });
 
-  it("keeps what is more than an id under such a name", () => {
+  it("keeps a value that is more than an id under such a name", () => {
     const args = { requestId: { user: 1 }, traceId: ["a"], x: 1 };
     expect(withoutVolatile(SMS, args)).toEqual(args);
     expect(withoutVolatile(SMS, { requestId: { user: 1, spanId: 2 } })).toEqual({ requestId: { user: 1 } });
   });
 
-  it.each<[Json]>([[null], [true], [7], ["requestId"], [[]], [["a", [1]]]])("gives back %j", (args) => {
-    expect(withoutVolatile(SMS, args)).toEqual(args);
-  });
+  it.each<[Json]>([[null], [true], [7], ["requestId"], [[]], [["a", [1]]]])(
+    "returns %j unchanged",
+    (args) => {
+      expect(withoutVolatile(SMS, args)).toEqual(args);
+    },
+  );
 
-  it('keeps a field named "__proto__" as the data that it is', () => {
+  it('keeps a field named "__proto__" as plain data', () => {
     const args = JSON.parse('{"__proto__":{"requestId":1,"a":2},"b":3}') as Json;
     expect(canonicalJson(withoutVolatile(SMS, args))).toBe('{"__proto__":{"a":2},"b":3}');
     expect({}).not.toHaveProperty("a");
@@ -107,7 +110,7 @@ describe("withoutVolatile", () => {
   const volatile = fc.constantFrom(...KEYS, ...REQUEST_IDS, ...TRACE_IDS);
   const value = fc.oneof(fc.string(), fc.integer(), fc.constant(null));
 
-  it("gives the same for calls that differ in such fields alone", () => {
+  it("returns the same for calls that differ only in such fields", () => {
     const own = fc
       .dictionary(fc.string(), someJson, { minKeys: 1 })
       .filter((o) => Object.keys(o).some(isOwn));
@@ -120,7 +123,7 @@ describe("withoutVolatile", () => {
     );
   });
 
-  it("never changes its input, and has nothing left to remove in its output", () => {
+  it("never changes its input, and leaves nothing more to remove", () => {
     const name = fc.oneof(volatile, fc.string());
     const { args } = fc.letrec<{ args: Json }>((tie) => ({
       args: fc.oneof(
@@ -188,7 +191,7 @@ describe("the built-in scope of", () => {
   });
 
   it.each<[Json]>([[null], ["a@example.org"], [[{ to: "a@example.org", subject: "Hi" }]], [7], [{}]])(
-    "%j is none at all",
+    "%j is none",
     (args) => {
       expect(email(args)).toBeNull();
       expect(upload(args)).toBeNull();
@@ -233,7 +236,7 @@ describe("the built-in scope of", () => {
 describe("a mail", () => {
   const base = { to: "ann@example.org", subject: "Report", body: "Dear Ann" };
 
-  it("is its recipients, its subject and its attachments", () => {
+  it("is identified by its recipients, its subject and its attachments", () => {
     expect(email({ ...base, attachments: ["r.pdf"] })).toEqual({
       recipients: ["ann@example.org"],
       subject: "Report",
@@ -249,11 +252,11 @@ describe("a mail", () => {
   });
 
   it.each<[string, JsonObject]>([
-    ["other words", { ...base, body: "Hello Ann" }],
-    ["words in another form", { to: base.to, subject: base.subject, html: "<p>", is_html: true, text: "x" }],
-    ["words in an object", { ...base, body: { contentType: "HTML", content: "<p>" } }],
-    ["no words", { to: base.to, subject: base.subject }],
-    ["white space about the subject", { ...base, subject: "  Report\n" }],
+    ["another body", { ...base, body: "Hello Ann" }],
+    ["another form of body", { to: base.to, subject: base.subject, html: "<p>", is_html: true, text: "x" }],
+    ["a body in an object", { ...base, body: { contentType: "HTML", content: "<p>" } }],
+    ["no body", { to: base.to, subject: base.subject }],
+    ["white space around the subject", { ...base, subject: "  Report\n" }],
     ["the address in capitals", { ...base, to: " ANN@Example.org " }],
     ["a name with the address", { ...base, to: "Ann Lee <ann@example.org>" }],
     ["a list of one", { ...base, to: ["ann@example.org"] }],
@@ -269,25 +272,25 @@ describe("a mail", () => {
   it.each<[string, JsonObject]>([
     ["another recipient", { ...base, to: "bob@example.org" }],
     ["one more recipient", { ...base, to: "ann@example.org, bob@example.org" }],
-    ["a copy", { ...base, cc: "bob@example.org" }],
-    ["a blind copy", { ...base, bcc: ["bob@example.org"] }],
+    ["a carbon copy", { ...base, cc: "bob@example.org" }],
+    ["a blind carbon copy", { ...base, bcc: ["bob@example.org"] }],
     ["another subject", { ...base, subject: "Report 2" }],
     ["an attachment", { ...base, attachments: ["r.pdf"] }],
     ["another sender", { ...base, from: "me@example.org" }],
     ["another account", { ...base, user_id: "work" }],
     ["a thread", { ...base, thread_id: "t1" }],
-    ["a mail that is answered", { ...base, in_reply_to: "<1@x>" }],
-    ["another place for answers", { ...base, reply_to: "bob@example.org" }],
+    ["a mail that it replies to", { ...base, in_reply_to: "<1@x>" }],
+    ["another reply address", { ...base, reply_to: "bob@example.org" }],
     ["a later date", { ...base, send_at: "2030-01-01" }],
     ["a template", { ...base, template_id: "t" }],
-    ["words that are not understood", { ...base, body: ["Dear", "Ann"] }],
-    ["more than words in an object", { ...base, body: { content: "x", file: "y" } }],
-  ])("is another with %s", (_, args) => {
+    ["a body that is not understood", { ...base, body: ["Dear", "Ann"] }],
+    ["more than text in a body object", { ...base, body: { content: "x", file: "y" } }],
+  ])("is another mail with %s", (_, args) => {
     expect(email(args)).not.toBeNull();
     expect(email(args)).not.toEqual(email(base));
   });
 
-  it("is another with other attachments", () => {
+  it("is another mail with other attachments", () => {
     const hashes = [["a.pdf"], ["b.pdf"], ["a.pdf", "b.pdf"], { s3key: "a.pdf" }].map((attachment) =>
       canonicalJson(email({ ...base, attachment })),
     );
@@ -303,7 +306,7 @@ describe("a mail", () => {
     expect(email({ subject: "Report", [name]: "ann@example.org" })).toEqual(email(base));
   });
 
-  it("sorts its recipients, wherever they were found, and keeps those that are no addresses", () => {
+  it("sorts its recipients, wherever they were found, and keeps those that are not addresses", () => {
     const args = {
       to: "Zoe <z@x.org>; b@x.org,me",
       cc: ["C@x.org", "b@x.org"],
@@ -313,14 +316,14 @@ describe("a mail", () => {
     expect(email(args)).toMatchObject({ recipients: ["a@x.org", "b@x.org", "c@x.org", "me", "z@x.org"] });
   });
 
-  it("keeps an address beside the recipient as what it may be: the sender", () => {
+  it("keeps an address beside the recipient as other data: it may be the sender", () => {
     expect(email({ ...base, email: "me@example.org" })).toMatchObject({
       recipients: ["ann@example.org"],
       other: { email: "me@example.org" },
     });
   });
 
-  it("is found in the object that carries it", () => {
+  it("is found in the object that contains it", () => {
     const message = { toRecipients: [{ emailAddress: { address: "ann@example.org" } }], subject: "Report" };
     const sent = email({ message: { ...message, body: { content: "x" } }, text: "y", account: "a" });
     expect(sent).toEqual({
@@ -364,21 +367,21 @@ describe("a mail", () => {
   });
 
   it.each<[string, JsonObject]>([
-    ["nobody", { subject: "s", body: "b" }],
+    ["no recipient", { subject: "s", body: "b" }],
     ["an empty list", { subject: "s", to: [] }],
     ["nothing but commas", { subject: "s", to: " , ;" }],
     ["a number", { subject: "s", to: 7 }],
     ["an object without an address", { subject: "s", to: { userId: "u" } }],
     ["an object with more than an address", { subject: "s", to: { email: "a@x.org", vars: { a: 1 } } }],
     ["an object with two addresses", { subject: "s", to: { email: "a@x.org", address: "b@x.org" } }],
-    ["somebody, and somebody who is not understood", { subject: "s", to: ["a@x.org", { list: "all" }] }],
-    ["a text that is no address", { subject: "s", mail: "Write to a@x.org" }],
+    ["a known recipient and one that is not understood", { subject: "s", to: ["a@x.org", { list: "all" }] }],
+    ["a text that is not an address", { subject: "s", mail: "Write to a@x.org" }],
     ["several mails", { subject: "s", emails: [{ to: "a@x.org", body: "b" }] }],
   ])("to %s has no identity of its own", (_, args) => {
     expect(email(args)).toBeNull();
   });
 
-  it("is the same however its recipients are ordered, spelled and spread", () => {
+  it("is the same however its recipients are ordered, spelled and distributed", () => {
     const people = fc.uniqueArray(fc.constantFrom("a@x.org", "b@x.org", "c@x.org", "d@x.org"), {
       minLength: 1,
     });
@@ -404,7 +407,7 @@ describe("a mail", () => {
 });
 
 describe("an upload", () => {
-  it("is the file and where it goes", () => {
+  it("is identified by the file and its destination", () => {
     expect(upload({ local_path: "/tmp/a", remote_path: "/b", bucket: "c" })).toEqual({
       path: hashOf("/tmp/a"),
       destination: { remote_path: "/b", bucket: "c" },
@@ -428,7 +431,7 @@ describe("an upload", () => {
     });
   });
 
-  it("takes what is called local for the file, and `path` for where it goes", () => {
+  it("treats a field named local as the file, and `path` as the destination", () => {
     expect(upload({ path: "/b", local_path: "/tmp/a" })).toEqual({
       path: hashOf("/tmp/a"),
       destination: { path: "/b" },
@@ -438,13 +441,13 @@ describe("an upload", () => {
     );
   });
 
-  it("is the same under another description", () => {
+  it("is the same with another description", () => {
     const base = { path: "/tmp/a", bucket: "c" };
     for (const name of ["description", "caption", "comment", "initial_comment"])
       expect(upload({ ...base, [name]: "words" })).toEqual(upload(base));
   });
 
-  it("is another with another file, destination, account or content", () => {
+  it("is another upload with another file, destination, account or content", () => {
     const base = { path: "/tmp/a", bucket: "c" };
     const others = [
       base,
@@ -464,7 +467,7 @@ describe("an upload", () => {
 });
 
 describe("a memory", () => {
-  it("is its kind, its scope and its content", () => {
+  it("is identified by its kind, its scope and its content", () => {
     expect(memory({ kind: "core", scope: "user", content: "blue", tags: ["a"] })).toEqual({
       kind: "core",
       scope: "user",
@@ -494,7 +497,7 @@ describe("a memory", () => {
     expect(memory({ content: "blue", namespace: "u" })).toEqual(memory({ content: "blue", scope: "u" }));
   });
 
-  it("is another with another kind, scope, content or anything else", () => {
+  it("is another memory with another kind, scope, content or anything else", () => {
     const base = { kind: "core", scope: "user", content: "blue" };
     const others = [
       base,
@@ -524,7 +527,7 @@ describe("dedupeOf", () => {
   };
   const effects: SideEffectClass[] = ["external", "memory", "local", "read_only"];
 
-  it("does as the tool declares, unless the run allows no external effect twice", () => {
+  it("follows the tool's declaration, unless the run forbids duplicate external actions", () => {
     for (const declared of ["effect", "call"] as const)
       for (const hasIdentity of [true, false])
         for (const scope of ["email", null] as const)
@@ -536,7 +539,7 @@ describe("dedupeOf", () => {
                 ).toBe(noDuplicateExternalActions && known && effect === "external" ? "effect" : declared);
   });
 
-  it("holds a tool with an identity of its own, or with a built-in one, to once in a run", () => {
+  it("allows a tool with its own or a built-in identity once per run", () => {
     const rules = { noDuplicateExternalActions: false };
     for (const effect of effects)
       for (const known of [true, false]) {
@@ -571,7 +574,7 @@ function memory(args: Json): Json {
   return builtInIdentity(["MEMORY", "APPEND"], "memory", args)?.identity ?? null;
 }
 
-/** A field that no spelling of the above is. */
+/** A field that matches none of the spellings above. */
 function isOwn(name: string): boolean {
   return !/key|id|parent|state/i.test(name);
 }

@@ -65,7 +65,7 @@ describe("tokensOf finds the words of", () => {
     );
   });
 
-  it("anything, without losing a letter or a digit", () => {
+  it("any text, without losing a letter or a digit", () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(..."aBcDsS19_-. é".split("")) }), (name) => {
         expect(tokensOf(name).join("")).toBe(name.replace(/[^\p{L}\p{N}]/gu, "").toUpperCase());
@@ -87,13 +87,13 @@ describe("parseToolName", () => {
     ["__send", null, "__send", ["SEND"]],
     ["send__", null, "send__", ["SEND"]],
     ["", null, "", []],
-  ])("takes %s apart", (name, server, tool, tokens) => {
+  ])("splits %s", (name, server, tool, tokens) => {
     expect(parseToolName(name)).toEqual({ server, tool, tokens });
   });
 });
 
 describe("wordSet", () => {
-  it("has each word once, in the order in which they are written", () => {
+  it("has each word once, in written order", () => {
     expect([...wordSet("\n  B A\n  C B\n")]).toEqual(["B", "A", "C"]);
     expect(wordSet(" ").size).toBe(0);
   });

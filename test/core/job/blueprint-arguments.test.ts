@@ -24,26 +24,22 @@ function problems(given: JsonObject, schema: JsonObject = ORDER): readonly strin
 
 describe("the arguments of a tool", () => {
   it.for<[what: string, given: JsonObject]>([
-    ["that are all there", { item: "tea", count: 2, how: "fast", tags: ["a"], either: true }],
+    ["that are complete", { item: "tea", count: 2, how: "fast", tags: ["a"], either: true }],
     ["that are references", { item: "{{ input }}", count: "{{ steps.a.n }}", how: "{{ previous.how }}" }],
     [
       "with references inside",
       { item: "{{ input }} tea", to: { street: "{{ input }}" }, tags: ["{{ input }}"] },
     ],
-    ["of any name where the tool takes any", { item: "tea", headers: { anything: "x" } }],
-    ["with braces that are text", { item: "\\{{ tea }}" }],
-  ])("%s are taken", ([, given]) => {
+    ["of any name if the tool takes any", { item: "tea", headers: { anything: "x" } }],
+    ["with escaped braces", { item: "\\{{ tea }}" }],
+  ])("%s are accepted", ([, given]) => {
     expect(problems(given)).toEqual([]);
   });
 
   it.for<[what: string, given: JsonObject, expected: readonly string[]]>([
-    [
-      "a name that is misspelt",
-      { item: "tea", cuont: 2 },
-      ["cuont is no argument of order: did you mean count?"],
-    ],
-    ["what is needed", { count: 2 }, [" has no item, and order needs it."]],
-    ["what is needed inside", { item: "tea", to: {} }, ["to has no street, and order needs it."]],
+    ["a misspelt name", { item: "tea", cuont: 2 }, ["cuont is no argument of order: did you mean count?"]],
+    ["a missing argument", { count: 2 }, [" has no item, and order needs it."]],
+    ["a missing nested argument", { item: "tea", to: {} }, ["to has no street, and order needs it."]],
     [
       "values of another type",
       { item: 5, count: "two", tags: "a", to: ["b"] },
@@ -55,7 +51,7 @@ describe("the arguments of a tool", () => {
       ],
     ],
     [
-      "values that are out of bounds, or not among those it takes",
+      "values that are out of bounds, or not among the allowed ones",
       { item: "t", count: 10, how: "soon", either: 5 },
       [
         'item is "t", which order does not take there: it is of type string.',
@@ -65,7 +61,7 @@ describe("the arguments of a tool", () => {
       ],
     ],
     [
-      "a text with a reference in it where there is no text",
+      "a text with a reference in place of another type",
       { item: "tea", count: "{{ input }} or so", tags: ["{{ input }}", 5] },
       [
         "count is a text, which order does not take there: it is of type integer.",
@@ -76,7 +72,7 @@ describe("the arguments of a tool", () => {
     expect(problems(given)).toEqual(expected);
   });
 
-  it("are not asked for the key that is filled in, nor held against what nobody can read", () => {
+  it("are not checked for the idempotency key, which is filled in, or against schemas that cannot be read", () => {
     const keyed = zodJsonSchema(z.object({ idempotencyKey: z.string() }));
     expect(problems({}, keyed)).toEqual([]);
     expect(problems({ a: 1 }, { type: "object" })).toEqual([]);

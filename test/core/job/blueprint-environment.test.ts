@@ -7,8 +7,8 @@ import {
 
 const environment = { TOKEN: "t-1", OTHER: "o$&{TOKEN}", EMPTY: "" };
 
-describe("a variable of the environment", () => {
-  it("is filled in wherever it is named, once, and what was filled in is told", () => {
+describe("an environment variable", () => {
+  it("is filled in wherever it is named, once, and its value is returned", () => {
     const given = { env: { A: "Bearer ${TOKEN}", B: "${OTHER}" }, args: ["$${TOKEN}", "$TOKEN", 5, null] };
     expect(fillEnvironment(given, environment)).toEqual({
       value: { env: { A: "Bearer t-1", B: "o$&{TOKEN}" }, args: ["${TOKEN}", "$TOKEN", 5, null] },
@@ -17,12 +17,12 @@ describe("a variable of the environment", () => {
     });
   });
 
-  it("that is not set, or is empty, is told by its name, each once", () => {
+  it("that is unset or empty is returned by name, each once", () => {
     const { missing } = fillEnvironment("${NO} ${EMPTY} ${NO} ${toString}", environment);
     expect(missing).toEqual(["NO", "EMPTY", "toString"]);
   });
 
-  it("makes a field hold no secret, and its neighbours stay", () => {
+  it("is removed with its field, and the neighbouring fields stay", () => {
     const value = {
       env: { TOKEN: "${TOKEN}", OTHER: "$${x}", KEY: "k" },
       list: [{ a: "Bearer ${B}", n: 1 }],

@@ -24,7 +24,7 @@ function specOf(pipeline: Json): RunSpec {
 
 const small = { name: "p", steps: [{ name: "a", ask: "Well?" }] };
 
-/** Every property of every schema inside of this one. */
+/** Every property of every schema inside this one. */
 function propertiesIn(value: Json, path = ""): readonly (readonly [string, JsonObject])[] {
   if (Array.isArray(value))
     return (value as readonly Json[]).flatMap((each, index) => propertiesIn(each, `${path}[${index}]`));
@@ -62,7 +62,7 @@ describe("the JSON Schema of a job", () => {
     ["none", null],
     ["a small one", small],
     [
-      "one with a loop in a loop",
+      "one with a nested loop",
       {
         name: "p",
         steps: [{ name: "l", loop: [{ name: "m", loop: small.steps, until: {} }], until: { equals: 1 } }],
@@ -84,13 +84,13 @@ describe("the JSON Schema of a job", () => {
       { name: "p", steps: [{ name: "l", loop: [{ name: "a", aks: "x" }], until: {} }] },
     ],
     ["a loop without an end", { name: "p", steps: [{ name: "l", loop: small.steps }] }],
-    ["a server without a place", { ...small, mcp_servers: { a: {} } }],
+    ["a server without an address", { ...small, mcp_servers: { a: {} } }],
   ])("refuses %s", (_, pipeline) => {
     expect(accepts(pipeline)).toBe(false);
     expect(parseRunSpec({ objective: "Do it", pipeline }).ok).toBe(false);
   });
 
-  it("takes every blueprint that is read, and anything else is refused with reasons and never thrown over", () => {
+  it("takes every valid blueprint, and parsing refuses any other with reasons and never throws", () => {
     const word = fc.stringMatching(/^[a-z]{2,6}$/);
     const name = fc.oneof({ weight: 12, arbitrary: word }, fc.constantFrom("a", "x y", ""));
     const text = fc.oneof(
@@ -133,7 +133,7 @@ describe("the JSON Schema of a job", () => {
     expect(read).toBeGreaterThan(5);
   });
 
-  it("is not asked about what is no JSON: a blueprint inside of itself is refused in a sentence", () => {
+  it("is not needed to refuse a blueprint that contains itself", () => {
     const steps: unknown[] = [{ name: "l", until: {} }];
     Object.assign(steps[0] as object, { loop: steps });
     expect(parseRunSpec({ objective: "Do it", pipeline: { name: "p", steps } })).toMatchObject({ ok: false });
@@ -141,7 +141,7 @@ describe("the JSON Schema of a job", () => {
 });
 
 describe("two blueprints", () => {
-  it("differ in what was changed, and in nothing else", () => {
+  it("differ exactly in what was changed", () => {
     const agents = { w: { model: "openai/gpt-5.2" } };
     const steps = [
       { name: "a", agent: "w" },
@@ -162,7 +162,7 @@ describe("two blueprints", () => {
     expect(describeSpecChanges(named, was)).toEqual([{ path: "pipeline", was: "p", is: was.pipeline }]);
   });
 
-  it("are equal to those of runs that began before a field was there", () => {
+  it("are equal to those of runs that began before a field existed", () => {
     const of = (more: JsonObject) =>
       specOf({ name: "p", agents: { w: { model: "m", ...more } }, steps: [{ name: "a", agent: "w" }] });
     expect(JSON.stringify(of({}))).not.toContain("acceptCutAnswers");
@@ -179,7 +179,7 @@ describe("two blueprints", () => {
     });
   });
 
-  it("differ by an agent that has the name of what every object has", () => {
+  it("differ by an agent whose name every object inherits", () => {
     const of = (name: string) =>
       specOf({ name: "p", agents: { [name]: { model: "m" } }, steps: [{ name: "a", agent: name }] });
     const [was, is] = [of("writer"), of("constructor")];

@@ -31,11 +31,11 @@ describe("a template", () => {
     ["\\{{ input.topic }} and {{ input.topic }}", "{{ input.topic }} and pawls"],
     ["{ { } } }} a", "{ { } } }} a"],
     ["", ""],
-  ])("%j is filled once, and is the value itself where it is nothing else", async (text, value) => {
+  ])("%j is filled once, and becomes the value itself if it is only a reference", async (text, value) => {
     expect(await filled(text)).toEqual(value);
   });
 
-  it("is taken apart into what it refers to", () => {
+  it("is parsed into its references", () => {
     const parsed = parseTemplate("a {{ steps.draft.list.0.name }} b {{ input }}");
     expect(parsed.ok && referencesOf(parsed.parts)).toEqual([
       { text: "steps.draft.list.0.name", root: "steps", step: "draft", path: ["list", "0", "name"] },
@@ -50,7 +50,7 @@ describe("a path", () => {
     ["list.0.name", "one"],
     ["0", "zero"],
     ["nothing", null],
-  ])("%s leads to what is there", (path, found) => {
+  ])("%s leads to an existing value", (path, found) => {
     expect(valueAt(value, path.split("."))).toEqual({ ok: true, value: found });
   });
 
@@ -61,7 +61,7 @@ describe("a path", () => {
     ["list.0.name.x", "there is no x in a text"],
     ["toString", "there is no toString in an object with 0, list, nothing"],
     ["list.length", "there is no length in a list of 1"],
-  ])("%s leads nowhere, and says where it ends", (path, why) => {
+  ])("%s leads nowhere, and the problem says where it ends", (path, why) => {
     expect(valueAt(value, path.split("."))).toEqual({ ok: false, why });
   });
 });

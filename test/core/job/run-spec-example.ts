@@ -1,4 +1,4 @@
-/** The example of section 6 of the requirements, as it stands there. */
+/** The example of section 6 of the requirements, verbatim. */
 export const seedExample = {
   objective: "Create a research report from N URLs and email it to X",
   constraints: {

@@ -13,7 +13,7 @@ function accepts(value: unknown): boolean {
   return validator.safeParse(value).success;
 }
 
-/** Every schema of a field, with its path. */
+/** Every field's schema, with its path. */
 function fieldsOf(object: JsonObject, path = ""): readonly (readonly [string, JsonObject])[] {
   const { properties } = object;
   if (!isJsonObject(properties)) return [];
@@ -32,7 +32,7 @@ describe("the JSON Schema of a RunSpec", () => {
     for (const [path, field] of fields) expect([path, typeof field.description]).toEqual([path, "string"]);
   });
 
-  it("has every field in both spellings, and takes no other", () => {
+  it("has every field in both spellings, and no others", () => {
     const paths = fieldsOf(schema).map(([path]) => path);
     expect(paths).toEqual(
       expect.arrayContaining([
@@ -67,9 +67,9 @@ describe("the JSON Schema of a RunSpec", () => {
     ["a text", "Do it"],
     ["a misspelt field", { objective: "Do it", objectiv: "x" }],
     ["a misspelt field in a section", { objective: "Do it", budgets: { max_stepz: 1 } }],
-    ["half a step", { objective: "Do it", budgets: { max_steps: 1.5 } }],
-    ["no step at all", { objective: "Do it", budgets: { maxSteps: 0 } }],
-    ["a free run", { objective: "Do it", budgets: { maxCostUsd: 0 } }],
+    ["a fractional step count", { objective: "Do it", budgets: { max_steps: 1.5 } }],
+    ["a step count of zero", { objective: "Do it", budgets: { maxSteps: 0 } }],
+    ["a cost limit of zero", { objective: "Do it", budgets: { maxCostUsd: 0 } }],
     ["a number in quotes", { objective: "Do it", budgets: { maxSteps: "1" } }],
     ["a text for a list", { objective: "Do it", stop_conditions: "done" }],
     ["an unsafe name of a condition", { objective: "Do it", stopConditions: ["a b"] }],
@@ -80,7 +80,7 @@ describe("the JSON Schema of a RunSpec", () => {
     expect(parseRunSpec(value).ok).toBe(false);
   });
 
-  it("takes every RunSpec that is read", () => {
+  it("takes every valid RunSpec", () => {
     const count = fc.option(fc.integer({ min: -1, max: 2_000 }), { nil: null });
     const text = fc.constantFrom("done", "a.com", "", "x y", "report.pdf");
     const value = fc.record(

@@ -18,13 +18,13 @@ describe("the nearest name", () => {
     expect(nearestName(written, ["maxSteps", "maxTokens", "maxRetriesPerToolCall"])).toBeNull();
   });
 
-  it("is the first where two are as near, a swap counting as one mistake", () => {
+  it("is the first if two are equally near; a swap counts as one mistake", () => {
     expect(nearestName("abcdef", ["abcdeg", "abcdfe"])).toBe("abcdeg");
     expect(nearestName("abcdef", ["abcdfe", "abcdeg"])).toBe("abcdfe");
     expect(nearestName("abcdef", ["abdcfe", "abcdfe"])).toBe("abcdfe");
   });
 
-  it("is not looked for where nobody could have meant one", () => {
+  it("is not looked for in names that are too long, or among none", () => {
     expect(nearestName("x".repeat(64), [`${"x".repeat(63)}y`])).not.toBeNull();
     expect(nearestName("x".repeat(65), [`${"x".repeat(64)}y`])).toBeNull();
     expect(nearestName("maxSteps", [])).toBeNull();
@@ -37,7 +37,7 @@ describe("a name", () => {
     expect(snakeCase("objective")).toBe("objective");
   });
 
-  it("is told in the style in which somebody writes", () => {
+  it("is suggested in the style of the written name", () => {
     expect(inStyleOf("max_stepz", "budgets.maxSteps")).toBe("budgets.max_steps");
     expect(inStyleOf("maxStepz", "budgets.maxSteps")).toBe("budgets.maxSteps");
   });

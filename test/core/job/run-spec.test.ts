@@ -96,7 +96,7 @@ describe("a RunSpec", () => {
     expect(spec.stopConditions).toEqual(["done"]);
   });
 
-  it("may carry any JSON as its input, and a name for an editor", () => {
+  it("may have any JSON as its input, and a schema address for an editor", () => {
     for (const input of [null, 0, "", [], {}, [{ "": null }], { objective: 1, max_steps: [] }]) {
       expect(specOf({ $schema: "./run-spec.schema.json", objective: "Do it", input })).toEqual({
         ...bare,
@@ -105,7 +105,7 @@ describe("a RunSpec", () => {
     }
   });
 
-  it("may forbid tool calls and retries altogether, but not steps", () => {
+  it("may forbid tool calls and retries entirely, but not steps", () => {
     const { budgets } = specOf({
       objective: "Do it",
       budgets: { maxToolCalls: 0, maxRetriesPerToolCall: -0 },
@@ -131,7 +131,7 @@ function cycle(): object {
 }
 
 describe("a RunSpec with mistakes", () => {
-  it("is told of all of them at once, each where it is and as it was written", () => {
+  it("is refused with all of them at once, each with its place as it was written", () => {
     const parsed = parseRunSpec({
       objective: " ",
       pipline: "report",
@@ -163,17 +163,17 @@ describe("a RunSpec with mistakes", () => {
   it.each<[string, unknown, string]>([
     ["a function", () => 1, "input: is a function."],
     ["a date", new Date(0), "input: is a Date (pass its ISO string or its milliseconds)."],
-    ["something undefined", { a: [undefined] }, "input/a/0: is undefined."],
-    ["a hole", { "a b": Object.assign([], { length: 1 }) }, "input/a b/0: is undefined."],
-    ["no number", [1, { x: Number.NaN }], "input/1/x: is NaN."],
-    ["half a character", { 'q"\\': "\ud800" }, 'input/q"\\: is a string with a lone surrogate.'],
-    ["a cycle of its own", cycle(), "input/self: is a cycle."],
+    ["an undefined value", { a: [undefined] }, "input/a/0: is undefined."],
+    ["a hole in an array", { "a b": Object.assign([], { length: 1 }) }, "input/a b/0: is undefined."],
+    ["NaN", [1, { x: Number.NaN }], "input/1/x: is NaN."],
+    ["a lone surrogate", { 'q"\\': "\ud800" }, 'input/q"\\: is a string with a lone surrogate.'],
+    ["a cycle", cycle(), "input/self: is a cycle."],
     ["a BigInt", { $a: 1n }, "input/$a: is a BigInt."],
-  ])("is refused with the place in its input that has %s", (_, input, problem) => {
+  ])("is refused with the place of %s in its input", (_, input, problem) => {
     expect(problemsOf({ objective: "Do it", input })).toEqual([problem]);
   });
 
-  it("is refused where it is no plain object, also if it looks right", () => {
+  it("is refused if it is not a plain object, even if it looks right", () => {
     class Spec {
       readonly objective = "Do it";
     }
@@ -186,14 +186,14 @@ describe("a RunSpec with mistakes", () => {
     ]);
   });
 
-  it("is told once of what is wrong in two ways", () => {
+  it("is refused once for a field that is wrong in two ways", () => {
     expect(problemsOf({ objective: "Do it", budgets: { maxSteps: Number.NaN, x: undefined } })).toEqual([
       "budgets/x: is no field of budgets: it has maxWallclockMinutes, maxSteps, maxToolCalls, maxRetriesPerToolCall, maxSameErrorRepeats, maxTokens, maxCostUsd, countWaitingTime.",
       "budgets/maxSteps: must be a whole number from 1 to 1000000, or null for no limit, not NaN.",
     ]);
   });
 
-  it("is refused where a list has a hole", () => {
+  it("is refused if a list has a hole", () => {
     expect(
       problemsOf({ objective: "Do it", stopConditions: Object.assign(["done"], { length: 2 }) }),
     ).toEqual([
@@ -201,7 +201,7 @@ describe("a RunSpec with mistakes", () => {
     ]);
   });
 
-  it("is refused where a list is longer than any list has to be", () => {
+  it("is refused if a list is too long", () => {
     const stopConditions = Array.from({ length: 1_001 }, (_, index) => `done${index}`);
     expect(problemsOf({ objective: "Do it", stopConditions })).toEqual([
       "stopConditions: must be a list of at most 1000 names of conditions, not one of 1001.",
@@ -209,19 +209,19 @@ describe("a RunSpec with mistakes", () => {
     expect(problemsOf({ objective: "Do it", stopConditions: stopConditions.slice(1) })).toEqual([]);
   });
 
-  it("is refused where a text is longer than any text has to be", () => {
+  it("is refused if a text is too long", () => {
     expect(problemsOf({ objective: "x".repeat(100_001) })).toEqual([
       "objective: must be a text of 1 to 100000 characters that says what to do, not a text of 100001 characters.",
     ]);
   });
 
-  it("is suggested no field for a name that is near none", () => {
+  it("gets no suggestion for a name that is near none", () => {
     for (const name of ["x", "", "zzzzzzzzz", "s".repeat(1_000)]) {
       expect(problemsOf({ objective: "Do it", [name]: 1 })[0]).toContain("it has objective, pipeline");
     }
   });
 
-  it("is suggested the field when two letters were swapped, left out, added or replaced", () => {
+  it("gets a suggestion if letters were swapped, left out, added or replaced", () => {
     for (const name of ["objetcive", "objectve", "objectivee", "objektive", "OBJECTIVE", "objective_"]) {
       expect(problemsOf({ [name]: "Do it" })[0]).toContain("did you mean objective?");
     }
@@ -229,11 +229,11 @@ describe("a RunSpec with mistakes", () => {
 });
 
 describe("assertRunSpec", () => {
-  it("gives the RunSpec", () => {
+  it("returns the RunSpec", () => {
     expect(assertRunSpec({ objective: "Do it" })).toEqual(bare);
   });
 
-  it("throws one error with every mistake in a line of its own", () => {
+  it("throws one error with every mistake on its own line", () => {
     const value = { objective: "Do it", budgets: { maxSteps: 0 }, stopConditions: ["a b"] };
     let thrown: unknown;
     try {
@@ -259,13 +259,13 @@ describe("assertRunSpec", () => {
   });
 });
 
-describe("what differs between two RunSpecs", () => {
-  it("is nothing for the same one, however its input is ordered", () => {
+describe("the difference between two RunSpecs", () => {
+  it("is empty for the same one, however its input is ordered", () => {
     const was = specOf({ ...seedExample, input: { a: 1, b: [2] } });
     expect(describeSpecChanges(was, specOf({ ...seedExample, input: { b: [2], a: 1 } }))).toEqual([]);
   });
 
-  it("is told field by field, with what was and what is", () => {
+  it("is listed field by field, with the old and the new value", () => {
     const was = specOf({ ...seedExample, input: { to: "a@example.com", "per page": { size: 1 } } });
     const is = specOf({
       ...seedExample,
@@ -283,7 +283,7 @@ describe("what differs between two RunSpecs", () => {
     ]);
   });
 
-  it("is the whole object where a field of the input came or went", () => {
+  it("is the whole object if a field of the input was added or removed", () => {
     const was = specOf({ objective: "Do it", input: { a: { b: null } } });
     const is = specOf({ objective: "Do it", input: { a: { c: null } } });
     expect(describeSpecChanges(was, is)).toEqual([{ path: "input.a", was: { b: null }, is: { c: null } }]);
@@ -292,7 +292,7 @@ describe("what differs between two RunSpecs", () => {
 });
 
 describe("the directory of a run", () => {
-  it("has the run's id wherever a mark stands for it", () => {
+  it("has the run's id in place of each placeholder", () => {
     expect(runDirectory("runs/<id>", "q-1")).toBe("runs/q-1");
     expect(runDirectory("<run_id>/<id>/x", "q-1")).toBe("q-1/q-1/x");
     expect(runDirectory("runs/<id>", "$&")).toBe("runs/$&");
@@ -301,7 +301,7 @@ describe("the directory of a run", () => {
 });
 
 describe("any value", () => {
-  /** Values that are nearly a RunSpec: the right names, with anything behind them. */
+  /** Values that are nearly a RunSpec: the right names, with any values. */
   const names = fc.constantFrom(
     ...Object.entries(bare).flatMap(([name, value]) =>
       typeof value === "object" && value !== null ? [name, ...Object.keys(value)] : [name],

@@ -23,7 +23,7 @@ const base64 = (text: string) => Buffer.from(text, "utf8").toString("base64");
 
 describe("a value under a secret key", () => {
   it.each([["hunter22"], [""], [7], [null], [true], [["a", "b"]], [{ user: "x", parts: [1, 2] }]])(
-    "is replaced whole: %j",
+    "is replaced entirely: %j",
     (value) => {
       expect(redact({ a: [{ password: value }], b: 1 }, names("password"), [])).toEqual({
         a: [{ password: REDACTED }],
@@ -43,7 +43,7 @@ describe("a value under a secret key", () => {
     expect(redact(value, names("apiKey", "_"), [])).toBe(value);
   });
 
-  it("stays in its place, and a key named __proto__ is a key like others", () => {
+  it("stays in its place, and a key named __proto__ is handled like any other", () => {
     const value = JSON.parse('{"b":1,"__proto__":{"token":"x"},"a":{"token":"y","z":2}}') as Json;
     expect(JSON.stringify(redact(value, names("token"), []))).toBe(
       '{"b":1,"__proto__":{"token":"[secret]"},"a":{"token":"[secret]","z":2}}',
@@ -52,7 +52,7 @@ describe("a value under a secret key", () => {
 });
 
 describe("a secret text", () => {
-  it("is replaced wherever it stands in a string, as often as it stands there", () => {
+  it("is replaced at every place in a string", () => {
     expect(redact(["hunter22", "x hunter22y hunter22", { a: "hunter22!" }, 7], NONE, ["hunter22"])).toEqual([
       REDACTED,
       "x [secret]y [secret]",
@@ -61,7 +61,7 @@ describe("a secret text", () => {
     ]);
   });
 
-  it("is replaced in keys, and no value is lost where two keys become one", () => {
+  it("is replaced in keys, and no value is lost if two keys become the same", () => {
     expect(redact({ "sk-aaaa": 1, "sk-bbbb": 2, "[secret] 2": 3 }, NONE, ["sk-aaaa", "sk-bbbb"])).toEqual({
       "[secret]": 1,
       "[secret] 2": 2,
@@ -69,19 +69,19 @@ describe("a secret text", () => {
     });
   });
 
-  it("is replaced in thousands of keys in time by their number alone", () => {
+  it("is replaced in thousands of keys in linear time", () => {
     const timed = (count: number) => {
       const keys = Array.from({ length: count }, (_, n) => [`[secret:${digest(String(n))}]`, n] as const);
       const value = Object.fromEntries(keys);
-      const begun = performance.now();
+      const start = performance.now();
       expect(Object.keys(withoutDigests(value))).toHaveLength(count);
-      return performance.now() - begun;
+      return performance.now() - start;
     };
     timed(2_000);
     expect(timed(16_000)).toBeLessThan(timed(2_000) * 40 + 200);
   });
 
-  it("takes with it whatever secret it contains or overlaps, in any order", () => {
+  it("is replaced together with any secret it contains or overlaps, in any order", () => {
     for (const texts of [
       ["pass", "my-password-1"],
       ["my-password-1", "pass"],
@@ -96,15 +96,18 @@ describe("a secret text", () => {
     expect(redactText("hunter22swordfish", ["hunter22", "swordfish"])).toBe("[secret][secret]");
   });
 
-  it.each(["", "1", "abc"])("of fewer than four characters, %j, is not looked for in others", (text) => {
-    expect(redactText("abc 123 abc", [text])).toBe("abc 123 abc");
-    expect(redact({ note: "abc 123 abc", pin: text }, names("pin"), [text])).toEqual({
-      note: "abc 123 abc",
-      pin: REDACTED,
-    });
-  });
+  it.each(["", "1", "abc"])(
+    "of fewer than four characters, %j, is not searched for inside other texts",
+    (text) => {
+      expect(redactText("abc 123 abc", [text])).toBe("abc 123 abc");
+      expect(redact({ note: "abc 123 abc", pin: text }, names("pin"), [text])).toEqual({
+        note: "abc 123 abc",
+        pin: REDACTED,
+      });
+    },
+  );
 
-  it("of four characters is", () => {
+  it("of four characters is searched for", () => {
     expect(redactText("is 1234 it", ["1234"])).toBe("is [secret] it");
   });
 
@@ -114,7 +117,7 @@ describe("a secret text", () => {
     expect(redact(value, NONE, ["secret"])).toBe(value);
   });
 
-  it.each(["$&$1$$", ".*.*", "(a+)+$", "[a-z]", "\\d\\w"])("is a plain text, also where it is %s", (text) => {
+  it.each(["$&$1$$", ".*.*", "(a+)+$", "[a-z]", "\\d\\w"])("is matched literally: %s", (text) => {
     expect(redactText(`x ${text} abcde12`, [text])).toBe("x [secret] abcde12");
   });
 });
@@ -149,7 +152,7 @@ describe("a secret text in another form", () => {
   });
 
   it.each(["", "u", "us", "user:", "a longer user name:"])(
-    "is replaced in base64 behind %j, as in a header for basic authentication",
+    "is replaced in base64 after %j, as in a header for basic authentication",
     (before) => {
       for (const after of ["", "~", "~~", "~~~"]) {
         const text = redactText(`Basic ${base64(`${before}correct horse staple${after}`)}`, [
@@ -159,37 +162,37 @@ describe("a secret text in another form", () => {
         const [head = "", tail = "", ...more] = rest.split(REDACTED);
         expect(more).toEqual([]);
         expect(rest).toContain(REDACTED);
-        // What is left holds at most a bit or two of the secret's first and last character.
+        // The rest holds at most a bit or two of the secret's first and last character.
         expect(head.length).toBeLessThanOrEqual(Math.ceil((before.length * 8) / 6));
         expect(tail.replace(/=+$/, "").length).toBeLessThanOrEqual(Math.ceil((after.length * 8) / 6) + 1);
       }
     },
   );
 
-  it("that is short is not looked for in parts of base64, which others have too", () => {
+  it("that is short is not searched for in parts of base64, where it could occur by chance", () => {
     expect(redactText(base64("the test is over"), ["test"])).toBe(base64("the test is over"));
     expect(redactText(base64("test"), ["test"])).toBe(REDACTED);
     expect(redactText("dGVzdA", ["test"])).toBe(REDACTED);
   });
 
-  it("is replaced in base64 whichever two signs it is written with", () => {
+  it("is replaced in both alphabets of base64", () => {
     expect(base64("~~~???>>>")).toBe("fn5+Pz8/Pj4+");
     expect(redactText("fn5+Pz8/Pj4+ fn5-Pz8_Pj4-", ["~~~???>>>"])).toBe("[secret] [secret]");
   });
 
-  it("may be half a character", () => {
+  it("may end in a lone surrogate", () => {
     expect(redactText("x abc\ud83d y", ["abc\ud83d"])).toBe("x [secret] y");
   });
 
-  it("is never left in a text, whatever the secret is and wherever it stands", () => {
-    // Without blanks around it, which a file or a variable may have added, and which base64 would have in it.
+  it("is never left in a text, whatever the secret and its position", () => {
+    // Without surrounding blanks, which a file or a variable may have added, and which base64 would contain.
     const secretText = fc
       .string({ unit: "binary", minLength: 4, maxLength: 12 })
       .filter((text) => text.trim() === text);
     const around = fc.string({ unit: "grapheme", maxLength: 6 });
     fc.assert(
       fc.property(secretText, around, around, (text, before, after) => {
-        // A mark, or a mark and what follows it, may happen to contain the secret itself.
+        // A mark, or a mark and the text after it, may happen to contain the secret itself.
         fc.pre(!`${before}${REDACTED}${after}`.includes(text));
         for (const form of [text, encodeURIComponent(text), base64(text)]) {
           const redacted = redactText(`${before}${form}${after}`, [text]);
@@ -204,7 +207,7 @@ describe("a secret text in another form", () => {
   });
 });
 
-describe("a secret key inside a text", () => {
+describe("the name of a secret inside a text", () => {
   const clean = (text: string) => redact(text, names("password", "api_key", "pin"), []);
 
   it.each([
@@ -239,7 +242,7 @@ describe("a secret key inside a text", () => {
     }
   });
 
-  it("takes no more than the value where inner JSON was cut off", () => {
+  it("covers only the value if inner JSON was cut off", () => {
     const text = JSON.stringify({ text: '{"password":"abc', other: "kept" });
     expect(clean(text)).toBe(JSON.stringify({ text: '{"password":"[secret]"', other: "kept" }));
   });
@@ -259,7 +262,7 @@ describe("a secret key inside a text", () => {
     expect(clean(text)).toBe(text);
   });
 
-  it("gives JSON for JSON", () => {
+  it("keeps JSON valid", () => {
     const value = fc.oneof(
       fc.string({ unit: "binary" }),
       fc.double({ noNaN: true, noDefaultInfinity: true }),
@@ -272,7 +275,7 @@ describe("a secret key inside a text", () => {
     );
   });
 
-  it("is found in good time, however the text is made", () => {
+  it("is found quickly, whatever the text", () => {
     for (const piece of ['\\"', '"', "\\", '"a":', "?a=", '"password":', " ", '\\"password\\":\\"']) {
       expect(typeof clean(piece.repeat(200_000 / piece.length))).toBe("string");
     }
@@ -280,14 +283,14 @@ describe("a secret key inside a text", () => {
 });
 
 describe("redact", () => {
-  it("gives back the same value where there is nothing to do", () => {
+  it("returns the same value if there is nothing to redact", () => {
     const value: Json = { a: [{ b: "c" }, 1, null], d: { e: true } };
     expect(redact(value, names("password"), ["hunter22"])).toBe(value);
     expect(redact(value, NONE, [])).toBe(value);
     expect(redact({ password: REDACTED }, names("password"), [])).toEqual({ password: REDACTED });
   });
 
-  it("gives back the same parts where only others changed", () => {
+  it("returns the same parts if only others changed", () => {
     const value = { kept: [{ a: 1 }], changed: { password: "x" } };
     const redacted = redact(value, names("password"), []) as typeof value;
     expect(redacted.kept).toBe(value.kept);
@@ -311,7 +314,7 @@ describe("redact", () => {
 });
 
 describe("namedSecrets", () => {
-  it("gives the strings and numbers under the names, each once, in order", () => {
+  it("returns the strings and numbers under the names, each once, in order", () => {
     const value = {
       user: "bob",
       password: "hunter22",
@@ -327,7 +330,7 @@ describe("namedSecrets", () => {
     ]);
   });
 
-  it("gives nothing for marks, and without names", () => {
+  it("returns nothing for marks, and without names", () => {
     expect(namedSecrets({ password: REDACTED }, names("password"))).toEqual([]);
     expect(namedSecrets({ password: "hunter22" }, NONE)).toEqual([]);
     expect(namedSecrets("hunter22", names("password"))).toEqual([]);
@@ -335,7 +338,7 @@ describe("namedSecrets", () => {
 });
 
 describe("normaliseKeyName", () => {
-  it.each(["api_key", "API-Key", "apikey", "_api__key-"])("makes apikey of %s", (name) => {
+  it.each(["api_key", "API-Key", "apikey", "_api__key-"])("returns apikey for %s", (name) => {
     expect(normaliseKeyName(name)).toBe("apikey");
   });
 });

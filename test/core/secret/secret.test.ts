@@ -6,7 +6,7 @@ import { extractSecrets, hideSecrets, isSecret, Secret, secret } from "../../../
 const KEY = "sk-12345";
 
 describe("a secret", () => {
-  it("reveals its text, and only when asked", () => {
+  it("reveals its text only when asked", () => {
     expect(secret(KEY).reveal()).toBe(KEY);
     expect(secret(KEY)).toBeInstanceOf(Secret);
   });
@@ -22,7 +22,7 @@ describe("a secret", () => {
     expect(show(secret(KEY))).toBe("[secret]");
   });
 
-  it("does not show itself inside other values", () => {
+  it("does not show its text inside other values", () => {
     const value = { a: [secret(KEY)], m: new Map([["k", secret(KEY)]]) };
     expect(JSON.stringify(value)).toBe('{"a":["[secret]"],"m":{}}');
     expect(inspect(value, { depth: 9, showHidden: true, getters: true })).not.toContain(KEY);
@@ -48,7 +48,7 @@ describe("a secret", () => {
 });
 
 describe("isSecret", () => {
-  it("knows a secret, also one of another copy of the package", () => {
+  it("recognises a secret, also one of another copy of the package", () => {
     const foreign = { [Symbol.for("pawl.secret")]: true, reveal: () => KEY };
     expect(isSecret(secret(KEY))).toBe(true);
     expect(isSecret(foreign)).toBe(true);
@@ -85,7 +85,7 @@ describe("extractSecrets", () => {
     expect(isSecret(value.auth.key)).toBe(true);
   });
 
-  it("takes a secret by itself", () => {
+  it("takes a bare secret", () => {
     expect(extractSecrets(secret(KEY))).toEqual({ revealed: KEY, texts: [KEY] });
   });
 
@@ -97,13 +97,13 @@ describe("extractSecrets", () => {
     [{ a: [1, { b: null }] }],
     [new Date(0)],
     [new Map([["a", secret(KEY)]])],
-  ])("passes on %o as it is", (value) => {
+  ])("returns %o unchanged", (value) => {
     expect(hideSecrets(value, () => "[secret]")).toBe(value);
     expect(extractSecrets(value).revealed).toBe(value);
     expect(extractSecrets(value).texts).toEqual([]);
   });
 
-  it("passes on what holds no secret beside what does, the same references", () => {
+  it("returns parts without secrets by reference", () => {
     class Client {
       readonly key = secret(KEY);
     }
@@ -127,12 +127,12 @@ describe("extractSecrets", () => {
     expect(extractSecrets([undefined, secret(KEY), undefined]).revealed).toEqual([undefined, KEY, undefined]);
   });
 
-  it("takes an object without a prototype for a plain one", () => {
+  it("treats an object without a prototype as a plain object", () => {
     const value = Object.assign(Object.create(null) as object, { key: secret(KEY) });
     expect(extractSecrets(value).revealed).toEqual({ key: KEY });
   });
 
-  it("ends where a value contains itself, and takes one that stands in two places", () => {
+  it("handles a value that contains itself, and one that occurs in two places", () => {
     const shared = { key: secret(KEY) };
     const circular: Record<string, unknown> = { a: shared, b: shared };
     circular.self = circular;

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { excessIn } from "../../../src/core/turn/answer-limits.ts";
 
 it.each(["text", "toolName", "input"])(
-  "Two million characters of an answer are the most, in its %s too",
+  "an answer has at most two million characters, including its %s",
   (field) => {
     const part = { type: "tool-call", toolName: "act", input: "{}" };
     expect(excessIn([{ ...part, [field]: "x".repeat(1_999_000) }])).toBeNull();

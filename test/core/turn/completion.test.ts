@@ -9,7 +9,7 @@ import {
   saysDone,
 } from "../../../src/core/turn/completion.ts";
 
-describe("saysDone hears that the agent is done in", () => {
+describe("saysDone recognises that the agent is done in", () => {
   it.each([
     "DONE",
     "COMPLETE",
@@ -72,7 +72,7 @@ describe("saysDone hears that the agent is done in", () => {
   });
 });
 
-describe("saysDone does not hear it in", () => {
+describe("saysDone does not recognise it in", () => {
   it.each([
     "",
     "done",
@@ -94,7 +94,7 @@ describe("saysDone does not hear it in", () => {
     "DONE-ish",
     "DONE2",
     "ÜDONE",
-    // Denied.
+    // Negated.
     "NOT DONE",
     "not yet DONE",
     "not-yet-DONE",
@@ -135,7 +135,7 @@ describe("saysDone does not hear it in", () => {
     "I still have to COMPLETE the second part.",
     "I still have to **COMPLETE** the second part.",
     "75% **COMPLETE**",
-    // Asked, or answered with no.
+    // A question, or a negative answer.
     "DONE?",
     "Is it DONE?",
     "Are we DONE yet?",
@@ -150,7 +150,7 @@ describe("saysDone does not hear it in", () => {
   });
 });
 
-it("saysDone reads a long text full of the words in no time", () => {
+it("saysDone reads a long text full of the words quickly", () => {
   expect(saysDone("it is not DONE ".repeat(20_000))).toBe(false);
   expect(saysDone(`${"not ".repeat(200_000)}`)).toBe(false);
 });
@@ -167,38 +167,38 @@ const schemaWith = (properties: JsonObject): JsonObject => ({ type: "object", pr
 
 function completes(
   given: { completion?: Completion; instructions?: string; schema?: JsonObject },
-  said: Partial<CompletedTurn>,
+  completed: Partial<CompletedTurn>,
 ): boolean {
   const rule = completionRule(given.completion ?? "auto", given.instructions ?? "", given.schema ?? null);
-  return isTurnComplete(rule, turn(said));
+  return isTurnComplete(rule, turn(completed));
 }
 
 describe('"auto"', () => {
-  it("takes an answer without tool calls for the end where nothing else was agreed", () => {
+  it("treats an answer without tool calls as the end if nothing else was agreed", () => {
     expect(completes({ instructions: "Answer briefly." }, { text: "Paris" })).toBe(true);
     expect(completes({}, { text: "INCOMPLETE" })).toBe(true);
   });
 
-  it("waits for the word where the instructions ask for it", () => {
+  it("waits for the word if the instructions ask for it", () => {
     const instructions = "Work step by step. Say DONE when you have finished.";
     expect(completes({ instructions }, { text: "First step taken." })).toBe(false);
     expect(completes({ instructions }, { text: "NOT DONE" })).toBe(false);
     expect(completes({ instructions }, { text: "DONE" })).toBe(true);
   });
 
-  it("does not wait for a word that the instructions only resemble", () => {
+  it("does not wait for a word if the instructions merely resemble such a request", () => {
     expect(completes({ instructions: "When done, complete the form. DONE_FLAG" }, { text: "Paris" })).toBe(
       true,
     );
   });
 
-  it.each(["isComplete", "is_complete", "done", "finished"])("goes by the flag %s of the output", (flag) => {
+  it.each(["isComplete", "is_complete", "done", "finished"])("uses the flag %s of the output", (flag) => {
     const schema = schemaWith({ [flag]: { type: "boolean" } });
     expect(completes({ schema }, { output: { [flag]: true } })).toBe(true);
     expect(completes({ schema }, { output: { [flag]: false } })).toBe(false);
   });
 
-  it("believes a structured false before any word, and a structured true without one", () => {
+  it("prefers a structured false to any word, and needs no word with a structured true", () => {
     const given = { schema: schemaWith({ done: { type: "boolean" } }), instructions: "Say DONE at the end." };
     expect(completes(given, { text: "DONE", output: { done: false } })).toBe(false);
     expect(completes(given, { text: "NOT DONE", output: { done: true } })).toBe(true);
@@ -207,16 +207,16 @@ describe('"auto"', () => {
   it.each<[string, Json]>([
     ["absent", {}],
     ["null", { done: null }],
-    ["a word", { done: "true" }],
+    ["a string", { done: "true" }],
     ["a number", { done: 1 }],
     ["in an output that does not fit", null],
     ["in a list", [{ done: true }]],
-  ])("is not done where the flag is %s", (_, output) => {
+  ])("is not done if the flag is %s", (_, output) => {
     const schema = schemaWith({ done: { type: "boolean" } });
     expect(completes({ schema }, { text: "DONE", output })).toBe(false);
   });
 
-  it("takes a flag that may be null or is a union for a flag", () => {
+  it("treats a nullable flag or a union as a flag", () => {
     for (const done of [{ type: ["boolean", "null"] }, { anyOf: [{ type: "boolean" }, { type: "null" }] }]) {
       const schema = schemaWith({ done });
       expect(completes({ schema }, { output: { done: false } })).toBe(false);
@@ -224,30 +224,30 @@ describe('"auto"', () => {
     }
   });
 
-  it("does not take a list of what is done for a flag: it could never be true", () => {
+  it("does not treat a list of what is done as a flag: it could never be true", () => {
     const schema = schemaWith({ done: { type: "array" }, finished: { type: "string" } });
     expect(completes({ schema }, { output: { done: ["a"], finished: "today" } })).toBe(true);
     const both = schemaWith({ done: { type: "array" }, finished: { type: "boolean" } });
     expect(completes({ schema: both }, { output: { done: ["a"], finished: false } })).toBe(false);
   });
 
-  it("takes the first flag of its list where a schema has several", () => {
+  it("uses the first flag of its list if a schema has several", () => {
     const schema = schemaWith({ finished: { type: "boolean" }, isComplete: { type: "boolean" } });
     expect(completes({ schema }, { output: { finished: true, isComplete: false } })).toBe(false);
   });
 
-  it("copes with a schema that has no properties", () => {
+  it("accepts a schema without properties", () => {
     expect(completes({ schema: { type: "string" } }, { text: "Paris" })).toBe(true);
   });
 });
 
 describe('"signal"', () => {
-  it("waits for the word even where nobody asked for it", () => {
+  it("waits for the word even if the instructions do not ask for it", () => {
     expect(completes({ completion: "signal" }, { text: "Paris" })).toBe(false);
     expect(completes({ completion: "signal" }, { text: "Paris. DONE" })).toBe(true);
   });
 
-  it("goes by a flag first, and by the word where the flag has no value", () => {
+  it("uses a flag first, and the word if the flag has no value", () => {
     const given = { completion: "signal" as const, schema: schemaWith({ done: { type: "boolean" } }) };
     expect(completes(given, { text: "DONE", output: { done: false } })).toBe(false);
     expect(completes(given, { text: "", output: { done: true } })).toBe(true);
@@ -257,7 +257,7 @@ describe('"signal"', () => {
 });
 
 describe('"answer"', () => {
-  it("takes any answer without tool calls for the end", () => {
+  it("treats any answer without tool calls as the end", () => {
     const schema = schemaWith({ done: { type: "boolean" } });
     expect(completes({ completion: "answer", schema }, { text: "NOT DONE", output: { done: false } })).toBe(
       true,
@@ -268,12 +268,12 @@ describe('"answer"', () => {
 describe("a turn that asks for tools", () => {
   it.each(["auto", "signal", "answer"] as const)("is never the end under %j", (completion) => {
     const schema = schemaWith({ done: { type: "boolean" } });
-    const said = { text: "DONE", output: { done: true }, toolCalls: [CALL] };
-    expect(completes({ completion, schema }, said)).toBe(false);
-    expect(completes({ completion }, said)).toBe(false);
+    const completed = { text: "DONE", output: { done: true }, toolCalls: [CALL] };
+    expect(completes({ completion, schema }, completed)).toBe(false);
+    expect(completes({ completion }, completed)).toBe(false);
   });
 
-  it("may be the end where a predicate says so", () => {
+  it("may be the end if a predicate returns true", () => {
     const completion = ({ toolCalls }: CompletedTurn) => toolCalls.some(({ name }) => name === "search");
     expect(completes({ completion }, { toolCalls: [CALL] })).toBe(true);
     expect(completes({ completion }, { text: "DONE" })).toBe(false);
@@ -281,15 +281,15 @@ describe("a turn that asks for tools", () => {
 });
 
 describe("a predicate", () => {
-  it("is shown the turn, and its word is the last one", () => {
+  it("gets the turn, and its result decides", () => {
     const shown: CompletedTurn[] = [];
-    const said = turn({ turnIndex: 3, text: "DONE", output: { done: false }, toolCalls: [CALL] });
+    const completed = turn({ turnIndex: 3, text: "DONE", output: { done: false }, toolCalls: [CALL] });
     const completion = (given: CompletedTurn) => {
       shown.push(given);
       return true;
     };
-    expect(isTurnComplete(completionRule(completion, "", null), said)).toBe(true);
-    expect(shown).toEqual([said]);
+    expect(isTurnComplete(completionRule(completion, "", null), completed)).toBe(true);
+    expect(shown).toEqual([completed]);
   });
 
   it.each<[string, unknown]>([
@@ -298,14 +298,14 @@ describe("a predicate", () => {
     ["number", 1],
     ["object", null],
     ["object", Promise.resolve(true)],
-  ])("that returns %s is told to return true or false", (type, verdict) => {
-    const completion = () => verdict as boolean;
+  ])("that returns %s is refused", (type, returned) => {
+    const completion = () => returned as boolean;
     expect(() => completes({ completion }, { text: "DONE" })).toThrow(
       `The completion predicate returned ${type}: return true or false.`,
     );
   });
 
-  it("that throws is heard as it is", () => {
+  it("that throws passes its error on", () => {
     const completion = () => {
       throw new RangeError("no such turn");
     };
@@ -317,12 +317,12 @@ describe("an answer", () => {
   const whole = { isComplete: true, problem: null, isCut: false };
   const cut = { ...whole, isCut: true };
 
-  it("is the last where the agent is done and nothing is wrong", () => {
+  it("is the last if the agent is done and nothing is wrong", () => {
     expect(decideAnswer(whole, null, 300)).toEqual({ kind: "final" });
     expect(decideAnswer(whole, cut, 300)).toEqual({ kind: "final" });
   });
 
-  it("is followed by what is wrong, or by a word to continue", () => {
+  it("is followed by what is wrong, or by a request to continue", () => {
     expect(decideAnswer({ ...whole, problem: "No JSON." }, null, 300)).toEqual({
       kind: "ask",
       followUp: "No JSON.",
@@ -334,7 +334,7 @@ describe("an answer", () => {
       });
   });
 
-  it("that was cut off is asked for again once in a row", () => {
+  it("that was cut off is requested again, once in a row", () => {
     for (const answer of [
       cut,
       { ...cut, problem: "No JSON." },

@@ -42,7 +42,7 @@ const history = fc.record({
 
 type View = { kept: MessageGroup[]; omitted: number };
 
-/** Reads the view back: which groups of the tail are in it, and what it says about the others. */
+/** Parses the view: which groups of the tail are in it, and what it says about the others. */
 function readBack(head: MessageGroup, tail: readonly MessageGroup[], view: readonly Message[]): View {
   expect(view.slice(0, head.messages.length)).toEqual(head.messages);
   const rest = view.slice(head.messages.length);
@@ -65,7 +65,7 @@ function readBack(head: MessageGroup, tail: readonly MessageGroup[], view: reado
 const sum = (groups: readonly MessageGroup[]) => groups.reduce((total, { tokens }) => total + tokens, 0);
 
 describe("truncateMiddleOut", () => {
-  it("leaves out the middle and says how many messages that were", () => {
+  it("omits the middle and says how many messages it had", () => {
     const head = group([say("Find the papers.")]);
     const tail = [call("1", "old ".repeat(50)), call("2", "older ".repeat(50)), call("3", "new")].map(group);
     const newest = tail[2] ?? group([]);
@@ -77,7 +77,7 @@ describe("truncateMiddleOut", () => {
     ]);
   });
 
-  it("shows everything where it fits, to the last token", () => {
+  it("shows everything if it fits, to the last token", () => {
     const head = group([say("a")]);
     const tail = [group([say("b")]), group([say("c")])];
     const exact = head.tokens + sum(tail);
@@ -85,7 +85,7 @@ describe("truncateMiddleOut", () => {
     expect(truncateMiddleOut(head, tail, exact - 1)).toEqual([say("a"), truncationPlaceholder(1), say("c")]);
   });
 
-  it("keeps the newest group even where it alone is too much", () => {
+  it("keeps the newest group even if it alone exceeds the limit", () => {
     const head = group([say("a")]);
     const newest = group([say("big ".repeat(1000))]);
     expect(truncateMiddleOut(head, [group([say("b")]), newest], 50)).toEqual([
@@ -96,7 +96,7 @@ describe("truncateMiddleOut", () => {
     expect(truncateMiddleOut(head, [newest], 50)).toEqual([say("a"), ...newest.messages]);
   });
 
-  it("shows the head alone where there is nothing else, whatever the limit", () => {
+  it("shows the head alone if there is nothing else, whatever the limit", () => {
     expect(truncateMiddleOut(group([say("a")]), [], 0)).toEqual([say("a")]);
   });
 
@@ -109,7 +109,7 @@ describe("truncateMiddleOut", () => {
     );
   });
 
-  it("keeps head, exact placeholder and whole groups of the tail, so that nothing is unaccounted for", () => {
+  it("keeps the head, the exact placeholder and whole groups of the tail, so that every message is accounted for", () => {
     let truncated = 0;
     fc.assert(
       fc.property(history, ({ head, tail, maxTokens }) => {
@@ -124,7 +124,7 @@ describe("truncateMiddleOut", () => {
     expect(truncated).toBeGreaterThan(10);
   });
 
-  it("fits the limit wherever the newest group fits beside head and placeholder", () => {
+  it("fits the limit whenever the newest group fits beside head and placeholder", () => {
     fc.assert(
       fc.property(history, ({ head, tail, maxTokens }) => {
         const least = head.tokens + PLACEHOLDER_TOKENS + (tail.at(-1)?.tokens ?? 0);
@@ -134,7 +134,7 @@ describe("truncateMiddleOut", () => {
     );
   });
 
-  it("keeps the longest tail that fits: one group more would be too much", () => {
+  it("keeps the longest tail that fits: one more group would exceed the limit", () => {
     fc.assert(
       fc.property(history, ({ head, tail, maxTokens }) => {
         const { kept, omitted } = readBack(head, tail, truncateMiddleOut(head, tail, maxTokens));
@@ -145,7 +145,7 @@ describe("truncateMiddleOut", () => {
     );
   });
 
-  it("gives the same bytes for the same history", () => {
+  it("returns the same bytes for the same history", () => {
     fc.assert(
       fc.property(history, ({ head, tail, maxTokens }) => {
         const first = JSON.stringify(truncateMiddleOut(head, tail, maxTokens));
@@ -160,7 +160,7 @@ describe("firstKept", () => {
   const head = { tokens: 10 };
   const groups = (...tokens: number[]) => tokens.map((count) => ({ tokens: count }));
 
-  it("is the first group that stays, counted from the newest back", () => {
+  it("is the first group that stays, counted back from the newest", () => {
     expect(firstKept(head, groups(5, 5, 5), 25)).toBe(0);
     expect(firstKept(head, groups(50, 5, 5), 10 + PLACEHOLDER_TOKENS + 10)).toBe(1);
     expect(firstKept(head, groups(50, 5, 5), 10 + PLACEHOLDER_TOKENS + 9)).toBe(2);
@@ -168,7 +168,7 @@ describe("firstKept", () => {
     expect(firstKept(head, groups(), 0)).toBe(0);
   });
 
-  it("does not look behind a group that does not fit: a smaller one there would leave a second hole", () => {
+  it("does not look past a group that does not fit: a smaller one there would leave a second gap", () => {
     expect(firstKept(head, groups(1, 100, 1), 10 + PLACEHOLDER_TOKENS + 2)).toBe(2);
   });
 
@@ -181,7 +181,7 @@ describe("firstKept", () => {
     );
   });
 
-  it("never leaves out more under a higher limit", () => {
+  it("never omits more under a higher limit", () => {
     fc.assert(
       fc.property(fc.array(fc.nat(50)), fc.nat(500), fc.nat(100), (tokens, max, more) => {
         const tail = groups(...tokens);
@@ -212,7 +212,7 @@ describe("groups that were counted and not read", () => {
     expect(counted).toBeGreaterThan(10);
   });
 
-  it("make room for the placeholder even where the rest would just fit without it", () => {
+  it("make room for the placeholder even if the rest would just fit without it", () => {
     const head = group([say("a")]);
     const tail = [group([say("b")]), group([say("c")])];
     const earlier = { messages: 3, tokens: 100 };

@@ -30,11 +30,11 @@ describe("decideTurn", () => {
     expect(decideTurn({ ...AFTER_TWO, isComplete: true }, 2, MINE)).toEqual({ kind: "skip" });
   });
 
-  it("says that the caller is behind where the store is ahead", () => {
+  it("reports that the caller is behind if the store is ahead", () => {
     expect(decideTurn(AFTER_TWO, 1, MINE)).toEqual({ kind: "behind" });
   });
 
-  it("says that there is a gap where a commit is missing", () => {
+  it("reports a gap if a commit is missing", () => {
     expect(decideTurn(AFTER_TWO, 4, MINE)).toEqual({ kind: "gap" });
     expect(decideTurn(EMPTY, 2, MINE)).toEqual({ kind: "gap" });
   });
@@ -57,7 +57,7 @@ describe("decideTurn", () => {
   );
 });
 
-/** The rules again, as rows that exclude each other: exactly one of them holds for every state. */
+/** The rules again, as mutually exclusive rows: exactly one of them holds for every state. */
 type Row = { readonly kind: TurnDecision["kind"]; holds(stored: StoredTurns, expected: number): boolean };
 const foreign = ({ fingerprint }: StoredTurns) => fingerprint !== null && fingerprint !== MINE;
 const open = (stored: StoredTurns) => !foreign(stored) && !stored.isComplete;
@@ -118,7 +118,7 @@ describe("over every small state", () => {
     }
   });
 
-  it("the model is never asked where its answer is waiting", () => {
+  it("the model is never asked if its answer is journaled", () => {
     const waiting = cases.filter(({ stored, expected }) => stored.journaled === expected);
     expect(waiting.length).toBeGreaterThan(0);
     expect(waiting.filter(({ decided }) => decided === "execute")).toEqual([]);

@@ -76,13 +76,16 @@ describe("a change of any one component", () => {
     ["switches.blobThresholdBytes", { switches: { ...DOCUMENT.switches, blobThresholdBytes: 1 } }, 20_000, 1],
   ];
 
-  it.each(changes)("changes the fingerprint, and %s is named with old and new", (what, change, was, is) => {
-    const changed = { ...DOCUMENT, ...change };
-    expect(fingerprintOf(changed)).not.toBe(fingerprintOf(DOCUMENT));
-    expect(fingerprintChanges(DOCUMENT, changed)).toEqual([{ what, was, is }]);
-  });
+  it.each(changes)(
+    "changes the fingerprint, and %s is named with its old and new value",
+    (what, change, was, is) => {
+      const changed = { ...DOCUMENT, ...change };
+      expect(fingerprintOf(changed)).not.toBe(fingerprintOf(DOCUMENT));
+      expect(fingerprintChanges(DOCUMENT, changed)).toEqual([{ what, was, is }]);
+    },
+  );
 
-  it("is checked above for every component there is", () => {
+  it("is tested above for every component", () => {
     const checked = new Set(changes.map(([what]) => what.split(".")[0]));
     expect(checked).toEqual(new Set(Object.keys(DOCUMENT)));
   });
@@ -91,7 +94,7 @@ describe("a change of any one component", () => {
 describe("fingerprintChanges", () => {
   const jsonValue = fc.jsonValue({ maxDepth: 4 }) as fc.Arbitrary<Json>;
 
-  it("is empty exactly where the fingerprints are equal", () => {
+  it("is empty exactly if the fingerprints are equal", () => {
     fc.assert(
       fc.property(jsonValue, jsonValue, (was, is) => {
         expect(fingerprintChanges(was, is).length === 0).toBe(canonicalJson(was) === canonicalJson(is));
@@ -99,7 +102,7 @@ describe("fingerprintChanges", () => {
     );
   });
 
-  it("tells objects apart that differ in a key or two", () => {
+  it("distinguishes objects that differ in a key or two", () => {
     const small = fc.dictionary(
       fc.constantFrom("a", "b", "constructor", "__proto__"),
       fc.constantFrom(null, 0, ""),
@@ -136,7 +139,7 @@ describe("fingerprintChanges", () => {
     );
   });
 
-  it("compares keys that every object inherits by what the documents say", () => {
+  it("compares keys that every object inherits by their values in the documents", () => {
     expect(fingerprintChanges({ constructor: 1 }, {})).toEqual([{ what: "constructor", was: 1, is: null }]);
     expect(fingerprintChanges({}, JSON.parse('{"__proto__":{"a":1}}') as Json)).toEqual([
       { what: "__proto__", was: null, is: { a: 1 } },
@@ -149,7 +152,7 @@ describe("fingerprintChanges", () => {
 });
 
 describe("describeChanges", () => {
-  it("says old and new, one clause a change", () => {
+  it("shows the old and the new value, one clause per change", () => {
     expect(
       describeChanges([
         { what: "model", was: "m-1", is: "m-2" },
@@ -181,12 +184,12 @@ describe("describeChanges", () => {
     );
   });
 
-  it("shows a short value whole beside a long one", () => {
+  it("shows a short value in full beside a long one", () => {
     const text = describeChanges([{ what: "prompt", was: "Be kind.", is: "Be kind. ".repeat(100) }]);
     expect(text).toMatch(/^prompt: "Be kind\." → "Be kind\. Be .*…$/);
   });
 
-  it("does not halve a character at the cut", () => {
+  it("does not split a character at the cut", () => {
     for (let shift = 0; shift < 4; shift++) {
       const faces = "x".repeat(shift) + "😀".repeat(200);
       const text = describeChanges([{ what: "prompt", was: `${faces}a`, is: `${faces}b` }]);
@@ -195,7 +198,7 @@ describe("describeChanges", () => {
     }
   });
 
-  it("is short and well-formed whatever changed", () => {
+  it("is short and well-formed for every change", () => {
     const text = fc.string({ unit: "binary", maxLength: 2000, size: "max" });
     fc.assert(
       fc.property(text, text, text, (common, was, is) => {

@@ -12,13 +12,13 @@ function allowance(change: Partial<Allowance> = {}): Allowance {
 
 const ONE_HOUR = { ...NO_BUDGETS, maxWallclockMinutes: 60 };
 
-describe("who takes a run", () => {
-  test("and wishes nothing leaves it what it may use", () => {
+describe("the worker that claims a run", () => {
+  test("that sets no limits leaves the run's allowance unchanged", () => {
     const before = allowance({ budgets: ONE_HOUR, deadline: NOW + 5 });
     expect(allowanceAfter(before, NOW, {})).toEqual(before);
   });
 
-  test("may set a deadline at will where its budgets give it no time of its own", () => {
+  test("may set any deadline if its budgets have no time limit", () => {
     expect(allowanceAfter(allowance({ deadline: 5 }), NOW, { deadline: NOW })).toMatchObject({
       deadline: NOW,
     });
@@ -27,14 +27,14 @@ describe("who takes a run", () => {
     });
   });
 
-  test("cannot set a deadline past the time that its budgets give it", () => {
+  test("cannot set a deadline past the time limit of its budgets", () => {
     const before = allowance({ budgets: ONE_HOUR, deadline: NOW + 10 });
     expect(allowanceAfter(before, NOW, { deadline: NOW + 20 }).deadline).toBe(NOW + 10);
     expect(allowanceAfter(before, NOW, { deadline: NOW + 3 }).deadline).toBe(NOW + 3);
     expect(allowanceAfter(before, NOW, { deadline: null }).deadline).toBe(NOW + 10);
   });
 
-  test("can have more time only by raising the budget, which counts the time that is behind the run", () => {
+  test("gets more time only by raising the budget, which counts the time already used", () => {
     const before = allowance({ budgets: ONE_HOUR, deadline: NOW - 1 });
     const after = allowanceAfter(before, NOW, {
       budgets: { maxWallclockMinutes: 90 },
@@ -43,7 +43,7 @@ describe("who takes a run", () => {
     expect(after.deadline).toBe(NOW - 1 + 30 * MINUTE);
   });
 
-  test("cannot set a limit beyond the budget, and each budget moves its own unit", () => {
+  test("cannot set a limit beyond the budget, and each budget changes only its own unit", () => {
     const before = allowance({
       budgets: { ...NO_BUDGETS, maxTokens: 100 },
       limit: { tokens: 100, microDollars: 7 },
@@ -64,16 +64,16 @@ describe("who takes a run", () => {
 });
 
 describe("the time that a run waited for a person", () => {
-  test("is given back to it", () => {
+  test("is added to its deadline", () => {
     expect(deadlineAfterWaiting({ budgets: ONE_HOUR, deadline: NOW }, NOW - 30, NOW)).toBe(NOW + 30);
   });
 
-  test("counts where its budgets say so", () => {
+  test("counts if its budgets say so", () => {
     const budgets = { ...ONE_HOUR, countWaitingTime: true };
     expect(deadlineAfterWaiting({ budgets, deadline: NOW }, NOW - 30, NOW)).toBe(NOW);
   });
 
-  test("is nothing where it did not wait, has no deadline, or the clock went back", () => {
+  test("is zero if it did not wait, has no deadline, or the clock went back", () => {
     expect(deadlineAfterWaiting({ budgets: ONE_HOUR, deadline: NOW }, null, NOW)).toBe(NOW);
     expect(deadlineAfterWaiting({ budgets: ONE_HOUR, deadline: null }, NOW - 30, NOW)).toBeNull();
     expect(deadlineAfterWaiting({ budgets: ONE_HOUR, deadline: NOW }, NOW + 30, NOW)).toBe(NOW);

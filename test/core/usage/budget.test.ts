@@ -10,7 +10,7 @@ import {
 } from "../../../src/core/usage/budget.ts";
 
 describe("the budgets of a run", () => {
-  it("are all that a RunSpec has, and limit nothing unless said", () => {
+  it("have all fields of a RunSpec's budgets, and no limits by default", () => {
     const { countWaitingTime, ...limits } = NO_BUDGETS;
     expect(Object.keys(limits)).toEqual(BUDGET_NAMES);
     expect(new Set(Object.values(limits))).toEqual(new Set([null]));
@@ -28,7 +28,7 @@ describe("the budgets of a run", () => {
     expect(limitOfBudgets({ ...NO_BUDGETS, maxCostUsd })).toEqual({ tokens: null, microDollars });
   });
 
-  it("in money are what was written, where a float only comes close to it", () => {
+  it("in money are exactly as written, even if a float is only close to it", () => {
     expect(limitOfBudgets({ ...NO_BUDGETS, maxCostUsd: 1.005 }).microDollars).toBe(1_005_000);
   });
 
@@ -42,7 +42,7 @@ describe("the budgets of a run", () => {
   });
 });
 
-describe("a budget at another height", () => {
+describe("a changed budget", () => {
   it("leaves the others as they are", () => {
     const before = { ...NO_BUDGETS, maxSteps: 3, countWaitingTime: true };
     expect(withBudget(before, "maxToolCalls", 7)).toEqual({ ...before, maxToolCalls: 7 });
@@ -50,7 +50,7 @@ describe("a budget at another height", () => {
     expect(before.maxSteps).toBe(3);
   });
 
-  it("may be a fraction where it is time or money", () => {
+  it("may be a fraction if it is time or money", () => {
     expect(withBudget(NO_BUDGETS, "maxWallclockMinutes", 0.5).maxWallclockMinutes).toBe(0.5);
     expect(withBudget(NO_BUDGETS, "maxCostUsd", 0.25).maxCostUsd).toBe(0.25);
   });
@@ -69,16 +69,13 @@ describe("a budget at another height", () => {
     ["maxCostUsd", 0],
     ["maxWallclockMinutes", -5],
     ["maxWallclockMinutes", [5]],
-  ])("of %s cannot be %j, and the message says which and what", (name, value) => {
+  ])("of %s cannot be %j, and the message says which and why", (name, value) => {
     const change = () => withBudget(NO_BUDGETS, name, value);
     expect(change).toThrow(ConfigurationError);
     expect(change).toThrow(name);
   });
 
-  it.each(["max_steps", "countWaitingTime", "constructor", "", null, 3])(
-    "has to be one that there is: not %j",
-    (name) => {
-      expect(() => withBudget(NO_BUDGETS, name, 3)).toThrow(BUDGET_NAMES.join(", "));
-    },
-  );
+  it.each(["max_steps", "countWaitingTime", "constructor", "", null, 3])("must exist: not %j", (name) => {
+    expect(() => withBudget(NO_BUDGETS, name, 3)).toThrow(BUDGET_NAMES.join(", "));
+  });
 });

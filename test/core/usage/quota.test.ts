@@ -27,7 +27,7 @@ describe("reserve", () => {
     expect(quota.charged).toEqual(NOTHING);
   });
 
-  it("is denied where it wants more than remains, and says of what, how much and how much there is", () => {
+  it("is denied if it wants more than remains, with the unit, the request and the remainder", () => {
     const quota = reserved(new Quota(limit(100, 50)), amount(60, 10));
     expect(quota.reserve(amount(41, 0))).toEqual({
       kind: "denied",
@@ -43,14 +43,14 @@ describe("reserve", () => {
     });
   });
 
-  it("leaves the quota it was called on as it was", () => {
+  it("leaves the original quota unchanged", () => {
     const quota = new Quota(limit(100));
     quota.reserve(amount(60));
     quota.split(3);
     expect(quota).toEqual(new Quota(limit(100)));
   });
 
-  it("is never denied where there is no limit", () => {
+  it("is never denied without a limit", () => {
     const quota = reserved(new Quota(NO_LIMIT), amount(10 ** 12, 10 ** 12));
     expect(quota.remaining()).toEqual(NO_LIMIT);
     expect(quota.reserved).toEqual(amount(10 ** 12, 10 ** 12));
@@ -67,7 +67,7 @@ describe("reclaim", () => {
     expect(quota.remaining()).toEqual(limit(75, 90));
   });
 
-  it("frees nothing where the whole reservation is charged", () => {
+  it("frees nothing if the whole reservation is charged", () => {
     const quota = reserved(new Quota(limit(100)), amount(60)).reclaim(amount(60), amount(60));
     expect(quota.remaining().tokens).toBe(40);
   });
@@ -89,14 +89,14 @@ describe("reclaim", () => {
 });
 
 describe("split", () => {
-  it("shares what remains, the first children getting what does not divide", () => {
+  it("shares what remains; the first children get what does not divide", () => {
     const { rest, children } = reserved(new Quota(limit(110, null)), amount(10)).split(3);
     expect(children.map((child) => child.limit)).toEqual([limit(34), limit(33), limit(33)]);
     expect(rest.remaining()).toEqual(limit(0));
     expect(rest.reserved.tokens).toBe(110);
   });
 
-  it("gives children shares that add up exactly, whatever the limits and their number", () => {
+  it("returns shares that add up exactly, for any limits and any number", () => {
     const start = fc.record({ limit: anyLimit, charged: anyAmount, reserved: anyAmount });
     fc.assert(
       fc.property(start, fc.integer({ min: 1, max: 50 }), (given, n) => {
@@ -122,7 +122,7 @@ describe("split", () => {
     );
   });
 
-  it("gives back what the children did not use", () => {
+  it("returns what the children did not use", () => {
     const parent = new Quota(limit(100));
     const { rest, children } = parent.split(2);
     const after = children.reduce((quota, child, i) => {
@@ -137,7 +137,7 @@ describe("split", () => {
   });
 });
 
-describe("only whole numbers, 0 or more, go in", () => {
+describe("only whole numbers of 0 or more are accepted", () => {
   const quota = reserved(new Quota(limit(100, 100)), amount(50, 50));
 
   describe.each([0.5, -1, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53])("not %s", (bad) => {
@@ -157,7 +157,7 @@ describe("only whole numbers, 0 or more, go in", () => {
   });
 });
 
-/** What the quota should be, kept as a list of what happened instead of sums. */
+/** A reference model of the quota: a list of what happened instead of sums. */
 type Model = { readonly limit: Limit; open: Amount[]; charges: Amount[] };
 type Real = { quota: Quota };
 const total = (amounts: readonly Amount[]) => amounts.reduce(addAmount, NOTHING);
@@ -184,7 +184,7 @@ class Reserve implements fc.Command<Model, Real> {
     const held = addAmount(total(model.open), total(model.charges));
     const fits = UNITS.every((unit) => {
       const most = model.limit[unit];
-      // Nothing can always be had, even after overage.
+      // An amount of zero can always be reserved, even after overage.
       return most === null || this.estimate[unit] === 0 || held[unit] + this.estimate[unit] <= most;
     });
     const reservation = real.quota.reserve(this.estimate);
@@ -241,7 +241,7 @@ class ReclaimTooMuch implements fc.Command<Model, Real> {
 }
 
 describe("any sequence of reservations and reclaims", () => {
-  it("loses nothing and makes nothing", () => {
+  it("loses nothing and creates nothing", () => {
     const commands = fc.commands(
       [
         anyAmount.map((estimate) => new Reserve(estimate)),

@@ -9,7 +9,7 @@ const CUTTING: Cutting = { toolName: "read_page", isRead: true, estimate: (text)
 
 const cut = (output: ToolOutput, maxTokens: number, cutting = CUTTING) =>
   shownOutput(output, cutting).within(maxTokens).output;
-/** The text of a result that is one. */
+/** The text of a text result. */
 const valueOf = ({ value }: ToolOutput): string => {
   if (typeof value === "string") return value;
   throw new Error("The result is no text.");
@@ -42,7 +42,7 @@ describe("a result that is cut", () => {
     expect(text).not.toContain("for a smaller part");
   });
 
-  it("fits, and uses most of what it may have", () => {
+  it("fits, and uses most of its limit", () => {
     fc.assert(
       fc.property(
         fc.constantFrom("word ", "x", "7", "\n", "😀", '"', "ü", " "),
@@ -63,12 +63,12 @@ describe("a result that is cut", () => {
       expect(textOf(`a${"😀".repeat(5_000)}`, maxTokens).isWellFormed()).toBe(true);
   });
 
-  it("says only how much is missing where there is no room for more", () => {
+  it("says only how much is missing if there is no room for more", () => {
     expect(textOf(numbered, 48)).toMatch(/\n\[\d+ of \d+ characters not shown\]\n/);
     expect(textOf(numbered, 1)).toBe(`[${numbered.length} of ${numbered.length} characters not shown]`);
   });
 
-  it("is a text where it was JSON, for half of a JSON value is none", () => {
+  it("becomes a text if it was JSON, because half of a JSON value is not JSON", () => {
     const value = { rows: Array.from({ length: 5_000 }, (_, id) => ({ id, name: `Row ${id}` })) };
     const output = cut({ type: "json", value }, 500);
     expect(output.type).toBe("text");
@@ -76,11 +76,11 @@ describe("a result that is cut", () => {
     expect(valueOf(output)).toMatch(/\{"id":4999,"name":"Row 4999"\}\]\}$/);
   });
 
-  it("stays an error where it was one", () => {
+  it("stays an error if it was one", () => {
     expect(cut({ type: "error-text", value: numbered }, 500).type).toBe("error-text");
   });
 
-  it("can be cut further without what it was made of, to what it would have been at once", () => {
+  it("can be cut further without the original, with the same result as cutting once", () => {
     for (const less of [4_000, 900, 120, 10]) {
       const once = shownOutput({ type: "text", value: numbered }, CUTTING).within(less);
       const twice = shownOutput({ type: "text", value: numbered }, CUTTING).within(5_000).within(less);
@@ -91,11 +91,11 @@ describe("a result that is cut", () => {
     }
   });
 
-  it("is shown whole where it fits after all, however it was counted when it was stored", () => {
+  it("is shown in full if it fits after all, however it was counted when it was stored", () => {
     expect(cut({ type: "text", value: "short" }, 100)).toEqual({ type: "text", value: "short" });
   });
 
-  it("looks only at what may be shown: a counter that is slow on megabytes is not asked about them", () => {
+  it("counts only what may be shown: a counter that is slow on megabytes never gets them", () => {
     let longest = 0;
     const estimate = (text: string) => {
       longest = Math.max(longest, text.length);
@@ -106,7 +106,7 @@ describe("a result that is cut", () => {
     expect(longest).toBeLessThan(20_000);
   });
 
-  it("gives the same bytes for the same result", () => {
+  it("returns the same bytes for the same result", () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 4 }), fc.integer({ min: 40, max: 200 }), (json, maxTokens) => {
         const value = JSON.parse(json) as Json;
@@ -126,7 +126,7 @@ describe("a result of several parts", () => {
     data: { type: "data", data: "A".repeat(length) },
   });
 
-  it("keeps a picture, whose bytes are not what the model reads, and cuts the text beside it", () => {
+  it("keeps a picture, whose bytes the model does not read as text, and cuts the text beside it", () => {
     const output = cut(
       { type: "content", value: [picture(2_000_000), { type: "text", text: numbered }] },
       4_000,
@@ -136,7 +136,7 @@ describe("a result of several parts", () => {
     expect(tokensOf(output)).toBeLessThanOrEqual(4_000);
   });
 
-  it("says in the place of a file that it is too large", () => {
+  it("replaces a file by a note that it is too large", () => {
     const output = cut(
       { type: "content", value: [picture(30_000_000), { type: "text", text: "A map." }] },
       4_000,
@@ -147,7 +147,7 @@ describe("a result of several parts", () => {
     ]);
   });
 
-  it("is one text where it has more parts than there is room for", () => {
+  it("becomes one text if it has more parts than there is room for", () => {
     const value = Array.from({ length: 20_000 }, (_, i) => ({ type: "text", text: `Part ${i}` }));
     const output = cut({ type: "content", value }, 1_000);
     expect(output.type).toBe("text");

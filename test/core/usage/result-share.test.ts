@@ -22,7 +22,7 @@ describe("shareOut", () => {
     expect(shareOut(tokens, { each, together })).toEqual(shares);
   });
 
-  it("gives no result more than it has, nor all together more than there is beyond the least for each", () => {
+  it("gives no result more than it has, nor all together more than the limit beyond the least for each", () => {
     fc.assert(
       fc.property(counts, fc.nat(50_000), fc.nat(100_000), (tokens, each, together) => {
         const shares = shareOut(tokens, { each, together });
@@ -36,7 +36,7 @@ describe("shareOut", () => {
     );
   });
 
-  it("never gives a result less where there is more", () => {
+  it("never gives a result less if the limit is higher", () => {
     fc.assert(
       fc.property(counts, fc.nat(100_000), fc.nat(1_000), (tokens, together, more) => {
         const few = shareOut(tokens, { each: 100_000, together });
@@ -46,7 +46,7 @@ describe("shareOut", () => {
     );
   });
 
-  it("leaves all of them whole for a reader that wants them so", () => {
+  it("leaves all results whole with WHOLE_RESULTS", () => {
     fc.assert(
       fc.property(counts, (tokens) => {
         expect(shareOut(tokens, WHOLE_RESULTS)).toEqual(tokens);
@@ -60,7 +60,7 @@ describe("the limits of a view", () => {
     expect(resultLimits(128_000, defaultResultTokens(128_000))).toEqual({ each: 42_666, together: 64_000 });
   });
 
-  it("give one result what was said for one, even where that is more than half", () => {
+  it("give one result its own limit, even if that is more than half", () => {
     expect(resultLimits(100_000, 80_000)).toEqual({ each: 80_000, together: 80_000 });
   });
 });

@@ -71,12 +71,12 @@ describe("estimateTokens", () => {
     expect(estimateTokens(text)).toBe(tokens);
   });
 
-  it("never counts scripts that it does not know as cheaper than three characters a token", () => {
+  it("never counts unknown scripts as cheaper than three characters per token", () => {
     const text = "تتحرك السقاطة في اتجاه واحد فقط";
     expect(estimateTokens(text)).toBeGreaterThanOrEqual(text.replaceAll(" ", "").length / 3);
   });
 
-  it("is a whole number, and 0 for the empty text only", () => {
+  it("is a whole number, and 0 only for the empty text", () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const tokens = estimateTokens(text);
@@ -86,7 +86,7 @@ describe("estimateTokens", () => {
     );
   });
 
-  it("of two texts together is the sum of both, give or take what happens at the seam", () => {
+  it("of two texts together is the sum of both, except for the seam", () => {
     fc.assert(
       fc.property(anyText, anyText, (a, b) => {
         const parts = estimateTokens(a) + estimateTokens(b);
@@ -120,7 +120,7 @@ describe("estimateTokens", () => {
     );
   });
 
-  it("is no trap for a megabyte of white space or line breaks: a scan that began anew at each would take minutes", () => {
+  it("takes linear time for a megabyte of white space or line breaks: restarting the scan at each would take minutes", () => {
     const traps = [" ", "\n", " \n", "a ", ".", "a", "\ud800", "{}\n"].map((unit) =>
       unit.repeat(Math.ceil(2 ** 20 / unit.length)),
     );
@@ -129,19 +129,19 @@ describe("estimateTokens", () => {
 });
 
 describe("estimateMessageTokens", () => {
-  it("counts the text and what goes around a message", () => {
+  it("counts the text and the overhead of a message", () => {
     expect(estimateMessageTokens({ role: "user", content: "a b" })).toBe(4 + 2);
     expect(estimateMessageTokens({ role: "user", content: "" })).toBe(4);
   });
 
-  it("counts parts as the JSON that they are", () => {
+  it("counts parts as their JSON", () => {
     const content = [{ type: "text", text: "Hello" }];
     expect(estimateMessageTokens({ role: "assistant", content })).toBe(
       4 + estimateTokens(JSON.stringify(content)),
     );
   });
 
-  it("counts with another estimator where one is given", () => {
+  it("counts with another estimator if one is given", () => {
     expect(estimateMessageTokens({ role: "user", content: "abc" }, (text) => text.length)).toBe(4 + 3);
   });
 });

@@ -42,7 +42,7 @@ describe("estimateTokens for a model", () => {
     },
   );
 
-  it("counts megabytes of white space, which a model does not read for nothing", () => {
+  it("counts megabytes of white space, which a model does not read for free", () => {
     expect(estimateTokens(" ".repeat(1_000_000))).toBeGreaterThan(10_000);
     expect(estimateTokens(`a${" ".repeat(20)}b`)).toBe(2);
   });

@@ -54,14 +54,14 @@ describe("amountOf", () => {
     });
   });
 
-  it("prices cached tokens like others where the plan has no price for them", () => {
+  it("prices cached tokens like others if the plan has no price for them", () => {
     const price = { inputPerMillion: 2_500_000, outputPerMillion: 0 };
     expect(
       amountOf(usage({ inputTokens: 1000, cachedInputTokens: 600 }), "m", pricing(price)).microDollars,
     ).toBe(2500);
   });
 
-  it("never takes more tokens for cached than came in", () => {
+  it("never counts more tokens as cached than came in", () => {
     expect(
       amountOf(usage({ inputTokens: 1000, cachedInputTokens: 5000 }), "m", pricing(PRICE)).microDollars,
     ).toBe(250);
@@ -74,7 +74,7 @@ describe("amountOf", () => {
     );
   });
 
-  it("rounds up: the smallest part of a micro-dollar is a whole one", () => {
+  it("rounds up: the smallest part of a micro-dollar counts as a whole one", () => {
     const price = { inputPerMillion: 1, outputPerMillion: 0 };
     expect(amountOf(usage({ inputTokens: 1 }), "m", pricing(price)).microDollars).toBe(1);
     expect(amountOf(usage({ inputTokens: 1_000_000 }), "m", pricing(price)).microDollars).toBe(1);
@@ -82,7 +82,7 @@ describe("amountOf", () => {
     expect(amountOf(NO_USAGE, "m", pricing(price))).toEqual(NOTHING);
   });
 
-  it("charges a model without a price in tokens alone", () => {
+  it("charges a model without a price in tokens only", () => {
     const used = usage({ inputTokens: 3, outputTokens: 4 });
     expect(amountOf(used, "other", pricing(PRICE))).toEqual({ tokens: 7, microDollars: 0 });
     expect(amountOf(used, "m", UNPRICED)).toEqual({ tokens: 7, microDollars: 0 });
@@ -106,7 +106,7 @@ describe("amountOf", () => {
 });
 
 describe("sums", () => {
-  it("addAmount and addUsage add field by field, and nothing is their zero", () => {
+  it("addAmount and addUsage add field by field, and each has a zero", () => {
     expect(addAmount({ tokens: 1, microDollars: 2 }, { tokens: 10, microDollars: 20 })).toEqual({
       tokens: 11,
       microDollars: 22,
@@ -137,7 +137,7 @@ describe("assertPricing", () => {
     }
   });
 
-  it("says which price of which model in which plan", () => {
+  it("names the price, the model and the plan", () => {
     expect(() => assertPricing(pricing({ ...PRICE, outputPerMillion: 0.1 }))).toThrow(
       'The price outputPerMillion of m in pricing plan "test" is 0.1: give whole micro-dollars',
     );
@@ -147,7 +147,7 @@ describe("assertPricing", () => {
 describe("usageOf", () => {
   const whole = usage({ inputTokens: 20, outputTokens: 9, cachedInputTokens: 8, reasoningTokens: 4 });
 
-  it("takes whole figures as they are, and those of the parts as 0 where there are none", () => {
+  it("takes whole figures as they are, and counts missing figures of parts as 0", () => {
     expect(usageOf(whole, { hasContent: true })).toEqual(whole);
     const { inputTokens, outputTokens } = whole;
     expect(usageOf({ inputTokens, outputTokens }, { hasContent: true })).toEqual(
@@ -156,19 +156,19 @@ describe("usageOf", () => {
   });
 
   it.each(["inputTokens", "outputTokens", "cachedInputTokens", "reasoningTokens"] as const)(
-    "is none where %s cannot be true",
+    "is null if %s cannot be true",
     (figure) => {
       for (const wrong of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY, 2 ** 53, "20", 20n, {}])
         expect(usageOf({ ...whole, [figure]: wrong }, { hasContent: true })).toBeNull();
     },
   );
 
-  it.each(["inputTokens", "outputTokens"] as const)("is none without %s, or where that is 0", (figure) => {
+  it.each(["inputTokens", "outputTokens"] as const)("is null without %s, or if that is 0", (figure) => {
     for (const missing of [undefined, null, 0])
       expect(usageOf({ ...whole, [figure]: missing }, { hasContent: true })).toBeNull();
   });
 
-  it("may have no output where the answer is empty", () => {
+  it("may have no output if the answer is empty", () => {
     expect(usageOf({ ...whole, outputTokens: 0 }, { hasContent: false })).toEqual({
       ...whole,
       outputTokens: 0,
@@ -176,7 +176,7 @@ describe("usageOf", () => {
     expect(usageOf({ inputTokens: 20 }, { hasContent: false })).toBeNull();
   });
 
-  it("is none where nothing was reported", () => {
+  it("is null if nothing was reported", () => {
     expect(usageOf(null, { hasContent: true })).toBeNull();
     expect(usageOf({}, { hasContent: false })).toBeNull();
   });
@@ -190,7 +190,7 @@ describe("chargeFor", () => {
     microDollars: 7,
   });
 
-  it("charges the provider's figures where it gave them", () => {
+  it("charges the provider's figures if it gave them", () => {
     expect(chargeFor({ kind: "answered", usage: used }, reserved, price)).toEqual({
       basis: "provider",
       amount: { tokens: 30, microDollars: 7 },
@@ -198,12 +198,12 @@ describe("chargeFor", () => {
     });
   });
 
-  it("charges the provider's figures even where they are more than was reserved", () => {
+  it("charges the provider's figures even if they exceed the reservation", () => {
     const much = usage({ inputTokens: 5000 });
     expect(chargeFor({ kind: "answered", usage: much }, reserved, price).amount.tokens).toBe(5000);
   });
 
-  it("charges the whole reservation where the provider answered without figures", () => {
+  it("charges the whole reservation if the provider answered without figures", () => {
     expect(chargeFor({ kind: "answered", usage: null }, reserved, price)).toEqual({
       basis: "baseline",
       amount: reserved,
@@ -211,7 +211,7 @@ describe("chargeFor", () => {
     });
   });
 
-  it("charges the whole reservation where no call can cost what the figures come to", () => {
+  it("charges the whole reservation if the figures exceed what any call can cost", () => {
     const dear = () => ({ tokens: 30, microDollars: 2 ** 53 });
     expect(chargeFor({ kind: "answered", usage: used }, reserved, dear)).toEqual({
       basis: "baseline",
@@ -220,7 +220,7 @@ describe("chargeFor", () => {
     });
   });
 
-  it("charges the whole reservation where nobody knows", () => {
+  it("charges the whole reservation if the usage is unknown", () => {
     expect(chargeFor({ kind: "unanswered" }, reserved, price)).toEqual({
       basis: "baseline",
       amount: reserved,
