@@ -7,7 +7,7 @@ import { CLASSES } from "../definition/approval-rule.ts";
 import { rootOf } from "../definition/pipeline-root.ts";
 import { isAgentStep, type StepNode } from "../definition/step.ts";
 import type { Tool } from "../definition/tool.ts";
-import type { ActiveRun, RunWith } from "../run/active-run.ts";
+import type { RunWith } from "../run/active-run.ts";
 import type { RunToolSources } from "../run/run-tool-sources.ts";
 
 /** A rule that names tools. */
@@ -39,17 +39,17 @@ const UNKNOWN: BindableTools = { tools: [], isComplete: false };
  * name is a warning too. So it is in the classification lists, which apply to all tools there may ever be.
  */
 export async function assertRulesBind(
-  run: ActiveRun,
+  run: RunWith<"runId" | "policy" | "contract" | "sources" | "observe">,
   root: StepNode,
   others: readonly (Agent | StepNode)[],
 ): Promise<void> {
   const own = await toolsIn(root, null);
-  const loose = rulesOf(run).filter((rule) => !binds(rule, own));
-  if (loose.length === 0) return;
+  const unbound = rulesOf(run).filter((rule) => !binds(rule, own));
+  if (unbound.length === 0) return;
   const opened = await toolsIn(root, run.sources);
   const elsewhere = joined(await Promise.all(others.map((each) => toolsIn(rootOf(each), null))));
   const problems: string[] = [];
-  for (const rule of loose.filter((each) => !binds(each, opened))) {
+  for (const rule of unbound.filter((each) => !binds(each, opened))) {
     const known = rule.isForThisRun ? opened : joined([opened, elsewhere]);
     if (binds(rule, known)) continue;
     const what = `${rule.where} has ${JSON.stringify(rule.pattern)}`;
@@ -64,7 +64,7 @@ export async function assertRulesBind(
   );
 }
 
-const LATER = "no known tool matches it: it applies to tools that are known later.";
+const LATER = "no known tool matches it: it applies to tools that become known later.";
 
 function rulesOf({
   policy: { rules },
@@ -107,7 +107,8 @@ function noSuchTool({ pattern }: ToolRule, { tools }: BindableTools): string {
   const names = [...new Set(tools.flatMap((tool) => [fullName(tool), tool.ownName ?? tool.name]))];
   const near = nearestName(pattern, names);
   if (near !== null) return `and there is no such tool: did you mean ${near}?`;
-  return `and there is no such tool: the run has ${names.length === 0 ? "none" : [...new Set(tools.map(fullName))].join(", ")}.`;
+  if (names.length === 0) return "and there is no such tool: no tools are known.";
+  return `and there is no such tool: the known tools are ${[...new Set(tools.map(fullName))].join(", ")}.`;
 }
 
 function warn({ runId, observe: { emit } }: RunWith<"runId" | "observe">, message: string): void {

@@ -190,7 +190,7 @@ export class LeasedRun {
     return result;
   }
 
-  /** Releases the run with the status that the error stands for, and throws the error unless that status is a result. */
+  /** Releases the run with the status that follows from the error, and throws the error unless that status is a result. */
   async #fail(run: ActiveRun, error: unknown): Promise<void> {
     const reason: unknown = this.#stop.signal.aborted ? this.#stop.signal.reason : error;
     const lost = [reason, error].find((each) => each instanceof LeaseLostError);

@@ -48,7 +48,7 @@ export type ClaimedWork = {
   readonly telemetry: RunTelemetry;
 };
 
-/** Makes the parts of a run: from the runner's options, and where the run's own contract sets a value, from that. */
+/** Makes the parts of a run from the runner's options. Values that the run's own contract sets take precedence. */
 export async function makeRun(
   setup: RunnerSetup,
   store: Store,

@@ -94,7 +94,7 @@ async function readInput(
   return input;
 }
 
-/** The question about an exhausted budget, if the spec wants one and nobody has denied it; null if the error ends the run. */
+/** The question about an exhausted budget; null if the spec wants none, or a person has denied more of it. */
 export async function budgetQuestion(
   { store, runId, contract: { spec } }: RunWith<"store" | "runId" | "contract">,
   error: unknown,

@@ -167,7 +167,7 @@ describe("session events of code", () => {
     await runnerFor(store, step).run("Go", { runId: "r-1" });
     const late = () => must(kept[0]).dispatch(said("late"));
     expect(late).toThrow(ConfigurationError);
-    expect(late).toThrow(/The step has ended/);
+    expect(late).toThrow(/Event "Said" was dispatched after its step had ended/);
   });
 });
 

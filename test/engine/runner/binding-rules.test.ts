@@ -51,7 +51,7 @@ describe("a rule with an unknown tool name", () => {
     const { run } = await runOf(acter().agent, {});
     const constraints = { forbidden_actions: ["delete_file"] };
     expect(String(await failureOf(run({ objective: "Go", constraints })))).toContain(
-      '"delete_file", and there is no such tool: the run has act.',
+      '"delete_file", and there is no such tool: the known tools are act.',
     );
     const { run: other } = await runOf(acter().agent, { policy: { approve: [{ match: "pay" }] } });
     expect(String(await failureOf(other()))).toContain('policy.approve has "pay"');
@@ -78,7 +78,7 @@ describe("a rule with an unknown tool name", () => {
     await failureOf(run());
     expect(calls).toEqual([]);
     expect(warnings).toEqual([
-      'constraints.forbiddenActions has "pay", and no known tool matches it: it applies to tools that are known later.',
+      'constraints.forbiddenActions has "pay", and no known tool matches it: it applies to tools that become known later.',
     ]);
   });
 
@@ -111,7 +111,7 @@ it("A pattern that matches no tool is a warning", async () => {
   const { run, warnings } = await runOf(acter().agent, forbidding("delete_*", "act*"));
   expect((await run()).output).toBe("End.");
   expect(warnings).toEqual([
-    'constraints.forbiddenActions has "delete_*", and no known tool matches it: it applies to tools that are known later.',
+    'constraints.forbiddenActions has "delete_*", and no known tool matches it: it applies to tools that become known later.',
   ]);
 });
 
@@ -132,7 +132,7 @@ describe("an entry of the policy's lists that matches no tool", () => {
     const { run, warnings } = await runOf(acter().agent, { policy });
     expect((await run()).status).toBe("succeeded");
     expect(warnings).toEqual([
-      'policy.sideEffectDenylist has "acct", and no known tool matches it: it applies to tools that are known later.',
+      'policy.sideEffectDenylist has "acct", and no known tool matches it: it applies to tools that become known later.',
       'policy.readOnlyAllowlist has "redd_*", and it allows no known tool: for a tool of an MCP server, write server/tool.',
     ]);
   });

@@ -8,7 +8,7 @@ import { instancesOf } from "../../definition/phases.ts";
 import { assertBudgetRaised } from "../../definition/run-spec-checks.ts";
 import type { CodeStep, LoopStep, PipelineStep, StepNode, TurnLoopStep } from "../../definition/step.ts";
 import { NO_PROBE } from "../../ports/crash-points.ts";
-import type { ActiveRun } from "../../run/active-run.ts";
+import type { ActiveRun, RunWith } from "../../run/active-run.ts";
 import { RunBudget } from "../../run/run-budget.ts";
 import { agentExecutor, openScope } from "../../steps/agent-executor.ts";
 import { BUILT_IN_EXECUTORS } from "../../steps/built-in-executors.ts";
@@ -108,21 +108,25 @@ export async function forecastRun(
     if (refusal !== null) return forecast;
     const { next, turn, calls } = execution;
     const later = next === null ? [] : (stepsAfter(next.step, root, ROOT_PATH) ?? []);
-    return { ...forecast, later, turn, calls, waits: stillAsked(waits, calls) };
+    return { ...forecast, later, turn, calls, waits: stillOpen(waits, calls) };
   } finally {
     run.keeper.session.close();
     await run.sources.close();
   }
 }
 
-/** True for a question about a budget that these options raise. */
+/** True for a question about a budget that these options set. */
 function isAnsweredBy({ kind, subject }: WaitRecord, { budgets = {} }: ResumeOptions): boolean {
   const { budget } = subject;
   return kind === "budget" && typeof budget === "string" && Object.hasOwn(budgets, budget);
 }
 
 /** The error as the run would end with it. */
-async function refusalOf(run: ActiveRun, root: PipelineStep, error: unknown): Promise<ForecastRefusal> {
+async function refusalOf(
+  run: RunWith<"store" | "runId" | "contract" | "policy">,
+  root: PipelineStep,
+  error: unknown,
+): Promise<ForecastRefusal> {
   const thrown = PawlError.isInstance(error) ? error : stepFailed(error, root.name);
   run.policy.secrets.redactError(thrown);
   const { code, message, details } = thrown;
@@ -130,7 +134,7 @@ async function refusalOf(run: ActiveRun, root: PipelineStep, error: unknown): Pr
 }
 
 /** The questions that stay open: those about calls that are settled without an answer are left out. */
-function stillAsked(waits: readonly WaitRecord[], calls: readonly ForecastCall[]): readonly WaitRecord[] {
+function stillOpen(waits: readonly WaitRecord[], calls: readonly ForecastCall[]): readonly WaitRecord[] {
   const unsettled = calls.filter(({ action }) => ["ask", "later", "look_up"].includes(action));
   return waits.filter(
     ({ toolCallId }) => toolCallId === null || unsettled.some((call) => call.toolCallId === toolCallId),
