@@ -226,6 +226,12 @@ export class ForkCopy {
       isUncertain: receipt.int("uncertain") === 1,
       hasSucceeded: receipt.text("status") === "succeeded",
     });
+    this.#applyAgain(step, call);
+    return callNo;
+  }
+
+  /** A call whose events the session of the parent includes is also applied in the fork. */
+  #applyAgain(step: Row, call: Row): void {
     const applied = this.#database.get(
       "SELECT forgotten FROM applied_calls WHERE run_no = ? AND call_no = ?",
       this.#parent.runNo,
@@ -235,7 +241,6 @@ export class ForkCopy {
       this.applied.push(
         toolCallId(this.#run.runId, step.text("step_path"), call.int("turn_index"), call.int("call_index")),
       );
-    return callNo;
   }
 
   /** A key is scoped to the step or to the whole run; the parent's key shows which. */

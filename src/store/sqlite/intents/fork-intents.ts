@@ -38,14 +38,7 @@ export function forkRun(database: Database, leases: Leases, now: number, fork: N
   const run = insertRun(database, now, parent, fork);
   const copy = new ForkCopy(database, parent, run, fork, step);
   copy.everything();
-  const known = getRun(database, fork.parent)?.forkedFrom ?? null;
-  const origin: ForkOrigin = {
-    runId: fork.parent,
-    stepPath: fork.stepPath,
-    turnIndex: fork.turnIndex,
-    firstRunId: known?.firstRunId ?? fork.parent,
-    ...workOf(database, run.runNo),
-  };
+  const origin = originOf(database, fork, run);
   database.run("UPDATE runs SET forked_from = ? WHERE run_no = ?", canonicalJson(origin), run.runNo);
   const session = writeSession(
     database,
@@ -66,6 +59,18 @@ export function forkRun(database: Database, leases: Leases, now: number, fork: N
     ...starterFacts(fork.startedBy, now),
   });
   return getRun(database, fork.runId) as RunRecord;
+}
+
+/** The turn that the fork was made at, and the amount of work copied from its parent. */
+function originOf(database: Database, fork: NewFork, run: RunRow): ForkOrigin {
+  const known = getRun(database, fork.parent)?.forkedFrom ?? null;
+  return {
+    runId: fork.parent,
+    stepPath: fork.stepPath,
+    turnIndex: fork.turnIndex,
+    firstRunId: known?.firstRunId ?? fork.parent,
+    ...workOf(database, run.runNo),
+  };
 }
 
 /** The rows of the session, which its own events cover change by change. */

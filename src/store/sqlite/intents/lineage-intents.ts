@@ -12,7 +12,7 @@ import { writeSlices } from "../tables/session-rows.ts";
 import { turnCalls, writeTurnReceipt } from "../tables/tool-call-rows.ts";
 
 export function beginLineage(database: Database, now: number, fence: Fence, begun: NewLineage): number {
-  const { stepKey, checkpoint, fingerprint } = begun;
+  const { stepKey, checkpoint } = begun;
   const run = fencedStep(database, fence, stepKey);
   const state = granularState(database, run, stepKey);
   assertMayBegin(database, run, state);
@@ -22,6 +22,41 @@ export function beginLineage(database: Database, now: number, fence: Fence, begu
   const firstTurn = (openTurn ?? state.turnIndex) + 1;
   const baseTurn = base?.int("step_no") === stepKey ? base.int("turn_index") : 0;
   const slices = rollBack(database, run, begun, base?.int("event_seq") ?? 0);
+  const turns = { committed: state.turnIndex, firstTurn, baseTurn, openTurn };
+  const lineage = switchLineage(database, run, now, begun, turns);
+  const { path } = stepHead(database, run, stepKey);
+  // The cached state of the step belongs to the old lineage.
+  run.steps.delete(stepKey);
+  recordEvent(database, run, now, "lineage.begun", {
+    step: path,
+    lineage,
+    turn: firstTurn,
+    baseTurn,
+    ...(checkpoint === null ? {} : { from: checkpoint }),
+    ...(openTurn === null ? {} : { openTurn }),
+    digest: digestOf(firstTurn, baseTurn, openTurn, checkpoint),
+    ...(receipts.length === 0 ? {} : { receipts }),
+    ...(slices.length === 0 ? {} : { slices }),
+  });
+  return firstTurn;
+}
+
+type LineageTurns = {
+  /** The last committed turn of the old lineage. */
+  readonly committed: number;
+  readonly firstTurn: number;
+  readonly baseTurn: number;
+  readonly openTurn: number | null;
+};
+
+/** Stores a new lineage and makes it the current one of its step. Returns its number. */
+function switchLineage(
+  database: Database,
+  run: RunHead,
+  now: number,
+  { stepKey, checkpoint, fingerprint }: NewLineage,
+  { committed, firstTurn, baseTurn, openTurn }: LineageTurns,
+): number {
   const lineage = nextLineage(database, stepKey);
   database.run(
     "INSERT INTO lineages VALUES (?, ?, ?, ?, ?, ?, ?)",
@@ -47,27 +82,13 @@ export function beginLineage(database: Database, now: number, fence: Fence, begu
     firstTurn - 1,
     Buffer.from(fingerprint.hash, "hex"),
     stepKey,
-    state.turnIndex,
+    committed,
   );
   if (changed !== 1) throw new Error(`The turns of step ${stepKey} were changed by another process.`);
   coverRow(run, "lineage", stepKey, lineage);
   coverRow(run, "fingerprint", stepKey, lineage);
   coverRow(run, "turns", stepKey);
-  const { path } = stepHead(database, run, stepKey);
-  // The cached state of the step belongs to the old lineage.
-  run.steps.delete(stepKey);
-  recordEvent(database, run, now, "lineage.begun", {
-    step: path,
-    lineage,
-    turn: firstTurn,
-    baseTurn,
-    ...(checkpoint === null ? {} : { from: checkpoint }),
-    ...(openTurn === null ? {} : { openTurn }),
-    digest: digestOf(firstTurn, baseTurn, openTurn, checkpoint),
-    ...(receipts.length === 0 ? {} : { receipts }),
-    ...(slices.length === 0 ? {} : { slices }),
-  });
-  return firstTurn;
+  return lineage;
 }
 
 function assertMayBegin(database: Database, run: RunHead, { stepNo, isComplete }: GranularStateRow): void {

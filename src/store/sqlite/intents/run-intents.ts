@@ -1,6 +1,6 @@
 import { canonicalJson } from "../../../core/canonical-json.ts";
 import type { StoredError } from "../../../core/errors.ts";
-import { isJsonObject, type Json } from "../../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../core/json.ts";
 import { parseToolCallId, toolCallId } from "../../../core/step-path.ts";
 import { allowanceAfter, earlier } from "../../../core/usage/allowance.ts";
 import { limitOfBudgets, NO_BUDGETS, wallclockOf } from "../../../core/usage/budget.ts";
@@ -11,6 +11,7 @@ import type {
   ClaimOptions,
   ClaimOutcome,
   Fence,
+  ModelCallRecord,
   NewRun,
   RunEnd,
   RunStatus,
@@ -47,32 +48,8 @@ export function createRun(
   run: NewRun,
 ): { kind: "created"; claim: Claim } | { kind: "exists" } {
   if (findRun(database, run.runId) !== null) return { kind: "exists" };
-  const budgets = run.spec?.budgets ?? NO_BUDGETS;
   const spec = (run.spec ?? null) === null ? null : canonicalJson(run.spec);
-  // It refuses anything but whole numbers; SQLite would store NaN as no limit.
-  const { limit } = new Quota(stricter(run.limit, limitOfBudgets(budgets)));
-  const wallclock = wallclockOf(budgets);
-  database.run(
-    `INSERT INTO runs (run_id, created_at, updated_at, status, pipeline, entrypoint, input_hash, owner, epoch,
-                       lease_until, lease_ms, marks, limit_tokens, limit_micro_dollars, deadline_at, budgets, event_hash)
-     VALUES (?, ?, ?, 'running', ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    run.runId,
-    now,
-    now,
-    run.pipeline,
-    run.entrypoint,
-    run.inputHash,
-    leases.owner,
-    now + run.leaseMs,
-    run.leaseMs,
-    run.marksEffects === true ? leases.marks : null,
-    limit.tokens,
-    limit.microDollars,
-    earlier(run.deadline ?? null, wallclock === null ? null : now + wallclock),
-    spec === null ? null : canonicalJson(budgets),
-    NO_EVENT_HASH,
-  );
-  const row = mustFind(database, run.runId);
+  const row = insertRun(database, leases, now, run);
   const input = canonicalJson(run.input);
   database.run(
     "INSERT INTO run_inputs VALUES (?, ?, ?, ?)",
@@ -93,6 +70,35 @@ export function createRun(
     ...starterFacts(run.startedBy, now),
   });
   return { kind: "created", claim: claimOf(database, row) };
+}
+
+/** Inserts the row of a new run, claimed by this owner under the first epoch. */
+function insertRun(database: Database, leases: Leases, now: number, run: NewRun): RunRow {
+  const budgets = run.spec?.budgets ?? NO_BUDGETS;
+  // It refuses anything but whole numbers; SQLite would store NaN as no limit.
+  const { limit } = new Quota(stricter(run.limit, limitOfBudgets(budgets)));
+  const wallclock = wallclockOf(budgets);
+  database.run(
+    `INSERT INTO runs (run_id, created_at, updated_at, status, pipeline, entrypoint, input_hash, owner, epoch,
+                       lease_until, lease_ms, marks, limit_tokens, limit_micro_dollars, deadline_at, budgets, event_hash)
+     VALUES (?, ?, ?, 'running', ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    run.runId,
+    now,
+    now,
+    run.pipeline,
+    run.entrypoint,
+    run.inputHash,
+    leases.owner,
+    now + run.leaseMs,
+    run.leaseMs,
+    run.marksEffects === true ? leases.marks : null,
+    limit.tokens,
+    limit.microDollars,
+    earlier(run.deadline ?? null, wallclock === null ? null : now + wallclock),
+    (run.spec ?? null) === null ? null : canonicalJson(budgets),
+    NO_EVENT_HASH,
+  );
+  return mustFind(database, run.runId);
 }
 
 /** The identity of the owner's marks file, for the event of its claim. */
@@ -119,24 +125,10 @@ export function claimRun(
 
   const left = leases.leftOpen(row);
   const attempt = options.attempt === undefined ? null : reasoned(row, options.attempt);
-  endWaiting(row, now);
-  row.epoch += 1;
-  row.owner = leases.owner;
-  row.leaseUntil = now + options.leaseMs;
-  row.leaseMs = options.leaseMs;
-  row.marks = options.marksEffects === true ? leases.marks : null;
-  row.status = "running";
-  row.error = null;
-  // A claim overrides an earlier cancel request.
-  row.cancelRequestedAt = null;
-  allow(row, allowanceAfter(allowanceOf(row), now, options));
+  takeLease(row, leases, now, options);
   const raised = Object.entries(options.budgets ?? {});
-  withdrawBudgetWaits(
-    database,
-    row,
-    now,
-    raised.map(([name]) => name),
-  );
+  const raisedNames = raised.map(([name]) => name);
+  withdrawBudgetWaits(database, row, now, raisedNames);
   // Requests that the earlier owner may have sent are charged: it is unknown whether the provider answered them.
   const chargedAsLost = settleOpenCalls(database, row, now, left);
   const leaving = leaveRunningCalls(database, row, now, left);
@@ -148,15 +140,29 @@ export function claimRun(
     ...attempt,
     ...(raised.length === 0 ? {} : { budgets: Object.fromEntries(raised) }),
     ...leaving.facts,
-    chargedAsLost: chargedAsLost.map(({ stepPath, turnIndex, attempt, reserved }) => ({
-      stepPath,
-      turnIndex,
-      attempt,
-      reserved,
-    })),
+    chargedAsLost: chargedAsLost.map(lostCallFacts),
   });
   const foundInDoubt = leaving.inDoubt.map(({ step, turn, call }) => toolCallId(runId, step, turn, call));
   return { kind: "claimed", claim: claimOf(database, row), chargedAsLost, foundInDoubt };
+}
+
+/** Gives the run to this owner, under a new epoch and with what the claim allows. */
+function takeLease(row: RunRow, leases: Leases, now: number, options: ClaimOptions): void {
+  endWaiting(row, now);
+  row.epoch += 1;
+  row.owner = leases.owner;
+  row.leaseUntil = now + options.leaseMs;
+  row.leaseMs = options.leaseMs;
+  row.marks = options.marksEffects === true ? leases.marks : null;
+  row.status = "running";
+  row.error = null;
+  // A claim overrides an earlier cancel request.
+  row.cancelRequestedAt = null;
+  allow(row, allowanceAfter(allowanceOf(row), now, options));
+}
+
+function lostCallFacts({ stepPath, turnIndex, attempt, reserved }: ModelCallRecord): JsonObject {
+  return { stepPath, turnIndex, attempt, reserved };
 }
 
 /** The marks of this owner can no longer be written: from now on everything it begins may have been sent. */
@@ -203,9 +209,7 @@ export function releaseRun(
   given: RunEnd,
 ): void {
   const row = fencedRunRow(database, fence);
-  // A cancel was requested, and the worker was about to leave the run to others.
-  const isCancelled = row.cancelRequestedAt !== null && ["queued", "waiting"].includes(given.status);
-  const end: RunEnd = isCancelled ? { status: "cancelled", error: null } : given;
+  const end = endUnlessCancelled(row, given);
   settleOpenCalls(database, row, now, NOTHING_OPEN);
   // A tool that was cancelled, or whose outcome could not be stored, may have done its work or may still be running.
   const { facts } = leaveRunningCalls(database, row, now, leases.leftOpen(row));
@@ -235,6 +239,12 @@ export function releaseRun(
     ...facts,
     ...(waits.length === 0 ? {} : { waits }),
   });
+}
+
+/** A cancel request takes effect if the worker was about to leave the run to others. */
+function endUnlessCancelled({ cancelRequestedAt }: RunRow, given: RunEnd): RunEnd {
+  const isCancelled = cancelRequestedAt !== null && ["queued", "waiting"].includes(given.status);
+  return isCancelled ? { status: "cancelled", error: null } : given;
 }
 
 /** A worker that releases its run has settled what it sent. */

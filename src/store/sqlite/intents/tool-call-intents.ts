@@ -71,21 +71,7 @@ export function endToolCallAttempt(
   const run = fencedStep(database, fence, end.stepKey);
   const callNo = callNoAt(database, run, end);
   if (hasReceipt(database, callNo)) throw settledMeanwhile(callNo);
-  const inserted = database.run(
-    `INSERT INTO tool_call_tries
-       SELECT ?, call_no, attempt, started_at, ?, ?, ?, ?, ?, NULL, NULL, NULL
-         FROM tool_calls WHERE call_no = ? AND attempt = ? AND status = 'running'`,
-    run.runNo,
-    now,
-    end.outcome,
-    end.errorCode,
-    end.errorDetail,
-    end.correlationId,
-    callNo,
-    end.attempt,
-  );
-  if (inserted !== 1)
-    throw new Error(`Attempt ${end.attempt} of call ${end.turnIndex}.${end.callIndex} is not running.`);
+  insertEndedAttempt(database, run, now, callNo, end);
   database.run(
     "UPDATE tool_calls SET status = ?, ends_by = CASE WHEN ? THEN ? ELSE ends_by END WHERE call_no = ?",
     end.inDoubt ? "in_doubt" : "running",
@@ -103,6 +89,31 @@ export function endToolCallAttempt(
     ...(end.errorCode === null ? {} : { code: end.errorCode }),
     try: callAttemptDigest(database, run, callNo, end.attempt),
   });
+}
+
+/** Inserts the attempt with its outcome. Only the running attempt of a call can end. */
+function insertEndedAttempt(
+  database: Database,
+  run: RunHead,
+  now: number,
+  callNo: number,
+  end: ToolCallAttemptEnd,
+): void {
+  const inserted = database.run(
+    `INSERT INTO tool_call_tries
+       SELECT ?, call_no, attempt, started_at, ?, ?, ?, ?, ?, NULL, NULL, NULL
+         FROM tool_calls WHERE call_no = ? AND attempt = ? AND status = 'running'`,
+    run.runNo,
+    now,
+    end.outcome,
+    end.errorCode,
+    end.errorDetail,
+    end.correlationId,
+    callNo,
+    end.attempt,
+  );
+  if (inserted !== 1)
+    throw new Error(`Attempt ${end.attempt} of call ${end.turnIndex}.${end.callIndex} is not running.`);
 }
 
 export function recordReceipt(database: Database, now: number, fence: Fence, record: ReceiptRecord): void {

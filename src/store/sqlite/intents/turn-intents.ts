@@ -10,7 +10,7 @@ import type {
   TurnOpening,
 } from "../../store.ts";
 import type { Database } from "../database.ts";
-import type { RunHead } from "../run-head.ts";
+import type { RunHead, TurnCallRows } from "../run-head.ts";
 import { digestOf } from "../tables/digest.ts";
 import { coverRow } from "../tables/event-rows.ts";
 import { assertNextTurn, granularState, UNPINNED } from "../tables/granular-state.ts";
@@ -130,32 +130,10 @@ export function commitTurn(
   const digests = journal === null ? {} : writeJournal(database, run, now, journal, followUp);
   if (journal === null && followUp !== null) sayAfter(database, stepKey, turnIndex, followUp);
   const receipts = writeLastReceipts(database, run, now, commit);
-  const state = granularState(database, run, stepKey);
-  assertNextTurn(state, turnIndex);
+  assertNextTurn(granularState(database, run, stepKey), turnIndex);
   const session = writeSession(database, run, now, commit, commit.session);
   const next = commit.next === null ? null : reserve(run, commit.next, 1);
-  const opened = next?.kind === "opened" ? next : null;
-  const changed = database.run(
-    `UPDATE granular_states SET turn_index = ?, is_complete = ?, messages = messages + ?, tokens = tokens + ?,
-            open_turn_index = ?, open_attempt = ?, opened_at = ?, reserved_tokens = ?, reserved_micro_dollars = ?
-      WHERE step_no = ? AND turn_index = ? AND is_complete = 0`,
-    turnIndex,
-    Number(isComplete),
-    commit.messages,
-    commit.tokens,
-    opened === null ? null : turnIndex + 1,
-    opened?.attempt ?? null,
-    opened === null ? null : now,
-    opened?.reserved.tokens ?? null,
-    opened?.reserved.microDollars ?? null,
-    stepKey,
-    turnIndex - 1,
-  );
-  if (changed !== 1) throw new Error(`The turns of step ${stepKey} were changed by another process.`);
-  coverRow(run, "turns", stepKey);
-  state.turnIndex = turnIndex;
-  state.isComplete = isComplete;
-  state.lastCall = opened === null ? null : { turnIndex: turnIndex + 1, openedAt: now, ...opened };
+  advanceState(database, run, now, commit, next?.kind === "opened" ? next : null);
   recordEvent(database, run, now, "turn.committed", {
     step: stepHead(database, run, stepKey).path,
     turn: turnIndex,
@@ -177,6 +155,38 @@ function assertOneTurn({ stepKey, turnIndex, journal, next, isComplete }: TurnCo
     throw new Error(`The commit of turn ${turnIndex} reserves for a turn that does not follow it.`);
 }
 
+/** Moves the state of the step to the committed turn, with the reservation for the turn after it. */
+function advanceState(
+  database: Database,
+  run: RunHead,
+  now: number,
+  { stepKey, turnIndex, isComplete, messages, tokens }: TurnCommit,
+  opened: Extract<TurnOpened, { kind: "opened" }> | null,
+): void {
+  const changed = database.run(
+    `UPDATE granular_states SET turn_index = ?, is_complete = ?, messages = messages + ?, tokens = tokens + ?,
+            open_turn_index = ?, open_attempt = ?, opened_at = ?, reserved_tokens = ?, reserved_micro_dollars = ?
+      WHERE step_no = ? AND turn_index = ? AND is_complete = 0`,
+    turnIndex,
+    Number(isComplete),
+    messages,
+    tokens,
+    opened === null ? null : turnIndex + 1,
+    opened?.attempt ?? null,
+    opened === null ? null : now,
+    opened?.reserved.tokens ?? null,
+    opened?.reserved.microDollars ?? null,
+    stepKey,
+    turnIndex - 1,
+  );
+  if (changed !== 1) throw new Error(`The turns of step ${stepKey} were changed by another process.`);
+  coverRow(run, "turns", stepKey);
+  const state = granularState(database, run, stepKey);
+  state.turnIndex = turnIndex;
+  state.isComplete = isComplete;
+  state.lastCall = opened === null ? null : { turnIndex: turnIndex + 1, openedAt: now, ...opened };
+}
+
 function writeJournal(
   database: Database,
   run: RunHead,
@@ -188,13 +198,7 @@ function writeJournal(
   const state = granularState(database, run, stepKey);
   assertNextTurn(state, turnIndex);
   const settled = reclaim(run, now, state, journal);
-  const callNos = calls.map((call, i) => {
-    if (call.callIndex !== i + 1)
-      throw new Error(`Call ${call.callIndex} of turn ${turnIndex} is out of order.`);
-    return insertToolCall(database, run, now, { ...call, stepKey, turnIndex, request: null });
-  });
-  const firstCallNo = callNos[0] ?? 0;
-  if (callNos.some((callNo, i) => callNo !== firstCallNo + i)) throw new Error("The ledger has a gap.");
+  const rows = insertCalls(database, run, now, journal);
   const response = JSON.stringify(journal.response);
   // The turn's number refuses a second response, and with it a second charge.
   database.run(
@@ -207,23 +211,35 @@ function writeJournal(
     turnIndex,
     ...settled,
     journal.tokens,
-    firstCallNo,
-    calls.length,
+    rows.firstCallNo,
+    rows.calls,
     response,
     followUp,
   );
   coverRow(run, "turn", turnNo(stepKey, turnIndex));
-  stepHead(database, run, stepKey).calls = {
-    turnIndex,
-    firstCallNo,
-    calls: calls.length,
-    receipts: 0,
-    dispatched: calls.map(({ status }) => status === "running"),
-  };
+  stepHead(database, run, stepKey).calls = rows;
   return {
     response: digestOf(response),
     ...(calls.length === 0 ? {} : { calls: calls.map((call) => toolCallDigest(call, null)) }),
   };
+}
+
+/** Inserts the calls of a response into the ledger, under consecutive numbers. */
+function insertCalls(
+  database: Database,
+  run: RunHead,
+  now: number,
+  { stepKey, turnIndex, calls }: TurnJournal,
+): TurnCallRows {
+  const callNos = calls.map((call, i) => {
+    if (call.callIndex !== i + 1)
+      throw new Error(`Call ${call.callIndex} of turn ${turnIndex} is out of order.`);
+    return insertToolCall(database, run, now, { ...call, stepKey, turnIndex, request: null });
+  });
+  const firstCallNo = callNos[0] ?? 0;
+  if (callNos.some((callNo, i) => callNo !== firstCallNo + i)) throw new Error("The ledger has a gap.");
+  const dispatched = calls.map(({ status }) => status === "running");
+  return { turnIndex, firstCallNo, calls: calls.length, receipts: 0, dispatched };
 }
 
 function sayAfter(database: Database, stepKey: number, turnIndex: number, followUp: string): void {

@@ -27,6 +27,18 @@ import { callNoOfId } from "../tables/session-rows.ts";
 import { CODE_STEP_TURN } from "../tables/tool-call-rows.ts";
 import { turnNo } from "../tables/turn-number.ts";
 
+/** The conversation of a step whose first turn was not opened yet. */
+const NO_TURNS: Conversation = {
+  turnIndex: 0,
+  isComplete: false,
+  fingerprint: null,
+  lineages: [],
+  messages: 0,
+  tokens: 0,
+  tail: [],
+  journaled: null,
+};
+
 export function readConversation(
   database: Database,
   stepKey: number,
@@ -34,17 +46,7 @@ export function readConversation(
   limits: ResultLimits = WHOLE_RESULTS,
 ): Conversation {
   const state = database.get("SELECT * FROM granular_states WHERE step_no = ?", stepKey);
-  if (state === null)
-    return {
-      turnIndex: 0,
-      isComplete: false,
-      fingerprint: null,
-      lineages: [],
-      messages: 0,
-      tokens: 0,
-      tail: [],
-      journaled: null,
-    };
+  if (state === null) return NO_TURNS;
   const turnIndex = state.int("turn_index");
   const lineage = state.int("lineage");
   const document = database.get(

@@ -63,6 +63,8 @@ export function storedToolCallDigest(row: Row): string {
   );
 }
 
+type LedgerCall = { readonly callNo: number; readonly isDispatched: boolean };
+
 /**
  * Writes the receipt of a call, once, and only if the state machine allows it: a call that was never dispatched
  * neither succeeds nor fails, and a dispatched one is neither a duplicate nor cancelled. Returns its digest.
@@ -71,9 +73,10 @@ function writeReceipt(
   database: Database,
   run: RunHead,
   now: number,
-  { callNo, isDispatched }: { readonly callNo: number; readonly isDispatched: boolean },
+  call: LedgerCall,
   receipt: NewReceipt,
 ): string {
+  const { callNo } = call;
   if (receipt.blob !== null) putBlob(database, run.runNo, now, receipt.blob);
   const { status, tokens, errorCode, uncertain, source, correlationId, duplicateOf } = receipt;
   const events = receipt.sessionEvents ?? [];
@@ -92,12 +95,7 @@ function writeReceipt(
     JSON.stringify(receipt.output),
     events.length === 0 ? null : JSON.stringify(events),
   ];
-  if (isDispatched !== (status === "succeeded" || status === "failed"))
-    throw hasReceipt(database, callNo)
-      ? settledMeanwhile(callNo)
-      : new Error(
-          `Call ${callNo} cannot be ${status}: it was ${isDispatched ? "dispatched" : "never dispatched"}.`,
-        );
+  assertMayEndAs(database, call, status);
   const changed = database.run(
     "INSERT OR IGNORE INTO receipts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     ...values,
@@ -107,6 +105,18 @@ function writeReceipt(
   if (uncertain) rememberUncertain(database, run, callNo);
   else if (status === "succeeded") forgetUncertain(database, run, callNo);
   return receiptDigest(values);
+}
+
+function assertMayEndAs(
+  database: Database,
+  { callNo, isDispatched }: LedgerCall,
+  status: NewReceipt["status"],
+): void {
+  if (isDispatched === (status === "succeeded" || status === "failed")) return;
+  if (hasReceipt(database, callNo)) throw settledMeanwhile(callNo);
+  throw new Error(
+    `Call ${callNo} cannot be ${status}: it was ${isDispatched ? "dispatched" : "never dispatched"}.`,
+  );
 }
 
 /** Most receipts have no session events, and the oldest ones had no column for them. */
