@@ -58,7 +58,7 @@ export const TURN_MUTANTS: readonly Mutant[] = [
         file: "engine/turn/turn-executor.ts",
         right: '    case "diverged":\n      throw',
         wrong:
-          '    case "diverged":\n      await askTurn(scope, expected).catch(() => undefined);\n      throw',
+          '    case "diverged":\n      await requestTurn(scope, expected).catch(() => undefined);\n      throw',
       },
     ],
     breaks: "diverged-is-silent",
@@ -131,7 +131,7 @@ export const TURN_MUTANTS: readonly Mutant[] = [
       {
         file: "engine/turn/turn-call-plan.ts",
         right: "  return reused === null ? NO_EARLIER_CALL : succeededCall(run, reused);",
-        wrong: '  return met === null || run.runId !== "" ? NO_EARLIER_CALL : succeededCall(run, met);',
+        wrong: '  return reused === null || run.runId !== "" ? NO_EARLIER_CALL : succeededCall(run, reused);',
       },
     ],
     breaks: "no-more-effects-than-undisturbed",
