@@ -42,10 +42,10 @@ export class CliProcess {
   }
 
   /** Resolves when this text has appeared on stderr. */
-  async said(text: string): Promise<void> {
+  async waitForStderr(text: string): Promise<void> {
     while (!this.#texts.stderr.includes(text)) {
       if (this.#process.exitCode !== null)
-        throw new Error(`It ended and did not say ${JSON.stringify(text)}: ${this.#texts.stderr}`);
+        throw new Error(`It ended and did not print ${JSON.stringify(text)}: ${this.#texts.stderr}`);
       await sleep(5);
     }
   }

@@ -73,7 +73,7 @@ describe("pawl", () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [MAILING] });
     const followed = start(folder, "tail", "q-1", "--follow");
-    await followed.said("waiting for a person");
+    await followed.waitForStderr("waiting for a person");
     followed.signal("SIGINT");
     expect((await followed.ended()).exitCode).toBe(130);
   });

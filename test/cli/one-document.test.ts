@@ -37,9 +37,9 @@ const worker = agent({
   instructions: "Work.",
   tools: { act },
 });
-const loud = Pipeline.of("loud", Step.granular("work", worker), Step.run("end", (said: string) => {
+const loud = Pipeline.of("loud", Step.granular("work", worker), Step.run("end", (answer: string) => {
   console.info("the step speaks");
-  return said;
+  return answer;
 }));
 const forgetful = Pipeline.of(
   "forgetful",

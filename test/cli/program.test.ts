@@ -139,8 +139,8 @@ describe("an error", () => {
 });
 
 describe("where the store is", () => {
-  const storeOf = async (argv: readonly string[], surroundings: Parameters<typeof pawl>[1]) =>
-    /no database at (\S+) yet/.exec((await pawl(argv, surroundings)).stderr)?.[1];
+  const storeOf = async (argv: readonly string[], options: Parameters<typeof pawl>[1]) =>
+    /no database at (\S+) yet/.exec((await pawl(argv, options)).stderr)?.[1];
 
   it("comes from the flag, else the environment, else the configuration", async () => {
     const folder = cliFolder();

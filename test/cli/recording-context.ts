@@ -13,7 +13,7 @@ export type Recording = {
   readonly closeStdout: () => void;
 };
 
-export type Surroundings = {
+export type ContextOptions = {
   readonly cwd?: string;
   readonly env?: CliContext["env"];
   readonly columns?: number;
@@ -23,8 +23,8 @@ export type Surroundings = {
   readonly clock?: CliContext["clock"];
 };
 
-export function recordingContext(surroundings: Surroundings = {}): Recording {
-  const { columns = 80, isTerminal = false, cwd = "/nowhere", userName = "tester" } = surroundings;
+export function recordingContext(options: ContextOptions = {}): Recording {
+  const { columns = 80, isTerminal = false, cwd = "/nowhere", userName = "tester" } = options;
   const texts = { stdout: "", stderr: "" };
   const listeners = new Set<(signal: InterruptSignal) => void>();
   let isClosed = false;
@@ -45,16 +45,16 @@ export function recordingContext(surroundings: Surroundings = {}): Recording {
       stdout: output("stdout"),
       stderr: output("stderr"),
       stdin: { isTerminal, stream: new PassThrough() },
-      env: surroundings.env ?? {},
+      env: options.env ?? {},
       cwd,
-      clock: surroundings.clock ?? systemClock,
+      clock: options.clock ?? systemClock,
       userName,
       userId: userName === null ? null : `id of ${userName}`,
       onInterrupt: (listener) => {
         listeners.add(listener);
         return () => void listeners.delete(listener);
       },
-      useColour: surroundings.useColour ?? false,
+      useColour: options.useColour ?? false,
       keepStdoutForDocuments: () => undefined,
       quit: (exitCode) => {
         throw new Error(`quit with ${exitCode}`);
@@ -74,8 +74,8 @@ export function recordingContext(surroundings: Surroundings = {}): Recording {
 export type Finished = { readonly exitCode: number; readonly stdout: string; readonly stderr: string };
 
 /** Runs one command line in this process. */
-export async function pawl(argv: readonly string[], surroundings: Surroundings = {}): Promise<Finished> {
-  const recording = recordingContext(surroundings);
+export async function pawl(argv: readonly string[], options: ContextOptions = {}): Promise<Finished> {
+  const recording = recordingContext(options);
   const exitCode = await runCommandLine(argv, recording.context);
   return { exitCode, stdout: recording.stdout(), stderr: recording.stderr() };
 }
@@ -83,8 +83,8 @@ export async function pawl(argv: readonly string[], surroundings: Surroundings =
 /** Runs it with `--json`: stdout must be one document, and nothing else. */
 export async function pawlJson<D>(
   argv: readonly string[],
-  surroundings: Surroundings = {},
+  options: ContextOptions = {},
 ): Promise<{ readonly exitCode: number; readonly document: D }> {
-  const { exitCode, stdout } = await pawl([...argv, "--json"], surroundings);
+  const { exitCode, stdout } = await pawl([...argv, "--json"], options);
   return { exitCode, document: JSON.parse(stdout) as D };
 }

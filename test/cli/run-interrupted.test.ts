@@ -8,7 +8,7 @@ import { WHOLE_LOG, WORKING_CONFIG } from "./working-config.ts";
 const START = ["run", "worker", "--input", "Go", "--run-id", "r-1"] as const;
 
 /** A run whose tool is running in its first turn until the test lets it end. */
-async function underWay() {
+async function runInProgress() {
   const folder = new CliFolder(WORKING_CONFIG);
   folder.write("hold-one");
   const command = folder.start(...START);
@@ -22,15 +22,15 @@ describe("a run that is killed", () => {
     ["run with the same input", ["run", "worker", "--input", "Go"], "› run r-1 resumes"],
     ["run --resume", ["run", "worker", "--resume"], "resuming run r-1, which was interrupted"],
     ["resume", ["resume", "r-1"], "› run r-1 resumes"],
-  ])("is resumed with %s, without asking the model again", async (_way, args, said) => {
-    const { folder, command } = await underWay();
+  ])("is resumed with %s, without asking the model again", async (_way, args, message) => {
+    const { folder, command } = await runInProgress();
     command.signal("SIGKILL");
     await command.ended();
     folder.remove("hold-one");
 
     const { exitCode, stdout, stderr } = await pawl(args, { cwd: folder.path });
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "All is done.\n" });
-    expect(stderr).toContain(said);
+    expect(stderr).toContain(message);
     expect(stderr).toContain("  · turn 1 replays its stored response\n");
     expect(folder.log).toEqual(WHOLE_LOG.toSpliced(1, 0, "one begins"));
   });
@@ -40,9 +40,9 @@ describe("a run that is interrupted once", () => {
   it.each(["SIGINT", "SIGTERM"] as const)(
     "by %s finishes its turn, is released, and shows how to resume",
     async (signal) => {
-      const { folder, command } = await underWay();
+      const { folder, command } = await runInProgress();
       command.signal(signal);
-      await command.said("! finishing turn 1 of worker; Ctrl-C again stops now\n");
+      await command.waitForStderr("! finishing turn 1 of worker; Ctrl-C again stops now\n");
       expect(folder.log).toEqual(["model 1", "one begins"]);
       folder.remove("hold-one");
 
@@ -76,9 +76,9 @@ describe("a run that is interrupted once", () => {
 
 describe("a run that is interrupted twice", () => {
   it("stops immediately, reports that this is safe, and resumes where it was", async () => {
-    const { folder, command } = await underWay();
+    const { folder, command } = await runInProgress();
     command.signal("SIGINT");
-    await command.said("Ctrl-C again stops now");
+    await command.waitForStderr("Ctrl-C again stops now");
     const { exitCode, stdout, stderr } = await command.endedBy("SIGINT");
     expect({ exitCode, stdout }).toEqual({ exitCode: 130, stdout: "" });
     expect(stderr.split("\n").slice(-3)).toEqual([
@@ -100,7 +100,7 @@ describe("a run that is interrupted twice", () => {
 
 describe("a run that another process holds", () => {
   it("is refused, or waited for with --wait", async () => {
-    const { folder, command } = await underWay();
+    const { folder, command } = await runInProgress();
     const refused = await pawl(["resume", "r-1"], { cwd: folder.path });
     expect(refused.exitCode).toBe(1);
     expect(refused.stderr).toMatch(
@@ -111,12 +111,12 @@ describe("a run that another process holds", () => {
     );
 
     const impatient = folder.start("resume", "r-1", "--wait");
-    await impatient.said("waiting for another process that holds the run");
+    await impatient.waitForStderr("waiting for another process that holds the run");
     impatient.signal("SIGINT");
     expect(await impatient.ended()).toMatchObject({ exitCode: 130, stdout: "" });
 
     const waiting = folder.start("resume", "r-1", "--wait");
-    await waiting.said("waiting for another process that holds the run");
+    await waiting.waitForStderr("waiting for another process that holds the run");
     folder.remove("hold-one");
     expect(await command.ended()).toMatchObject({ exitCode: 0 });
     expect(await waiting.ended()).toMatchObject({ exitCode: 0, stdout: "All is done.\n" });

@@ -106,7 +106,7 @@ describe("a command that needs a store", () => {
       database.exec("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; UPDATE runs SET updated_at = updated_at");
       console.error("locked");
       setInterval(() => undefined, 1_000);`;
-    await new CliProcess(folder.cwd, process.execPath, ["-e", hold]).said("locked");
+    await new CliProcess(folder.cwd, process.execPath, ["-e", hold]).waitForStderr("locked");
     const { exitCode, stdout, stderr } = await pawl(["ls"], folder);
     expect([exitCode, stdout]).toEqual([1, ""]);
     expect(stderr).toBe(

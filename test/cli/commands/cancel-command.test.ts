@@ -6,17 +6,17 @@ import { pawl, pawlJson } from "../recording-context.ts";
 import { WORKING_CONFIG } from "../working-config.ts";
 
 /** Its tool logs when it is asked to stop, and continues anyway. */
-const TELLING_CONFIG = WORKING_CONFIG.replace(
+const LOGGING_CONFIG = WORKING_CONFIG.replace(
   "execute: async ({ what }) => {",
   `execute: async ({ what }, { signal }) => {
-    signal.addEventListener("abort", () => log(what + " is told to stop"));`,
+    signal.addEventListener("abort", () => log(what + " is asked to stop"));`,
 );
 
 const START = ["run", "worker", "--input", "Go", "--run-id", "r-1"] as const;
 
 /** A run whose tool is running in its first turn until the test lets it end. */
-async function underWay() {
-  const folder = new CliFolder(TELLING_CONFIG);
+async function runInProgress() {
+  const folder = new CliFolder(LOGGING_CONFIG);
   folder.write("hold-one");
   const command = folder.start(...START);
   await folder.logged("one begins");
@@ -35,9 +35,9 @@ async function statusOf(folder: CliFolder, runId: string): Promise<unknown> {
 
 describe("cancel ends immediately", () => {
   it("a run that was released", async () => {
-    const { folder, command } = await underWay();
+    const { folder, command } = await runInProgress();
     command.signal("SIGINT");
-    await command.said("Ctrl-C again stops now");
+    await command.waitForStderr("Ctrl-C again stops now");
     folder.remove("hold-one");
     expect(await command.ended()).toMatchObject({ exitCode: 130 });
     expect(await statusOf(folder, "r-1")).toBe("queued");
@@ -65,7 +65,7 @@ describe("cancel ends immediately", () => {
   });
 
   it("a run whose process was killed inside a tool, and reports that the outcome is unknown", async () => {
-    const { folder, command } = await underWay();
+    const { folder, command } = await runInProgress();
     command.signal("SIGKILL");
     await command.ended();
     const { exitCode, stdout } = await here(folder, "cancel", "r-1");
@@ -94,14 +94,14 @@ describe("cancel ends immediately", () => {
 
 describe("cancel of a run that a process holds", () => {
   it("makes that process end it when the running tool has finished", async () => {
-    const { folder, command } = await underWay();
+    const { folder, command } = await runInProgress();
     const { exitCode, stdout } = await folder.pawl("cancel", "r-1");
     expect(exitCode).toBe(0);
     expect(stdout.replaceAll(/\s+/g, " ")).toMatch(
       /^Run r-1 is held by \S+, which was asked to cancel it\. Calls in progress finish first: r-1\/worker#1\.1\. Follow it: pawl tail r-1 --follow $/,
     );
 
-    await folder.logged("one is told to stop");
+    await folder.logged("one is asked to stop");
     expect(await statusOf(folder, "r-1")).toBe("running");
     folder.remove("hold-one");
     const ended = await command.ended();
@@ -114,7 +114,7 @@ describe("cancel of a run that a process holds", () => {
         "",
       ],
     });
-    expect(folder.log).toEqual(["model 1", "one begins", "one is told to stop", "one ends"]);
+    expect(folder.log).toEqual(["model 1", "one begins", "one is asked to stop", "one ends"]);
     expect(await statusOf(folder, "r-1")).toBe("cancelled");
 
     const again = await here(folder, "cancel", "r-1");

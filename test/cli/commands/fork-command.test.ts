@@ -145,7 +145,7 @@ describe("fork", () => {
   it("reports that the first run had no later external effects", async () => {
     const { folder, command } = await heldAtBen();
     command.signal("SIGINT");
-    await command.said("Ctrl-C again stops now");
+    await command.waitForStderr("Ctrl-C again stops now");
     folder.remove("hold-ben");
     await command.ended();
     const { stdout } = await pawl(["fork", "q-1", "--at-turn", "2", "--run-id", "q-2"], { cwd: folder.path });

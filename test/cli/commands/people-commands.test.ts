@@ -116,23 +116,23 @@ describe("approve", () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [MAILING], "t-1": [TRANSFERRING] });
     await pawl(["approve", "q-1~1"], folder);
-    const said = async (...argv: readonly string[]) => {
+    const outcome = async (...argv: readonly string[]) => {
       const { exitCode, stderr } = await pawl(argv, folder);
       return [exitCode, stderr];
     };
-    expect(await said("approve", "q-1~1")).toEqual([
+    expect(await outcome("approve", "q-1~1")).toEqual([
       1,
       "error: Wait q-1~1 is answered by tester: it stays as it is.\n",
     ]);
-    expect(await said("approve", "t-1~1")).toEqual([
+    expect(await outcome("approve", "t-1~1")).toEqual([
       2,
       "error: Wait t-1~1 asks for something else (in_doubt): settle its call.\n",
     ]);
-    expect(await said("approve", "q-1~7")).toEqual([
+    expect(await outcome("approve", "q-1~7")).toEqual([
       1,
       "error: There is no wait q-1~7 in this store: `pawl waits` lists the open ones.\n",
     ]);
-    expect(await said("approve", "q-1")).toEqual([
+    expect(await outcome("approve", "q-1")).toEqual([
       1,
       "error: Run q-1 has no open wait: `pawl show q-1` shows its status.\n",
     ]);
@@ -312,12 +312,12 @@ describe("settle", () => {
     await runSamples(folder, { "t-1": [TRANSFERRING] });
     const settle = (...args: string[]) =>
       startPawl(folder.cwd, "settle", "t-1/research#1.1", ...args).ended();
-    const said = await Promise.all([
+    const results = await Promise.all([
       settle("--retry", "--by", "ann"),
       settle("--succeeded", "7", "--by", "bob"),
       settle("--failed", "No.", "--by", "cleo"),
     ]);
-    const winners = ["ann", "bob", "cleo"].filter((_, i) => said[i]?.exitCode === 0);
+    const winners = ["ann", "bob", "cleo"].filter((_, i) => results[i]?.exitCode === 0);
     const waits = await folder.withStore((store) => store.listWaits("t-1"));
     expect(winners).toEqual(waits.map(({ answeredBy }) => answeredBy));
     expect(winners).toHaveLength(1);

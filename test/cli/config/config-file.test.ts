@@ -32,11 +32,11 @@ function load(orders: readonly Order[]): readonly End[] {
     encoding: "utf8",
   });
   // Node's warning about a CommonJS package cannot be suppressed.
-  const said = stderr.replace(
+  const printed = stderr.replace(
     /^\(node:\d+\) Warning: Failed to load the ES module.*\n\(Use `node --trace.*\n/gm,
     "",
   );
-  expect({ said, status }).toEqual({ said: "", status: 0 });
+  expect({ printed, status }).toEqual({ printed: "", status: 0 });
   return JSON.parse(stdout) as readonly End[];
 }
 

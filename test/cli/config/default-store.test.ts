@@ -53,11 +53,11 @@ describe("the default store", () => {
     for (const argv of [["ls"], ["run", "report", "--input", "Go"], ["doctor"]]) {
       const { exitCode, stdout, stderr } = await pawl(argv, { cwd });
       expect(exitCode).toBe(1);
-      const said = `${stdout}${stderr}`.replaceAll(/\s+/g, " ");
-      expect(said).toContain(
+      const printed = `${stdout}${stderr}`.replaceAll(/\s+/g, " ");
+      expect(printed).toContain(
         `There is no database at ${join(cwd, ".pawl/pawl.db")}, and one at ${join(cwd, "pawl.db")}`,
       );
-      expect(said).toContain("mkdir -p .pawl && mv pawl.db* .pawl/");
+      expect(printed).toContain("mkdir -p .pawl && mv pawl.db* .pawl/");
     }
     expect(existsSync(join(cwd, ".pawl"))).toBe(false);
     expect((await pawl(["ls", "--store", "file:./pawl.db"], { cwd })).stdout).toContain("earlier-1");

@@ -125,13 +125,15 @@ describe("a test without stand-ins or a run", () => {
     const folder = workFolder();
     await runOnce(folder, "forgetful", "f-1");
     await runOnce(folder, "office", "o-1");
-    const told = async (pipeline: string, ...args: readonly string[]) =>
+    const stderrOf = async (pipeline: string, ...args: readonly string[]) =>
       (await pawl(["crashtest", pipeline, ...args], { cwd: folder.path })).stderr;
-    expect(await told("careful", "--run", "f-1")).toContain(
+    expect(await stderrOf("careful", "--run", "f-1")).toContain(
       "Run f-1 is of forgetful: a test replays a run of careful",
     );
-    expect(await told("office", "--run", "o-1")).toContain("Run o-1 is waiting: a test replays a run");
-    expect(await told("forgetful", "--run", "nine")).toContain("There is no run nine in this store");
-    expect(await told("forgetful", "--run", "f-1", "--input", "Ann")).toContain("Run f-1 has its own input");
+    expect(await stderrOf("office", "--run", "o-1")).toContain("Run o-1 is waiting: a test replays a run");
+    expect(await stderrOf("forgetful", "--run", "nine")).toContain("There is no run nine in this store");
+    expect(await stderrOf("forgetful", "--run", "f-1", "--input", "Ann")).toContain(
+      "Run f-1 has its own input",
+    );
   });
 });

@@ -166,10 +166,10 @@ describe("a test that proves nothing", () => {
     const { exitCode, document } = await pawlJson<Report>(["crashtest", "careful", ...flags], { cwd });
     expect({ exitCode, ...document }).toMatchObject({ exitCode: 1, kept: false, violations: [] });
     expect(document.unproven).toMatch(/^[A-Z].*\.$/);
-    const told = await pawl(["crashtest", "careful", ...flags], { cwd, columns: 400 });
-    expect(told.exitCode).toBe(1);
-    expect(told.stdout).toContain(document.unproven);
-    expect(told.stdout).not.toContain("every promise kept");
+    const finished = await pawl(["crashtest", "careful", ...flags], { cwd, columns: 400 });
+    expect(finished.exitCode).toBe(1);
+    expect(finished.stdout).toContain(document.unproven);
+    expect(finished.stdout).not.toContain("every promise kept");
   });
 
   it("is valid if the run is meant to fail", PATIENCE, async () => {

@@ -15,7 +15,7 @@ const request = z.object({
 export type Asked = z.infer<typeof request>;
 
 /** Its response: a text, or a tool call. */
-export type Said = string | { readonly call: string; readonly input: JsonObject };
+export type ProviderAnswer = string | { readonly call: string; readonly input: JsonObject };
 
 export type Provider = {
   readonly asked: readonly Asked[];
@@ -24,7 +24,9 @@ export type Provider = {
 };
 
 /** Answers each request with the result of the script, and waits for it. */
-export async function startProvider(script: (asked: Asked) => Said | Promise<Said>): Promise<Provider> {
+export async function startProvider(
+  script: (asked: Asked) => ProviderAnswer | Promise<ProviderAnswer>,
+): Promise<Provider> {
   const asked: Asked[] = [];
   const waiting: { readonly count: number; readonly resolve: () => void }[] = [];
   const server = await listenOnLoopback(async ({ path, body }) => {
@@ -64,16 +66,16 @@ export function resultsIn({ input }: Asked): readonly string[] {
   );
 }
 
-function outputOf(said: Said, id: string): object {
-  if (typeof said !== "string")
+function outputOf(answer: ProviderAnswer, id: string): object {
+  if (typeof answer !== "string")
     return {
       type: "function_call",
       id: `fc_${id}`,
       call_id: `call_${id}`,
-      name: said.call,
-      arguments: JSON.stringify(said.input),
+      name: answer.call,
+      arguments: JSON.stringify(answer.input),
       status: "completed",
     };
-  const content = [{ type: "output_text", text: said, annotations: [] }];
+  const content = [{ type: "output_text", text: answer, annotations: [] }];
   return { type: "message", id: `msg_${id}`, role: "assistant", status: "completed", content };
 }

@@ -196,8 +196,8 @@ pipeline:
         environment: ["FILES_KEY", "KEY"],
       }),
     );
-    const surroundings = { cwd: folder.path, env: { FILES_KEY: "folder-of-the-key" } };
-    const begun = await pawl(["run", "jobs/job.yaml", "--run-id", "l-1", "--trust"], surroundings);
+    const options = { cwd: folder.path, env: { FILES_KEY: "folder-of-the-key" } };
+    const begun = await pawl(["run", "jobs/job.yaml", "--run-id", "l-1", "--trust"], options);
     expect({ exitCode: begun.exitCode, stderr: begun.stderr }).toMatchObject({ exitCode: 3 });
     const store = await openStore(`file:${join(folder.path, ".pawl/pawl.db")}`);
     const record = await store.getRun("l-1");
@@ -207,8 +207,8 @@ pipeline:
     });
     expect(JSON.stringify(record)).not.toContain("folder-of-the-key");
     folder.remove("jobs/job.yaml");
-    await pawl(["answer", "l-1", "yes"], surroundings);
-    const ended = await pawl(["resume", "l-1"], surroundings);
+    await pawl(["answer", "l-1", "yes"], options);
+    const ended = await pawl(["resume", "l-1"], options);
     expect({ exitCode: ended.exitCode, stderr: ended.stderr }).toMatchObject({ exitCode: 0 });
     expect(ended.stdout).toContain("x.txt");
   });
@@ -220,10 +220,10 @@ describe("a name of a secret", () => {
     `objective: x\npipeline:\n  name: p\n  mcp_servers: { s: { command: x, env: { TOKEN: "${value}" } } }\n  steps: [{ name: a, ask: "Well?" }, { name: b, tool: s/x, when: { step: a, equals: go } }]\n`;
 
   it("may have a variable in a job, but not a value", async () => {
-    const folder = folderWith({ "fine.yaml": job("${TOKEN}"), "told.yaml": job("t-123456") }, CONFIGURED);
-    const surroundings = { cwd: folder.path, env: { TOKEN: "t-123456" } };
-    expect((await pawl(["run", "fine.yaml", "--trust"], surroundings)).exitCode).toBe(3);
-    const refused = await pawl(["run", "told.yaml", "--trust"], surroundings);
+    const folder = folderWith({ "fine.yaml": job("${TOKEN}"), "secret.yaml": job("t-123456") }, CONFIGURED);
+    const options = { cwd: folder.path, env: { TOKEN: "t-123456" } };
+    expect((await pawl(["run", "fine.yaml", "--trust"], options)).exitCode).toBe(3);
+    const refused = await pawl(["run", "secret.yaml", "--trust"], options);
     expect(refused.exitCode).toBe(2);
     expect(refused.stderr).toContain("The RunSpec of the run holds a value under one of policy.secretKeys");
   });

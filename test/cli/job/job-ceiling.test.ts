@@ -23,7 +23,7 @@ function projectWith(...files: readonly string[]): string {
 }
 
 /** The error for a job that asks for too much, or null, with the given environment variables. */
-async function tooMuch(
+async function ceilingError(
   job: object,
   jobs: JobCeiling | undefined,
   { project = projectWith(), env = {}, ...config }: PawlConfig & { project?: string; env?: object } = {},
@@ -89,7 +89,7 @@ describe("a program of a job file", () => {
     const project = projectWith("project/server.mjs", "project/jobs/server.mjs", "server.mjs");
     const jobs = { environment: ["PROGRAM", "FOLDER"], ...(commands === undefined ? {} : { commands }) };
     const env = { PROGRAM: "npx", FOLDER: "jobs/data" };
-    expect((await tooMuch(job, jobs, { project, env })) === null).toBe(isListed);
+    expect((await ceilingError(job, jobs, { project, env })) === null).toBe(isListed);
   });
 
   it("starts with the operator's command in the operator's folder, whatever the job writes", async () => {
@@ -110,8 +110,12 @@ describe("a program of a job file", () => {
 
   it("that would start in another folder is refused with the allowed folder", async () => {
     const project = projectWith();
-    const said = await tooMuch(server({ command: "x", cwd: "jobs" }), { commands: ["x"] }, { project });
-    expect(said).toContain(
+    const message = await ceilingError(
+      server({ command: "x", cwd: "jobs" }),
+      { commands: ["x"] },
+      { project },
+    );
+    expect(message).toContain(
       `starts "x", which jobs.commands allows only in ${project}, not in jobs (leave cwd out of the job, or set cwd in the entry)`,
     );
   });
@@ -120,16 +124,16 @@ describe("a program of a job file", () => {
 describe("a variable of a job file", () => {
   it("is listed by its name or by a pattern, whether it is read or set", async () => {
     const job = server({ url: "https://example.com/mcp", headers: { A: "Bearer ${NOTES_TOKEN}" } });
-    expect(await tooMuch(job, undefined)).toContain(
+    expect(await ceilingError(job, undefined)).toContain(
       "mcp_servers.s reads NOTES_TOKEN, which jobs.environment does not list",
     );
     for (const entry of ["NOTES_TOKEN", "NOTES_*", "*"])
-      expect(await tooMuch(job, { environment: [entry] })).toBeNull();
+      expect(await ceilingError(job, { environment: [entry] })).toBeNull();
     for (const entry of ["NOTES", "notes_token", "NOTES_TOKENS"])
-      expect(await tooMuch(job, { environment: [entry] })).not.toBeNull();
+      expect(await ceilingError(job, { environment: [entry] })).not.toBeNull();
     const setting = server({ command: "x", env: { NODE_OPTIONS: "--import=./x.mjs" } });
-    expect(await tooMuch(setting, { commands: ["x"] })).toContain("mcp_servers.s sets NODE_OPTIONS");
-    expect(await tooMuch(tool("notify", { url: "https://example.com/${A}" }), {})).toContain(
+    expect(await ceilingError(setting, { commands: ["x"] })).toContain("mcp_servers.s sets NODE_OPTIONS");
+    expect(await ceilingError(tool("notify", { url: "https://example.com/${A}" }), {})).toContain(
       "tools.notify reads A",
     );
   });
@@ -178,14 +182,16 @@ describe("a host of a job file", () => {
     [server({ url: "http://localhost:3000/mcp", private: true }), ["localhost:3000"], true],
     [tool("http_request", { credentials: { "http://10.0.0.1": { A: "b" } } }), undefined, false],
   ] as const)("%j is within %j: %s", async ([job, allowed, isWithin]) => {
-    expect((await tooMuch(job, allowed === undefined ? {} : { domains: allowed })) === null).toBe(isWithin);
+    expect((await ceilingError(job, allowed === undefined ? {} : { domains: allowed })) === null).toBe(
+      isWithin,
+    );
   });
 
   it("that a listed variable holds is the operator's own, and one that it is only part of is not", async () => {
     const jobs = { environment: ["HOOK"] };
     const env = { HOOK: "http://localhost:3000" };
-    expect(await tooMuch(tool("notify", { url: "${HOOK}" }), jobs, { env })).toBeNull();
-    expect(await tooMuch(tool("notify", { url: "${HOOK}/x" }), jobs, { env })).toContain(
+    expect(await ceilingError(tool("notify", { url: "${HOOK}" }), jobs, { env })).toBeNull();
+    expect(await ceilingError(tool("notify", { url: "${HOOK}/x" }), jobs, { env })).toContain(
       "is not a public host",
     );
   });
@@ -194,16 +200,18 @@ describe("a host of a job file", () => {
     const job = server({ url: "${HOOK}", private: true });
     const config = { env: { HOOK: "https://example.com/mcp" } };
     const jobs = { environment: ["HOOK"] };
-    expect(await tooMuch(job, jobs, config)).toContain(
+    expect(await ceilingError(job, jobs, config)).toContain(
       "mcp_servers.s is private: true, and jobs.domains does not list ${HOOK}!private, nor jobs.servers its address",
     );
-    expect(await tooMuch(job, { ...jobs, servers: ["https://example.com/"] }, config)).toBeNull();
-    expect(await tooMuch(job, { ...jobs, servers: ["https://other.example/"] }, config)).not.toBeNull();
-    expect(await tooMuch(job, jobs, { ...config, policy: { allowPrivateAddresses: true } })).toBeNull();
+    expect(await ceilingError(job, { ...jobs, servers: ["https://example.com/"] }, config)).toBeNull();
+    expect(await ceilingError(job, { ...jobs, servers: ["https://other.example/"] }, config)).not.toBeNull();
+    expect(await ceilingError(job, jobs, { ...config, policy: { allowPrivateAddresses: true } })).toBeNull();
   });
 
   it("may be private if every tool may reach private addresses", async () => {
-    expect(await tooMuch(domains("127.0.0.1"), {}, { policy: { allowPrivateAddresses: true } })).toBeNull();
+    expect(
+      await ceilingError(domains("127.0.0.1"), {}, { policy: { allowPrivateAddresses: true } }),
+    ).toBeNull();
   });
 
   it("of an MCP server is limited by jobs.servers if set", async () => {
@@ -216,7 +224,7 @@ describe("a host of a job file", () => {
       ["http://127.0.0.1:3001/mcp", false],
       ["https://example.com/mcp", false],
     ] as const)
-      expect([url, (await tooMuch(server({ url }), jobs)) === null]).toEqual([url, isListed]);
+      expect([url, (await ceilingError(server({ url }), jobs)) === null]).toEqual([url, isListed]);
   });
 });
 
@@ -226,12 +234,12 @@ describe("a model of a job file", () => {
       pipeline: { name: "p", agents: { a: { model } }, steps: [{ name: "a", agent: "a" }] },
     });
     const models = { house: { provider: "x", modelId: "y" } };
-    expect(await tooMuch(job("openai/gpt-5.2"), {})).toBeNull();
-    expect(await tooMuch(job("openai/gpt-5.2"), { models: ["openai/*"] })).toBeNull();
-    expect(await tooMuch(job("anthropic/x"), { models: ["openai/*"] })).toContain(
+    expect(await ceilingError(job("openai/gpt-5.2"), {})).toBeNull();
+    expect(await ceilingError(job("openai/gpt-5.2"), { models: ["openai/*"] })).toBeNull();
+    expect(await ceilingError(job("anthropic/x"), { models: ["openai/*"] })).toContain(
       "jobs.models does not list",
     );
-    expect(await tooMuch(job("house"), { models: [] }, { models })).toBeNull();
+    expect(await ceilingError(job("house"), { models: [] }, { models })).toBeNull();
   });
 });
 
@@ -261,24 +269,26 @@ describe("the workspace of a job file", () => {
     mkdirSync(join(project, "empty"));
     symlinkSync(dirname(project), join(project, "link"));
     symlinkSync(join(dirname(project), "nothing"), join(project, "dangling"));
-    expect((await tooMuch(workspace(place), jobs, { project })) === null).toBe(isAllowed);
+    expect((await ceilingError(workspace(place), jobs, { project })) === null).toBe(isAllowed);
   });
 
   it("must not contain .., which is another folder than it looks after a symlink", async () => {
-    const said = await tooMuch(workspace("../out"), { workspaceRoot: ".." });
-    expect(said).toContain('artifacts.workspace_dir is "../out", which must not contain "..".');
+    const message = await ceilingError(workspace("../out"), { workspaceRoot: ".." });
+    expect(message).toContain('artifacts.workspace_dir is "../out", which must not contain "..".');
   });
 
   it("is where the operator allows it; the default folder is named once", async () => {
     const project = projectWith();
     const jobs = { workspaceRoot: ".." };
-    expect(await tooMuch(workspace(join(dirname(project), "out")), jobs, { project })).toBeNull();
-    expect(await tooMuch(workspace("/out"), {}, { project })).toContain(`which is outside of ${project} (`);
+    expect(await ceilingError(workspace(join(dirname(project), "out")), jobs, { project })).toBeNull();
+    expect(await ceilingError(workspace("/out"), {}, { project })).toContain(
+      `which is outside of ${project} (`,
+    );
   });
 
   it("is relative to the folder of runs", async () => {
-    expect(await tooMuch(workspace("<run_id>"), {}, { workspaceRoot: "../runs" })).toBeNull();
-    expect(await tooMuch(workspace("/runs/<run_id>"), {}, { workspaceRoot: "../runs" })).toContain(
+    expect(await ceilingError(workspace("<run_id>"), {}, { workspaceRoot: "../runs" })).toBeNull();
+    expect(await ceilingError(workspace("/runs/<run_id>"), {}, { workspaceRoot: "../runs" })).toContain(
       "is outside of",
     );
   });

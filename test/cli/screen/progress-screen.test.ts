@@ -64,11 +64,11 @@ function onTerminal(columns: number) {
   const clock = fakeClock();
   const phases = new Map([["research", "crawl"]]);
   const screen = new ProgressScreen(terminal.output, clock, unpainted, (path) => phases.get(path) ?? null);
-  const tell = (...events: readonly RunEvent[]) => {
+  const emit = (...events: readonly RunEvent[]) => {
     for (const event of events) screen.showEvent(event);
   };
   screen.hint = "Ctrl-C pauses";
-  return { terminal, clock, screen, tell };
+  return { terminal, clock, screen, emit };
 }
 
 function inLog() {
@@ -84,10 +84,10 @@ const still = (terminal: TerminalEmulator) =>
 
 describe("on a terminal", () => {
   it("a block shows the position of the run, the work in progress with its time, and the usage", async () => {
-    const { terminal, clock, screen, tell } = onTerminal(60);
+    const { terminal, clock, screen, emit } = onTerminal(60);
     screen.start();
-    tell(begun, step("step.started", "research"), turn("research", 1), settled("research", 1, 1_234));
-    tell(toolStarted("fetch_page", { url: "https://example.com" }));
+    emit(begun, step("step.started", "research"), turn("research", 1), settled("research", 1, 1_234));
+    emit(toolStarted("fetch_page", { url: "https://example.com" }));
     await clock.advance(65_000);
     expect(still(terminal)).toEqual([
       "› run r-1 starts",
@@ -98,15 +98,15 @@ describe("on a terminal", () => {
   });
 
   it("finished work scrolls above the block, and the block is removed at the end", async () => {
-    const { terminal, clock, screen, tell } = onTerminal(60);
+    const { terminal, clock, screen, emit } = onTerminal(60);
     screen.start();
-    tell(begun, step("step.skipped", "plan"), step("step.started", "research"), turn("research", 1));
-    tell(toolStarted("fetch_page", { url: "https://example.com" }));
+    emit(begun, step("step.skipped", "plan"), step("step.started", "research"), turn("research", 1));
+    emit(toolStarted("fetch_page", { url: "https://example.com" }));
     await clock.advance(2_300);
-    tell(toolFinished("fetch_page", "succeeded"), committed(1, "I have read it."));
-    tell(toolStarted("send_email", { to: "a@example.com" }), toolFinished("send_email", "timed_out"));
-    tell(turn("research", 2), step("step.finished", "research"));
-    const told = [
+    emit(toolFinished("fetch_page", "succeeded"), committed(1, "I have read it."));
+    emit(toolStarted("send_email", { to: "a@example.com" }), toolFinished("send_email", "timed_out"));
+    emit(turn("research", 2), step("step.finished", "research"));
+    const lines = [
       "› run r-1 starts",
       "· plan is already done",
       '  ✓ fetch_page {"url":"https://example.com"}  2.3 s',
@@ -115,18 +115,18 @@ describe("on a terminal", () => {
       "✓ research  2 turns  2.3 s",
     ];
     expect(still(terminal)).toEqual([
-      ...told,
+      ...lines,
       "* starting the next step                               0:02",
       "    0 tokens                                  Ctrl-C pauses",
     ]);
     screen.stop();
-    expect(still(terminal)).toEqual(told);
+    expect(still(terminal)).toEqual(lines);
   });
 
   it("the cursor is hidden while the block is drawn, and shown after it, however often it is stopped", () => {
-    const { terminal, screen, tell } = onTerminal(60);
+    const { terminal, screen, emit } = onTerminal(60);
     screen.start();
-    tell(begun);
+    emit(begun);
     expect(terminal.isCursorShown).toBe(false);
     screen.stop();
     screen.stop();
@@ -138,9 +138,9 @@ describe("on a terminal", () => {
   });
 
   it("each change is one write that never blanks the screen first", async () => {
-    const { terminal, clock, screen, tell } = onTerminal(60);
+    const { terminal, clock, screen, emit } = onTerminal(60);
     screen.start();
-    tell(begun);
+    emit(begun);
     const before = terminal.writes.length;
     await clock.advance(200);
     expect(terminal.writes.length).toBe(before + 1);
@@ -149,16 +149,16 @@ describe("on a terminal", () => {
   });
 
   it.each([40, 20, 12])("no line is wider than %i columns, whatever is in it", async (columns) => {
-    const { terminal, clock, screen, tell } = onTerminal(columns);
+    const { terminal, clock, screen, emit } = onTerminal(columns);
     const seen: number[] = [];
     const look = () => seen.push(...terminal.rows.map(widthOf));
     screen.start();
-    tell(begun, step("step.started", "research/with/a/very/long/path[12]/in/it"));
+    emit(begun, step("step.started", "research/with/a/very/long/path[12]/in/it"));
     look();
-    tell(turn("research/with/a/very/long/path[12]/in/it", 12), settled("research", 1, 123_456_789));
+    emit(turn("research/with/a/very/long/path[12]/in/it", 12), settled("research", 1, 123_456_789));
     look();
     for (const index of [1, 2, 3, 4, 5])
-      tell(
+      emit(
         toolStarted(
           "fetch_page_漢字漢字漢字漢字漢字",
           { url: "https://example.com/漢字" },
@@ -167,7 +167,7 @@ describe("on a terminal", () => {
       );
     await clock.advance(4_000);
     look();
-    tell({ type: "warning", runId, message: "Something long was said about this run, and it is all here." });
+    emit({ type: "warning", runId, message: "Something long was said about this run, and it is all here." });
     look();
     screen.stop();
     look();
@@ -177,10 +177,10 @@ describe("on a terminal", () => {
   });
 
   it("a window that is made narrower leaves nothing of the old block behind", async () => {
-    const { terminal, clock, screen, tell } = onTerminal(80);
+    const { terminal, clock, screen, emit } = onTerminal(80);
     screen.start();
-    tell(begun, step("step.started", "research"), turn("research", 3));
-    tell(toolStarted("fetch_page", { url: "https://example.com/a/long/enough/address/to/be/broken" }));
+    emit(begun, step("step.started", "research"), turn("research", 3));
+    emit(toolStarted("fetch_page", { url: "https://example.com/a/long/enough/address/to/be/broken" }));
     terminal.narrow(40);
     await clock.advance(200);
     expect(still(terminal)).toEqual([
@@ -192,12 +192,12 @@ describe("on a terminal", () => {
   });
 
   it("control characters of a model or a tool are shown and not obeyed", () => {
-    const { terminal, screen, tell } = onTerminal(80);
+    const { terminal, screen, emit } = onTerminal(80);
     screen.start();
-    tell(begun, step("step.started", "research"), turn("research", 1));
-    tell(toolStarted("clear\u001b[2J", { text: "\u001b]0;owned\u0007" }));
-    tell(committed(1, "one\u001b[31m\ntwo\r\u202ethree"));
-    tell({ type: "warning", runId, message: "bad \u009b31m news" });
+    emit(begun, step("step.started", "research"), turn("research", 1));
+    emit(toolStarted("clear\u001b[2J", { text: "\u001b]0;owned\u0007" }));
+    emit(committed(1, "one\u001b[31m\ntwo\r\u202ethree"));
+    emit({ type: "warning", runId, message: "bad \u009b31m news" });
     screen.stop();
     const text = terminal.rows.join("\n");
     expect(text).toContain("turn 1: one␛[31m⏎two⏎\\u202ethree");
@@ -207,27 +207,27 @@ describe("on a terminal", () => {
   });
 
   it("goes back to the step around when one inside of it ends", () => {
-    const { terminal, screen, tell } = onTerminal(60);
+    const { terminal, screen, emit } = onTerminal(60);
     screen.start();
-    tell(begun, step("step.started", "polish"), step("step.started", "polish[1]/draft"));
+    emit(begun, step("step.started", "polish"), step("step.started", "polish[1]/draft"));
     expect(still(terminal).at(-2)).toContain("polish[1]/draft");
-    tell(step("step.finished", "polish[1]/draft"));
+    emit(step("step.finished", "polish[1]/draft"));
     expect(still(terminal).at(-2)).toMatch(/^\* polish {2}/);
   });
 
   it("counts earlier usage once, however often the command resumes the run", () => {
-    const { terminal, screen, tell } = onTerminal(60);
-    const goesOn: RunEvent = { type: "run.started", runId, resumed: true };
+    const { terminal, screen, emit } = onTerminal(60);
+    const resumed: RunEvent = { type: "run.started", runId, resumed: true };
     screen.start();
-    tell(goesOn);
+    emit(resumed);
     screen.addEarlierCharges({ tokens: 1_000, microDollars: 0 });
-    tell(settled("research", 1, 234));
+    emit(settled("research", 1, 234));
     expect(still(terminal).at(-1)).toContain("1,234 tokens");
     screen.stop();
     screen.resume();
-    tell(goesOn, step("step.skipped", "plan"));
+    emit(resumed, step("step.skipped", "plan"));
     screen.addEarlierCharges({ tokens: 1_234, microDollars: 0 });
-    tell(settled("research", 2, 66));
+    emit(settled("research", 2, 66));
     expect(still(terminal).at(-1)).toContain("1,300 tokens");
     expect(still(terminal).filter((row) => row.includes("resumes") || row.includes("plan"))).toEqual([
       "› run r-1 resumes",
@@ -235,13 +235,13 @@ describe("on a terminal", () => {
   });
 
   it("shows the attempt and the start time of a retried call", async () => {
-    const { terminal, clock, screen, tell } = onTerminal(80);
+    const { terminal, clock, screen, emit } = onTerminal(80);
     screen.start();
-    tell(begun, step("step.started", "research"), toolStarted("send", { to: "a" }));
+    emit(begun, step("step.started", "research"), toolStarted("send", { to: "a" }));
     await clock.advance(1_000);
-    tell(toolFinished("send", "failed"));
+    emit(toolFinished("send", "failed"));
     const toolCallId = `${runId}/research#1.1`;
-    tell({
+    emit({
       type: "tool.retrying",
       runId,
       toolCallId,
@@ -251,7 +251,7 @@ describe("on a terminal", () => {
       retryInMs: 2_000,
     });
     expect(still(terminal).at(-2)).toContain("send (waiting to retry)");
-    tell({ type: "tool.started", runId, toolCallId, tool: "send", attempt: 2, input: { to: "a" } });
+    emit({ type: "tool.started", runId, toolCallId, tool: "send", attempt: 2, input: { to: "a" } });
     expect(still(terminal).at(-2)).toContain('send (attempt 2) {"to":"a"}');
     expect(still(terminal)).toContain("  ! send: Busy; retrying in 2.0 s");
   });

@@ -22,30 +22,30 @@ const OPEN_STEP = `step_no = (SELECT step_no FROM run_steps WHERE ${OPEN})`;
 const APPROVED = `status = 'answered', answered_at = 1, answered_by = 'Ann', answer = '{"approved":true}'`;
 
 const CHANGES: readonly (readonly [what: string, row: string, ...sql: string[]])[] = [
-  ["an answer that nobody gave", "open~2", `UPDATE waits SET ${APPROVED} WHERE ${OPEN} AND wait_index = 2`],
+  ["a forged answer", "open~2", `UPDATE waits SET ${APPROVED} WHERE ${OPEN} AND wait_index = 2`],
   [
-    "what a person is asked",
+    "the question of a wait",
     "question open~2",
     `UPDATE waits SET question = 'Fine?' WHERE ${OPEN} AND wait_index = 2`,
   ],
   [
-    "what a person is shown",
+    "the details shown to a person",
     "question open~2",
     `UPDATE waits SET subject = '{}' WHERE ${OPEN} AND wait_index = 2`,
   ],
   [
-    "what an approval is for",
+    "the subject of an approval",
     "question open~2",
     `UPDATE waits SET arguments_hash = X'01' WHERE ${OPEN} AND wait_index = 2`,
   ],
-  ["an open question that is gone", "question open~1", `DELETE FROM waits WHERE ${OPEN} AND wait_index = 1`],
+  ["a removed open question", "question open~1", `DELETE FROM waits WHERE ${OPEN} AND wait_index = 1`],
   [
     "a withdrawn question",
     "question open~1",
     `UPDATE waits SET status = 'withdrawn' WHERE ${OPEN} AND wait_index = 1`,
   ],
   [
-    "a question that nobody asked",
+    "a forged question",
     "question open~3",
     `INSERT INTO waits SELECT run_no, 3, kind, NULL, 0, question, subject, NULL, status, 1, NULL, NULL, NULL FROM waits WHERE ${OPEN} AND wait_index = 1`,
   ],
@@ -55,47 +55,47 @@ const CHANGES: readonly (readonly [what: string, row: string, ...sql: string[]])
     `UPDATE tool_calls SET tool_name = 'pay' WHERE ${OPEN_STEP} AND call_index = 1`,
   ],
   [
-    "where a call stands",
+    "the state of a call",
     "state of call open/draft#1.1",
     `UPDATE tool_calls SET status = 'prepared' WHERE ${OPEN_STEP} AND call_index = 1`,
   ],
   [
-    "which try a call is at",
+    "the attempt number of a call",
     "state of call open/draft#1.1",
     `UPDATE tool_calls SET attempt = 0 WHERE ${OPEN_STEP} AND call_index = 1`,
   ],
   [
-    "a receipt that was slipped in",
+    "a forged receipt",
     "receipt open/draft#1.1",
     `INSERT INTO receipts SELECT call_no, 'succeeded', 1, 1, NULL, 0, 'tool', NULL, NULL, NULL, NULL, '{"type":"text","value":"x"}', NULL
        FROM tool_calls WHERE ${OPEN_STEP} AND call_index = 1`,
   ],
-  ["a try that is gone", "try 1 of open/draft#1.1", `DELETE FROM tool_call_tries WHERE ${OPEN}`],
+  ["a removed attempt", "try 1 of open/draft#1.1", `DELETE FROM tool_call_tries WHERE ${OPEN}`],
   [
     "a response",
     "turn open/draft#1",
     `UPDATE turns SET response = replace(response, 'Turn', 'Tern') WHERE ${OPEN_STEP}`,
   ],
-  ["a response that is gone", "turn open/draft#1", `DELETE FROM turns WHERE ${OPEN_STEP}`],
+  ["a removed response", "turn open/draft#1", `DELETE FROM turns WHERE ${OPEN_STEP}`],
   [
-    "what a turn has cost",
+    "the charge of a turn",
     "charge of turn open/draft#1",
     `UPDATE turns SET charged_tokens = 0 WHERE ${OPEN_STEP}`,
   ],
   [
-    "where a step stands",
+    "the state of a step",
     "turns of step draft",
     `UPDATE granular_states SET is_complete = 1 WHERE ${OPEN_STEP}`,
   ],
   [
-    "what a step is pinned to",
+    "the fingerprint of a step",
     "turns of step draft",
     `UPDATE granular_states SET fingerprint = zeroblob(32) WHERE ${OPEN_STEP}`,
   ],
-  ["where the run stands", "run", `UPDATE runs SET status = 'queued' WHERE ${OPEN}`],
-  ["what the run may use", "run", `UPDATE runs SET limit_tokens = 1000000 WHERE ${OPEN}`],
+  ["the state of the run", "run", `UPDATE runs SET status = 'queued' WHERE ${OPEN}`],
+  ["the limits of the run", "run", `UPDATE runs SET limit_tokens = 1000000 WHERE ${OPEN}`],
   [
-    "what the run has used",
+    "the usage of the run",
     "charges of the run",
     `UPDATE runs SET charged_tokens = 0, charged_micro_dollars = 1 WHERE ${OPEN}`,
   ],
@@ -105,7 +105,7 @@ const CHANGES: readonly (readonly [what: string, row: string, ...sql: string[]])
     `UPDATE events SET data = '{}' WHERE ${OPEN} AND seq = (SELECT max(seq) FROM events WHERE ${OPEN})`,
   ],
   [
-    "a last event that is gone",
+    "a removed last event",
     "event ",
     `DELETE FROM events WHERE ${OPEN} AND seq = (SELECT max(seq) FROM events WHERE ${OPEN})`,
   ],
@@ -135,8 +135,8 @@ describe("a run that was changed by another program", () => {
           });
         const rows = (await store.verify("open")).problems.map((problem) => problem.row);
         expect(rows.some((each) => each.includes(row))).toBe(true);
-        const said = await claim(store).then(String, String);
-        expect(rows.some((each) => said.includes(each) || each.startsWith("event "))).toBe(true);
+        const message = await claim(store).then(String, String);
+        expect(rows.some((each) => message.includes(each) || each.startsWith("event "))).toBe(true);
       } finally {
         await store.close();
       }

@@ -254,12 +254,12 @@ describe("verify notices", PATIENCE, () => {
       "INSERT INTO receipts SELECT % + 1, status, 1, 1, NULL, 0, 'tool', NULL, NULL, NULL, NULL, output, NULL FROM receipts WHERE call_no = %",
     ],
     [
-      "a doubt",
+      "an uncertain call",
       "uncertain_calls",
       "INSERT INTO uncertain_calls SELECT run_no, X'01', call_no + 1 FROM uncertain_calls",
     ],
     [
-      "that the session has heard of a call",
+      "the mark that the session has applied a call",
       "applied_calls",
       "INSERT INTO applied_calls SELECT run_no, call_no + 1, 1, 0 FROM uncertain_calls",
     ],

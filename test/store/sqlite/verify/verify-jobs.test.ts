@@ -50,7 +50,7 @@ describe("a job that was not tampered with", () => {
 describe("a row of a job that was changed is named, and nothing else is", () => {
   const cases: readonly Case[] = [
     [
-      "what it was to do",
+      "its objective",
       `UPDATE run_inputs SET spec = replace(spec, 'report', 'poem') WHERE run_no = ${run("job")}`,
       ["run spec"],
     ],
@@ -60,7 +60,7 @@ describe("a row of a job that was changed is named, and nothing else is", () => 
       ["run spec"],
     ],
     [
-      "that it has a contract",
+      "the existence of its contract",
       `UPDATE run_inputs SET spec = NULL WHERE run_no = ${run("job")}`,
       ["run spec"],
     ],
@@ -80,7 +80,7 @@ describe("a row of a job that was changed is named, and nothing else is", () => 
       ["artifact pages.txt"],
     ],
     [
-      "an artifact back to what it was before",
+      "an artifact, to its earlier version",
       `UPDATE artifacts SET size = 7, blob_hash = X'${blobReferenceOf(Buffer.from("Größe")).blobId}'
         WHERE ${artifact("job", "report.txt")}`,
       ["artifact report.txt"],
@@ -96,33 +96,37 @@ describe("a row of a job that was changed is named, and nothing else is", () => 
       [blobOf("Größe 7")],
     ],
     [
-      "what a budget was raised to",
+      "the new value of a budget",
       `UPDATE waits SET answer = replace(answer, '9', '99') WHERE ${wait(2)}`,
       ["wait job~2"],
     ],
-    ["who raised a budget", `UPDATE waits SET answered_by = 'Eve' WHERE ${wait(2)}`, ["wait job~2"]],
     [
-      "what a question was answered with",
+      "the person who raised a budget",
+      `UPDATE waits SET answered_by = 'Eve' WHERE ${wait(2)}`,
+      ["wait job~2"],
+    ],
+    [
+      "the answer to a question",
       `UPDATE waits SET answer = replace(answer, 'grün', 'grau') WHERE ${wait(3)}`,
       ["wait job~3"],
     ],
     [
-      "what the call got to hear",
+      "the result that the call got",
       `UPDATE receipts SET output = replace(output, 'grün', 'grau') WHERE call_no = ${call("job", "write", "3.1")}`,
       ["receipt job/write#3.1"],
     ],
     [
-      "what was said about a call that is no more",
+      "the answer about a call that no longer exists",
       `UPDATE waits SET answer = '{"approved":false,"why":"No."}' WHERE ${wait(1)}`,
       ["wait job~1"],
     ],
     [
-      "an approval of a call that is no more, to one of another",
+      "an approval of a call that no longer exists, to one of another",
       `UPDATE waits SET call_no = ${call("job", "write", "3.1")} WHERE ${wait(1)}`,
       ["question job~1", "wait job~1"],
     ],
     [
-      "the response that took the place of another",
+      "the response that replaced another",
       `UPDATE turns SET response = replace(response, 'Turn 3.', 'Turn 4.') WHERE ${turn("job", 3)}`,
       ["turn job/write#3"],
     ],
@@ -142,7 +146,7 @@ describe("a missing row of a job is named", () => {
     ["an artifact", `DELETE FROM artifacts WHERE ${artifact("job", "pages.txt")}`, ["artifact pages.txt"]],
     ["an answer about a budget", `DELETE FROM waits WHERE ${wait(2)}`, ["question job~2", "wait job~2"]],
     [
-      "an answer about a call that is no more",
+      "an answer about a call that no longer exists",
       `DELETE FROM waits WHERE ${wait(1)}`,
       ["question job~1", "wait job~1"],
     ],
@@ -238,7 +242,7 @@ describe("a changed row that a fork began with is named, and nothing in the pare
       ["turn job-fork/write#2"],
     ],
     [
-      "what was said after a response",
+      "the follow-up of a response",
       `UPDATE turns SET follow_up = 'Halt.' WHERE ${turn("job-fork", 2)}`,
       ["follow-up job-fork/write#2"],
     ],
@@ -253,12 +257,12 @@ describe("a changed row that a fork began with is named, and nothing in the pare
       ["receipt job-fork/write#1.1"],
     ],
     [
-      "what a duplicate repeats, to a call of the first run",
+      "the original of a duplicate, to a call of the first run",
       `UPDATE receipts SET duplicate_of = 'job/write#1.1' WHERE call_no = ${call("job-fork", "write", "2.2")}`,
       ["receipt job-fork/write#2.2"],
     ],
     [
-      "a try",
+      "an attempt",
       `UPDATE tool_call_tries SET error_code = 'other' WHERE run_no = ${run("job-fork")}`,
       ["try 1 of job-fork/fetch#0.1"],
     ],
@@ -268,7 +272,7 @@ describe("a changed row that a fork began with is named, and nothing in the pare
       ["artifact pages.txt"],
     ],
     [
-      "where its line of history began",
+      "the beginning of its lineage",
       `UPDATE lineages SET first_turn = 1 WHERE step_no = ${step("job-fork", "write")}`,
       ["lineage job-fork/write~1", "beginning of lineage write~1"],
     ],
@@ -278,7 +282,7 @@ describe("a changed row that a fork began with is named, and nothing in the pare
       ["slice plan[0]"],
     ],
     [
-      "what its session has heard of",
+      "the calls that its session has applied",
       `UPDATE applied_calls SET forgotten = 1 WHERE run_no = ${run("job-fork")}`,
       ["events of job-fork/write#2.1 in the session"],
     ],

@@ -57,7 +57,7 @@ describe("a session that was not tampered with", () => {
 
 describe("a changed row of a session is named, and nothing else is", () => {
   const cases: readonly (readonly [what: string, sql: string, row: string])[] = [
-    ["whether one can be gone back to", changed(checkpoint(2), "superseded = 0"), "checkpoint session~2"],
+    ["whether a checkpoint is superseded", changed(checkpoint(2), "superseded = 0"), "checkpoint session~2"],
     [
       "the version of a slice",
       `UPDATE slices SET version = version + 1 WHERE run_no = ${RUN_NO} AND slice_name = 'plan'`,
@@ -66,9 +66,9 @@ describe("a changed row of a session is named, and nothing else is", () => {
     ["a value", changed(item("plan", 0), `value = '"Read"'`), "slice plan[0]"],
     ["a value that was rolled back to", changed(item("plan", 1), `value = '"written"'`), "slice plan[1]"],
     ["a value that was changed twice", changed(item("plan", 2), `value = '"send"'`), "slice plan[2]"],
-    ["a value to what is no JSON", changed(item("plan", 2), `value = '"sent'`), "slice plan[2]"],
+    ["a value, to invalid JSON", changed(item("plan", 2), `value = '"sent'`), "slice plan[2]"],
     ["a value of a log", changed(item("log", 0), "value = replace(value, 'ï', 'i')"), "slice log[0]"],
-    ["what the end of a step left", changed(item("log", 1), "value = '{}'"), "slice log[1]"],
+    ["a value that the end of a step added", changed(item("log", 1), "value = '{}'"), "slice log[1]"],
     [
       "a snapshot",
       changed(checkpoint(1), "snapshot = CAST(replace(CAST(snapshot AS TEXT), 'read', 'Read') AS BLOB)"),
@@ -76,16 +76,24 @@ describe("a changed row of a session is named, and nothing else is", () => {
     ],
     ["a snapshot's end", changed(checkpoint(1), "snapshot = substr(snapshot, 2)"), "checkpoint session~1"],
     ["a cursor", changed(checkpoint(1), "cursor = replace(cursor, '#1.2', '#1.1')"), "checkpoint session~1"],
-    ["the cursor of a large one", changed(checkpoint(2), "cursor = '{}'"), "checkpoint session~2"],
+    ["the cursor of a large checkpoint", changed(checkpoint(2), "cursor = '{}'"), "checkpoint session~2"],
     ["the turn of a checkpoint", changed(checkpoint(3), "turn_index = 3"), "checkpoint session~3"],
     ["the step of a checkpoint", changed(checkpoint(3), "step_no = step_no + 1"), "checkpoint session~3"],
     [
-      "what a checkpoint is for",
+      "the purpose of a checkpoint",
       changed(checkpoint(4), "checkpoint_type = 'milestone'"),
       "checkpoint session~4",
     ],
-    ["how a small one is packed", changed(checkpoint(1), "encoding = 'deflate'"), "checkpoint session~1"],
-    ["how a large one is packed", changed(checkpoint(2), "encoding = 'json'"), "checkpoint session~2"],
+    [
+      "the encoding of a small checkpoint",
+      changed(checkpoint(1), "encoding = 'deflate'"),
+      "checkpoint session~1",
+    ],
+    [
+      "the encoding of a large checkpoint",
+      changed(checkpoint(2), "encoding = 'json'"),
+      "checkpoint session~2",
+    ],
     [
       "the session events of a call",
       changed(receipt("draft#1.1"), "session_events = replace(session_events, 'ï', 'i')"),
@@ -163,7 +171,7 @@ describe("a missing row of a session is named", () => {
     ["the first value of a slice", removed(item("plan", 0)), "slice plan[0]"],
     ["the last value of a slice", removed(item("plan", 2)), "slice plan[2]"],
     ["a checkpoint", removed(checkpoint(1)), "checkpoint session~1"],
-    ["a superseded one", removed(checkpoint(2)), "checkpoint session~2"],
+    ["a superseded checkpoint", removed(checkpoint(2)), "checkpoint session~2"],
     ["the last checkpoint", removed(checkpoint(4)), "checkpoint session~4"],
   ] as const)("%s", async ([, sql, row]) => {
     const store = new TamperedStore(template).change(sql);
@@ -177,10 +185,10 @@ describe("an added row of a session is named", () => {
     `INSERT INTO slice_items SELECT ${RUN_NO}, '${name}', ${index}, '1'`;
 
   it.for([
-    ["one more value", value("plan", 3), "slice plan[3]"],
+    ["an additional value", value("plan", 3), "slice plan[3]"],
     ["a value far beyond the end", value("plan", 30), "slice plan[30]"],
     ["a value that was rolled back", value("gone", 0), "slice gone[0]"],
-    ["a value of a slice that nobody wrote", value("other", 0), "slice other[0]"],
+    ["a value of a slice that was never written", value("other", 0), "slice other[0]"],
     [
       "a checkpoint",
       `INSERT INTO checkpoints SELECT run_no, 5, step_no, turn_index, created_at, checkpoint_type, event_seq, 0, cursor,

@@ -56,8 +56,8 @@ describe("a changed row is named, and nothing else is", () => {
     ["a receipt's time", receipt(2, "created_at = created_at + 1"), "receipt ledger/draft#1.2"],
     ["a receipt's tokens", receipt(2, "tokens = tokens + 1"), "receipt ledger/draft#1.2"],
     ["a receipt's error code", receipt(3, "error_code = 'resets'"), "receipt ledger/draft#1.3"],
-    ["an error code that was none", receipt(1, "error_code = ''"), "receipt ledger/draft#1.1"],
-    ["an error code that is none", receipt(3, "error_code = NULL"), "receipt ledger/draft#1.3"],
+    ["an error code where there was none", receipt(1, "error_code = ''"), "receipt ledger/draft#1.1"],
+    ["a removed error code", receipt(3, "error_code = NULL"), "receipt ledger/draft#1.3"],
     ["whether a receipt is uncertain", receipt(3, "uncertain = 0"), "receipt ledger/draft#1.3"],
     ["the source of a receipt", receipt(1, "source = 'tool'"), "receipt ledger/draft#1.1"],
     ["a receipt's correlation", receipt(1, "external_correlation_id = 'm-2'"), "receipt ledger/draft#1.1"],
@@ -67,7 +67,7 @@ describe("a changed row is named, and nothing else is", () => {
       "receipt ledger/draft#1.4",
     ],
     ["the size of a receipt's blob", receipt(2, "blob_size = blob_size + 1"), "receipt ledger/draft#1.2"],
-    ["that a receipt has a blob", receipt(2, "blob_hash = NULL"), "receipt ledger/draft#1.2"],
+    ["the existence of a receipt's blob", receipt(2, "blob_hash = NULL"), "receipt ledger/draft#1.2"],
     ["the receipt of a denied call", receipt(5, "error_code = 'deniez'"), "receipt ledger/draft#1.5"],
     ["the receipt of a code step's call", receipt(6, "tokens = 8"), "receipt ledger/code#0.1"],
     ["the receipt of a person's answer", receipt(7, "source = 'tool'"), "receipt ledger/code#0.2"],
@@ -115,7 +115,7 @@ describe("a changed row is named, and nothing else is", () => {
       call(7, "request = replace(request, '2', '3')"),
       "call ledger/code#0.2",
     ],
-    ["that a code step's call has arguments", call(7, "request = NULL"), "call ledger/code#0.2"],
+    ["the existence of a code step's arguments", call(7, "request = NULL"), "call ledger/code#0.2"],
     [
       "the outcome of an attempt",
       "UPDATE tool_call_tries SET outcome = 'not_applied' WHERE run_no = 1 AND call_no = 7",
@@ -211,7 +211,7 @@ describe("a changed row is named, and nothing else is", () => {
     );
   });
 
-  it("that a step has succeeded", async () => {
+  it("the success of a step", async () => {
     const change = "UPDATE run_steps SET status = 'failed' WHERE step_no = 2";
     expect(await tampered(change).named()).toEqual(["state of step code", "step code"]);
   });
@@ -241,7 +241,11 @@ describe("a missing row is named", () => {
         "receipt ledger/code#0.2",
       ],
     ],
-    ["a try", "DELETE FROM tool_call_tries WHERE run_no = 1 AND call_no = 7", ["try 1 of ledger/code#0.2"]],
+    [
+      "an attempt",
+      "DELETE FROM tool_call_tries WHERE run_no = 1 AND call_no = 7",
+      ["try 1 of ledger/code#0.2"],
+    ],
     [
       "a call of a turn",
       "DELETE FROM tool_calls WHERE call_no = 4",
@@ -253,7 +257,7 @@ describe("a missing row is named", () => {
       ["turn ledger/draft#2", "charge of turn ledger/draft#2"],
     ],
     [
-      "what was said after a turn",
+      "the follow-up of a turn",
       "UPDATE turns SET follow_up = NULL WHERE follow_up = 'Go on.'",
       ["follow-up ledger/draft#1"],
     ],
@@ -328,7 +332,7 @@ describe("an added row is named", () => {
     );
   });
 
-  it("an approval that nobody gave", async () => {
+  it("a forged approval", async () => {
     const store = tampered(
       `UPDATE waits SET status = 'answered', answered_by = 'Ann', answered_at = 1, answer = '{"approved":true}'
         WHERE kind = 'approval' AND status = 'open'`,
