@@ -14,9 +14,6 @@ import {
 
 const root = resolve(import.meta.dirname, "..");
 
-/** Rules that the sources do not keep yet: some type names are still declared twice. Remove it when they are not. */
-const NOT_YET_ENFORCED: readonly RuleName[] = ["a type name is declared once"];
-
 describe("the sources", () => {
   const texts = readSrc();
   const sources = [...readSources(texts).values()];
@@ -35,9 +32,9 @@ describe("the sources", () => {
   });
 
   test("keep every architecture rule", () => {
-    const violations = checkArchitecture(texts)
-      .filter(({ rule }) => !NOT_YET_ENFORCED.includes(rule))
-      .map(({ rule, path, line, what }) => `${path}:${line} ${what} (${rule})`);
+    const violations = checkArchitecture(texts).map(
+      ({ rule, path, line, what }) => `${path}:${line} ${what} (${rule})`,
+    );
     expect(violations).toEqual([]);
   });
 

@@ -68,7 +68,7 @@ export function checkAddress(policy: NetworkPolicy, host: string, address: strin
 /** Throws for an entry that could never match: `https://example.com` would otherwise silently forbid everything. */
 export function assertAllowedDomains(entries: unknown, what: string): asserts entries is readonly string[] {
   if (!Array.isArray(entries))
-    throw new ConfigurationError(`${what} is no list: give an array of host names.`);
+    throw new ConfigurationError(`${what} is not a list: give an array of host names.`);
   for (const entry of entries as readonly unknown[]) {
     if (typeof entry === "string" && parseEntry(entry) !== null) continue;
     throw new ConfigurationError(

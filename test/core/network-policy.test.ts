@@ -250,7 +250,7 @@ describe("assertAllowedDomains", () => {
   });
 
   it.each([["example.com"], [null], [undefined], [{}]])("refuses %j, which is not a list", (entries) => {
-    expect(() => assertAllowedDomains(entries, "allowedDomains")).toThrow("allowedDomains is no list");
+    expect(() => assertAllowedDomains(entries, "allowedDomains")).toThrow("allowedDomains is not a list");
   });
 
   it.each([

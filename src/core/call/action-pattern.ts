@@ -129,7 +129,7 @@ function folded(name: string): string {
 /** Throws for a pattern that could never match, so that a typo is not mistaken for a rule. */
 export function assertPatterns(patterns: unknown, what: string): asserts patterns is readonly string[] {
   if (!Array.isArray(patterns)) {
-    throw new ConfigurationError(`${what} is no list: give an array of tool names or patterns.`);
+    throw new ConfigurationError(`${what} is not a list: give an array of tool names or patterns.`);
   }
   for (const [index, pattern] of (patterns as readonly unknown[]).entries())
     assertPattern(pattern, `${what}[${index}]`);

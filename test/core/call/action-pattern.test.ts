@@ -170,7 +170,7 @@ describe("assertPatterns", () => {
     "refuses %j, which is not a list",
     (patterns) => {
       expect(() => assertPatterns(patterns, "forbiddenActions")).toThrow(
-        "forbiddenActions is no list: give an array of tool names or patterns.",
+        "forbiddenActions is not a list: give an array of tool names or patterns.",
       );
     },
   );

@@ -215,7 +215,7 @@ describe("a runner refuses", () => {
     [
       "a pattern in place of a list",
       { constraints: { forbiddenActions: "send_*" } },
-      /forbiddenActions is no list/,
+      /forbiddenActions is not a list/,
     ],
     [
       "an empty pattern",
@@ -228,7 +228,7 @@ describe("a runner refuses", () => {
       { constraints: { allowedDomains: ["https://a.com/"] } },
       /allowedDomains .+no host/,
     ],
-    ["key names in place of a list", { policy: { secretKeys: "apiKey" } }, /secretKeys is no list/],
+    ["key names in place of a list", { policy: { secretKeys: "apiKey" } }, /secretKeys is not a list/],
     ["an unknown effect class", { policy: { approve: ["externl"] } }, /approve has "externl": use external/],
     ["an effect class in place of a list", { policy: { approve: "external" } }, /approve/],
     ["a policy that is no object", { policy: null }, /policy/],
