@@ -31,7 +31,7 @@ export type ToolCallFacts = {
   /** Each of its attempts reported that nothing happened. */
   readonly wasNotApplied: boolean;
   /** A person has looked at the call in doubt and decided to run it again. */
-  readonly isToRetry: boolean;
+  readonly isRetryRequested: boolean;
   readonly approval: "not_needed" | "needed" | "given" | "outdated" | "denied";
   /**
    * The outcome of an earlier call with the same identity. `left_over`: before it was restarted, the step made another call
@@ -94,7 +94,7 @@ function decidePrepared(call: ToolCallFacts): ToolCallDecision {
 const WHY_ASK = { none: "approval", uncertain: "uncertain_before", left_over: "left_over" } as const;
 
 function decideInDoubt(call: ToolCallFacts): ToolCallDecision {
-  if (call.isToRetry || call.wasNotApplied) return retry(call);
+  if (call.isRetryRequested || call.wasNotApplied) return retry(call);
   switch (call.recovery) {
     case "repeat":
       return retry(call);

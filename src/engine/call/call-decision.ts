@@ -109,7 +109,7 @@ export function decideCall(run: DecisionRun, undecided: UndecidedCall): CallPlan
   };
   const { isSecretLost } = request;
   const facts = factsOf(run, call, undecided, waits);
-  if (isSecretLost && facts.isToRetry)
+  if (isSecretLost && facts.isRetryRequested)
     return settled(failed("secret_lost", secretLost(tool.name, "It cannot run again."), { uncertain: true }));
   const decision = decideToolCall(facts);
   switch (decision.kind) {
@@ -145,7 +145,7 @@ function planRefused(
   const error = run.policy.secrets.hideText(refusal.error);
   if (known === null || known.status === "prepared") return settled(cancelled(errorCode, error));
   if ((tool ?? known).recovery === "repeat") return settled(failed(errorCode, error, { uncertain: false }));
-  if (isToRetry(known, waitsOf(history, known)))
+  if (isRetryRequested(known, waitsOf(history, known)))
     return settled(failed(errorCode, error, { uncertain: true }));
   // It was dispatched by an earlier version of the agent, which had this tool.
   if (tool === null) return { kind: "person", wait: askAboutRow(place.stepKey, known) };
@@ -181,7 +181,7 @@ function factsOf(
     canReconcile: tool.reconcile !== null && !isSecretLost,
     keyIsValid: isKeyValid(run, tool, sentAt),
     wasNotApplied: isLastAttemptRecorded && !attempts.some(mayHaveHappened) && !isSecretLost,
-    isToRetry: known !== null && isToRetry(known, waits),
+    isRetryRequested: known !== null && isRetryRequested(known, waits),
     approval: approvedArguments === null ? "not_needed" : approvalOf(waits, approvedArguments),
     earlier: earlier.kind,
   };
@@ -203,7 +203,7 @@ function waitsOf({ waits }: CallHistory, known: ToolCallRecord | null): WaitReco
 }
 
 /** True if a person answered `retry` about this very attempt: the next doubt is a new question. */
-function isToRetry({ attempt }: ToolCallRecord, waits: readonly WaitRecord[]): boolean {
+function isRetryRequested({ attempt }: ToolCallRecord, waits: readonly WaitRecord[]): boolean {
   return waits.some(
     (wait) =>
       wait.attempt === attempt && wait.answer !== null && "as" in wait.answer && wait.answer.as === "retry",
@@ -257,8 +257,8 @@ function lastAttemptTimes(
   if (last?.outcome === "timed_out") return { ownEndsBy: claimedAt.monotonic, endedBy: null };
   const hasEnded = last !== undefined && (last.outcome !== "lost" || last.errorCode === PROCESS_ENDED);
   if (hasEnded) return { ownEndsBy: claimedAt.monotonic, endedBy: known.endsBy };
-  const itsTime = Math.max(tool.timeoutMs, (known.endsBy ?? 0) - known.startedAt);
-  return { ownEndsBy: claimedAt.monotonic + itsTime, endedBy: null };
+  const timeoutMs = Math.max(tool.timeoutMs, (known.endsBy ?? 0) - known.startedAt);
+  return { ownEndsBy: claimedAt.monotonic + timeoutMs, endedBy: null };
 }
 
 /** The correlation id of the last attempt only: a look-up of an earlier one says nothing about the call in doubt. */

@@ -78,7 +78,7 @@ class CallWork {
     const { recovery } = this.#call.tool;
     return (
       recovery === "keyed" &&
-      !this.#facts.isToRetry &&
+      !this.#facts.isRetryRequested &&
       this.#attempts.progress.mayHaveHappened &&
       !isKeyValid(this.#run, this.#call.tool, this.#attempts.progress.sentAt)
     );
@@ -104,13 +104,13 @@ class CallWork {
         return this.#afterFailure(end.failure);
       case "refused":
         await this.#attempts.end(
-          { ...NOT_SENT, errorCode: "refused", message: end.error.message },
+          { ...UNSENT_ATTEMPT, errorCode: "refused", message: end.error.message },
           "no_doubt",
         );
         throw end.error;
       case "stopped":
         await this.#attempts.end(
-          { ...NOT_SENT, errorCode: "aborted", message: end.reason.message },
+          { ...UNSENT_ATTEMPT, errorCode: "aborted", message: end.reason.message },
           "no_doubt",
         );
         throw end.reason;
@@ -122,7 +122,7 @@ class CallWork {
     if (reportsNotApplied(error)) {
       const message = this.#run.policy.secrets.hideText(errorText(error));
       await this.#attempts
-        .end({ ...NOT_SENT, errorCode: error.code, message }, "no_doubt")
+        .end({ ...UNSENT_ATTEMPT, errorCode: error.code, message }, "no_doubt")
         .catch(() => undefined);
     }
     throw error;
@@ -218,7 +218,7 @@ class CallWork {
     const decision = decideToolCall({
       ...this.#facts,
       status: "in_doubt",
-      isToRetry: false,
+      isRetryRequested: false,
       wasNotApplied: false,
       keyIsValid: isKeyValid(this.#run, this.#call.tool, this.#attempts.progress.sentAt),
     });
@@ -354,7 +354,7 @@ export function isKeyValid(run: RunWith<"time">, tool: PreparedTool, sentAt: num
   return sentAt === null || run.time.clock.now() < sentAt + tool.keyValidForMs;
 }
 
-const NOT_SENT = {
+const UNSENT_ATTEMPT = {
   outcome: "not_applied",
   correlationId: null,
   hasEnded: true,

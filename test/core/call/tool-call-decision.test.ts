@@ -22,7 +22,7 @@ const PREPARED: ToolCallFacts = {
   canReconcile: false,
   keyIsValid: true,
   wasNotApplied: false,
-  isToRetry: false,
+  isRetryRequested: false,
   approval: "not_needed",
   earlier: "none",
 };
@@ -35,7 +35,7 @@ const facts: fc.Arbitrary<ToolCallFacts> = fc.record({
   canReconcile: fc.boolean(),
   keyIsValid: fc.boolean(),
   wasNotApplied: fc.boolean(),
-  isToRetry: fc.boolean(),
+  isRetryRequested: fc.boolean(),
   approval: fc.constantFrom("not_needed", "needed", "given", "outdated", "denied"),
   earlier: fc.constantFrom("none", "succeeded", "uncertain", "left_over"),
 });
@@ -106,7 +106,7 @@ describe("decideToolCall", () => {
       { recovery: "opaque", inDoubt: "tell" },
       { kind: "refuse", why: "unknown_outcome" },
     ],
-    ["repeats a call that a person wants repeated", { isToRetry: true }, { kind: "retry" }],
+    ["repeats a call that a person wants repeated", { isRetryRequested: true }, { kind: "retry" }],
     ["repeats a call that reported that nothing happened", { wasNotApplied: true }, { kind: "retry" }],
     ["repeats an approved call", { recovery: "keyed", approval: "given" }, { kind: "retry" }],
     [
@@ -129,7 +129,7 @@ describe("decideToolCall", () => {
   it("never repeats an opaque call in doubt without a person", () => {
     fc.assert(
       fc.property(facts, (call) => {
-        const doubt = { ...call, isToRetry: false, wasNotApplied: false, recovery: "opaque" } as const;
+        const doubt = { ...call, isRetryRequested: false, wasNotApplied: false, recovery: "opaque" } as const;
         for (const status of ["running", "in_doubt"] as const)
           expect(["ask", "refuse"]).toContain(decideToolCall({ ...doubt, status }).kind);
       }),
