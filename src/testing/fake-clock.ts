@@ -10,6 +10,9 @@ export interface FakeClock extends Clock {
 
 type FakeTimer = { at: number; readonly every: number | null; readonly callback: () => void };
 
+/** The returned function cancels the timer. */
+type AddTimer = (ms: number, every: number | null, callback: () => void) => () => void;
+
 /**
  * @example
  * const clock = fakeClock();
@@ -21,7 +24,7 @@ export function fakeClock(start = Date.UTC(2026, 0, 1)): FakeClock {
   let wall = start;
   let monotonic = 0;
   const timers = new Set<FakeTimer>();
-  const schedule = (ms: number, every: number | null, callback: () => void) => {
+  const addTimer: AddTimer = (ms, every, callback) => {
     const timer: FakeTimer = { at: monotonic + ms, every, callback };
     timers.add(timer);
     return () => void timers.delete(timer);
@@ -33,18 +36,9 @@ export function fakeClock(start = Date.UTC(2026, 0, 1)): FakeClock {
   return {
     now: () => wall,
     monotonic: () => monotonic,
-    every: (ms, callback) => schedule(ms, ms, callback),
-    after: (ms, callback) => schedule(ms, null, callback),
-    sleep: (ms, signal) =>
-      new Promise((resolve, reject) => {
-        const cancel = schedule(ms, null, resolve);
-        const onAbort = () => {
-          cancel();
-          reject(signal?.reason instanceof Error ? signal.reason : new Error("aborted"));
-        };
-        if (signal?.aborted === true) onAbort();
-        else signal?.addEventListener("abort", onAbort, { once: true });
-      }),
+    every: (ms, callback) => addTimer(ms, ms, callback),
+    after: (ms, callback) => addTimer(ms, null, callback),
+    sleep: (ms, signal) => sleepOn(addTimer, ms, signal),
     setWall: (ms) => {
       wall = ms;
     },
@@ -64,4 +58,17 @@ export function fakeClock(start = Date.UTC(2026, 0, 1)): FakeClock {
       await new Promise((resolve) => setImmediate(resolve));
     },
   };
+}
+
+/** Resolves when the timer fires, or rejects when the signal aborts. */
+function sleepOn(addTimer: AddTimer, ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const cancel = addTimer(ms, null, resolve);
+    const onAbort = () => {
+      cancel();
+      reject(signal?.reason instanceof Error ? signal.reason : new Error("aborted"));
+    };
+    if (signal?.aborted === true) onAbort();
+    else signal?.addEventListener("abort", onAbort, { once: true });
+  });
 }

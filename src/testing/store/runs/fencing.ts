@@ -159,22 +159,29 @@ export const fencingChecks: readonly Check[] = Object.entries(INTENTS).flatMap((
   checksOf(name, sample),
 );
 
-function checksOf(name: string, { prepare, perform, ofStep }: Sample): Check[] {
-  const prepared = async (store: Store, runId?: string) => {
-    const run = await SampleRun.create(store, runId);
-    await prepare?.(run);
-    return run;
-  };
-  const checks = [
+function checksOf(name: string, sample: Sample): Check[] {
+  return [...ownerChecks(name, sample), ...(sample.ofStep ? stepChecks(name, sample) : [])];
+}
+
+async function prepared({ prepare }: Sample, store: Store, runId?: string): Promise<SampleRun> {
+  const run = await SampleRun.create(store, runId);
+  await prepare?.(run);
+  return run;
+}
+
+/** Only the current owner of the run may perform the intent. */
+function ownerChecks(name: string, sample: Sample): Check[] {
+  const { perform } = sample;
+  return [
     check(`${name} by the owner succeeds, with one event`, async ({ store }) => {
-      const run = await prepared(store);
+      const run = await prepared(sample, store);
       const before = (await store.listEvents(run.runId)).length;
       await perform(run, run.fence);
       assert.equal((await store.listEvents(run.runId)).length, before + 1);
     }),
 
     check(`${name} is refused once another worker has claimed the run`, async ({ store, advance }) => {
-      const run = await prepared(store);
+      const run = await prepared(sample, store);
       advance(LEASE_MS);
       await run.takenOver();
       const error = await assertRefused(store, run.runId, () => perform(run, run.fence), LeaseLostError);
@@ -183,36 +190,39 @@ function checksOf(name: string, { prepare, perform, ofStep }: Sample): Check[] {
     }),
 
     check(`${name} is refused once the run is released`, async ({ store }) => {
-      const run = await prepared(store);
+      const run = await prepared(sample, store);
       await store.releaseRun(run.fence, FAILED);
       await assertRefused(store, run.runId, () => perform(run, run.fence), LeaseLostError);
     }),
 
     check(`${name} is refused under an epoch that was never assigned`, async ({ store }) => {
-      const run = await prepared(store);
+      const run = await prepared(sample, store);
       const fence = { runId: run.runId, epoch: 2 };
       await assertRefused(store, run.runId, () => perform(run, fence), LeaseLostError);
     }),
 
     check(`${name} of a run that does not exist is refused`, async ({ store }) => {
-      const run = await prepared(store);
+      const run = await prepared(sample, store);
       const fence = { runId: "nobody", epoch: 1 };
       await assertRefused(store, run.runId, () => perform(run, fence), RunNotFoundError);
     }),
   ];
-  if (!ofStep) return checks;
+}
+
+/** An intent on a step is performed only on a step of the run that the fence names. */
+function stepChecks(name: string, sample: Sample): Check[] {
+  const { perform } = sample;
   return [
-    ...checks,
     check(`${name} is refused for a step of another run`, async ({ store }) => {
-      const theirs = await prepared(store, "theirs");
-      const mine = await prepared(store, "mine");
+      const theirs = await prepared(sample, store, "theirs");
+      const mine = await prepared(sample, store, "mine");
       const before = await readEverything(store, theirs.runId);
       await assertRefused(store, mine.runId, () => perform(theirs, mine.fence));
       assert.deepEqual(await readEverything(store, theirs.runId), before);
     }),
 
     check(`${name} is refused for a step that does not exist`, async ({ store }) => {
-      const run = await prepared(store);
+      const run = await prepared(sample, store);
       const step = { ...run.step, stepKey: run.stepKey + 1_000 };
       await assertRefused(store, run.runId, () => perform(new SampleRun(store, run.fence, step), run.fence));
     }),
