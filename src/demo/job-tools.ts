@@ -91,31 +91,12 @@ export function emailTool({ smtpPort, sentMail }: OutsideAddresses) {
     // A mail sent by a dead process reaches the server within this time, or never.
     landsWithinMs: 500,
     execute: async ({ to, subject, text, attachment }, call) => {
-      if (!/^[^\s@,;]+@[^\s@,;]+$/.test(to))
-        throw new NeedsHuman(
-          "ambiguous_recipient",
-          `"${to}" is not one address: name the recipient of the mail.`,
-        );
+      assertOneAddress(to);
       const content = Buffer.from(await artifactOf(call, attachment.name));
       const messageId = messageIdOf(call);
       await call.correlate(messageId);
-      const { createTransport } = await import("nodemailer");
-      const transport = createTransport({ host: "127.0.0.1", port: smtpPort, ignoreTLS: true });
-      const stop = () => transport.close();
-      call.signal.addEventListener("abort", stop, { once: true });
-      try {
-        await transport.sendMail({
-          from: "Pawl <reports@pawl.example>",
-          to,
-          subject,
-          text,
-          messageId: `<${messageId}>`,
-          attachments: [{ filename: attachment.name, content }],
-        });
-      } finally {
-        call.signal.removeEventListener("abort", stop);
-        transport.close();
-      }
+      const attachments = [{ filename: attachment.name, content }];
+      await sendMail(smtpPort, { to, subject, text, messageId: `<${messageId}>`, attachments }, call.signal);
       return { messageId };
     },
     reconcile: async (_, call) => {
@@ -128,6 +109,35 @@ export function emailTool({ smtpPort, sentMail }: OutsideAddresses) {
       return { status: "done", result: { messageId } };
     },
   });
+}
+
+function assertOneAddress(to: string): void {
+  if (!/^[^\s@,;]+@[^\s@,;]+$/.test(to))
+    throw new NeedsHuman(
+      "ambiguous_recipient",
+      `"${to}" is not one address: name the recipient of the mail.`,
+    );
+}
+
+type NewMail = {
+  readonly to: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly messageId: string;
+  readonly attachments: { readonly filename: string; readonly content: Buffer }[];
+};
+
+async function sendMail(smtpPort: number, mail: NewMail, signal: AbortSignal): Promise<void> {
+  const { createTransport } = await import("nodemailer");
+  const transport = createTransport({ host: "127.0.0.1", port: smtpPort, ignoreTLS: true });
+  const stop = () => transport.close();
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    await transport.sendMail({ from: "Pawl <reports@pawl.example>", ...mail });
+  } finally {
+    signal.removeEventListener("abort", stop);
+    transport.close();
+  }
 }
 
 /** Every attempt of the call has the same key, and so the same id, in any process. */

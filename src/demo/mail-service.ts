@@ -32,7 +32,7 @@ export async function openMailService(hold: AnswerHold): Promise<MailService> {
   const accepted: AcceptedMail[] = [];
   const lookUps: string[] = [];
   /** An incomplete message is not accepted. */
-  const accept = async (stream: Readable, to: readonly string[], done: (error?: Error) => void) => {
+  const accept: AcceptMail = async (stream, to, done) => {
     try {
       const raw = await text(stream);
       const messageId = messageIdOf(raw);
@@ -43,20 +43,7 @@ export async function openMailService(hold: AnswerHold): Promise<MailService> {
       done(error instanceof Error ? error : new Error(String(error)));
     }
   };
-  const smtp = new SMTPServer({
-    name: "mail.example",
-    disabledCommands: ["AUTH", "STARTTLS"],
-    disableReverseLookup: true,
-    closeTimeout: 100,
-    onData: (stream, { envelope }, done) => {
-      const to = envelope.rcptTo.map(({ address }) => address);
-      void accept(stream, to, done);
-    },
-  });
-  // Clients are killed in the middle of a session.
-  smtp.on("error", () => undefined);
-  smtp.listen(0, "127.0.0.1");
-  await once(smtp.server, "listening");
+  const smtp = await listenForMail(accept);
   const sent = await listenOnLoopback(({ path }) => {
     const messageId = decodeURIComponent(path.split("/")[2] ?? "");
     lookUps.push(messageId);
@@ -74,6 +61,26 @@ export async function openMailService(hold: AnswerHold): Promise<MailService> {
       await new Promise<void>((resolve) => smtp.close(() => resolve()));
     },
   };
+}
+
+type AcceptMail = (stream: Readable, to: readonly string[], done: (error?: Error) => void) => Promise<void>;
+
+async function listenForMail(accept: AcceptMail): Promise<SMTPServer> {
+  const smtp = new SMTPServer({
+    name: "mail.example",
+    disabledCommands: ["AUTH", "STARTTLS"],
+    disableReverseLookup: true,
+    closeTimeout: 100,
+    onData: (stream, { envelope }, done) => {
+      const to = envelope.rcptTo.map(({ address }) => address);
+      void accept(stream, to, done);
+    },
+  });
+  // Clients are killed in the middle of a session.
+  smtp.on("error", () => undefined);
+  smtp.listen(0, "127.0.0.1");
+  await once(smtp.server, "listening");
+  return smtp;
 }
 
 /** The header may be folded over two lines. */

@@ -61,41 +61,11 @@ export type Tally = {
 };
 
 export function tallyOf(outside: DemoServices, lives: readonly ProcessLife[], ledger: Ledger): Tally {
-  const { uploads, mail, notifications } = outside;
-  const [files, stored] = [REPORT_FILES.length, REPORT_FILES.length];
-  const kept = ledger.events.filter(({ type }) => type === "artifact.kept").length;
-  const once = (what: string, key: keyof EffectCounts, wanted: number, seen: number, dropped: number) => ({
-    what,
-    wanted,
-    seen,
-    startingOver: startingOver(lives, key),
-    note: dropped > 0 ? `sent ${times(dropped)} more, and deduplicated by the key` : null,
-    isRight: seen === wanted,
-  });
-  const looked = mail.lookUps.length;
   return {
     rows: [
       pagesRow(outside.site.requests, lives, ledger),
       modelCallsRow(lives, ledger),
-      once("report files", "files", files, kept, 0),
-      once(
-        "uploads",
-        "uploads",
-        stored,
-        uploads.objects.size,
-        uploads.requests.length - uploads.objects.size,
-      ),
-      {
-        ...once("mails", "mails", 1, mail.accepted.length, 0),
-        note: looked > 0 ? `looked up ${times(looked)} by the Message-ID` : null,
-      },
-      once(
-        "notifications",
-        "notifications",
-        1,
-        notifications.shown.size,
-        notifications.requests.length - notifications.shown.size,
-      ),
+      ...onceOnlyRows(outside, lives, ledger),
     ],
     problems: [
       ...unfinished(ledger),
@@ -104,6 +74,45 @@ export function tallyOf(outside: DemoServices, lives: readonly ProcessLife[], le
       ...changed(outside, ledger),
     ],
   };
+}
+
+type OnceOnlyEffect = Pick<TallyRow, "what" | "wanted" | "seen" | "note"> & {
+  readonly key: keyof EffectCounts;
+};
+
+/** Effects that must not be repeated, whatever a kill interrupts. */
+function onceOnlyRows(
+  { uploads, mail, notifications }: DemoServices,
+  lives: readonly ProcessLife[],
+  { events }: Ledger,
+): TallyRow[] {
+  const files = REPORT_FILES.length;
+  const kept = events.filter(({ type }) => type === "artifact.kept").length;
+  const stored = uploads.objects.size;
+  const accepted = mail.accepted.length;
+  const shown = notifications.shown.size;
+  const uploadNote = duplicatesNote(uploads.requests.length - stored);
+  const shownNote = duplicatesNote(notifications.requests.length - shown);
+  const looked = mail.lookUps.length;
+  const mailNote = looked > 0 ? `looked up ${times(looked)} by the Message-ID` : null;
+  const effects: readonly OnceOnlyEffect[] = [
+    { what: "report files", key: "files", wanted: files, seen: kept, note: null },
+    { what: "uploads", key: "uploads", wanted: files, seen: stored, note: uploadNote },
+    { what: "mails", key: "mails", wanted: 1, seen: accepted, note: mailNote },
+    { what: "notifications", key: "notifications", wanted: 1, seen: shown, note: shownNote },
+  ];
+  return effects.map(({ what, key, wanted, seen, note }) => ({
+    what,
+    wanted,
+    seen,
+    startingOver: startingOver(lives, key),
+    note,
+    isRight: seen === wanted,
+  }));
+}
+
+function duplicatesNote(duplicates: number): string | null {
+  return duplicates > 0 ? `sent ${times(duplicates)} more, and deduplicated by the key` : null;
 }
 
 /** Without Pawl, each process would start from the beginning and repeat what was done by the time it was killed. */
