@@ -101,11 +101,7 @@ export function agent(given: object): Agent<unknown> {
   const { tools, toolOptions, providerTools } = agentTools(name, options);
   const { instructions, instructionOptions } = splitInstructions(options.instructions ?? "");
   const isPort = isModelPort(model);
-  const needed = Object.keys(providerTools)[0];
-  if (isPort && needed !== undefined)
-    throw new ConfigurationError(
-      `Agent ${name} has the provider-defined tool ${needed} and a custom model port: give it an AI SDK model.`,
-    );
+  if (isPort) assertNoProviderTools(name, providerTools);
   const { stopWhen, acceptCutAnswers } = options;
   const ofSdk = isAiSdkOutput(output) ? outputSchemaOf(output) : null;
   const schema = isAiSdkOutput(output) ? ofSdk?.schema : output;
@@ -134,6 +130,15 @@ function assertSettings(options: object): void {
 
 function isModelPort(model: LanguageModel | ModelPort): model is ModelPort {
   return typeof model === "object" && "respond" in model;
+}
+
+/** A provider-defined tool needs an AI SDK model. */
+function assertNoProviderTools(name: string, providerTools: ToolSet): void {
+  const needed = Object.keys(providerTools)[0];
+  if (needed === undefined) return;
+  throw new ConfigurationError(
+    `Agent ${name} has the provider-defined tool ${needed} and a custom model port: give it an AI SDK model.`,
+  );
 }
 
 /** The instructions as one text, and the `providerOptions` of system messages merged. */

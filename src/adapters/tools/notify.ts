@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { FinalFailure, NeedsHuman } from "../../core/errors.ts";
-import { type Tool, tool } from "../../engine/definition/tool.ts";
+import { type Tool, type ToolCallContext, tool } from "../../engine/definition/tool.ts";
 import { guardedFetch } from "../net/guarded-fetch.ts";
 import { LEAST_LENGTH, secretsInAddress, settingSecrets } from "../net/hiding-secrets.ts";
 import { decoded, readAtMost } from "../net/response-text.ts";
@@ -38,32 +38,43 @@ export function notify(given: SettingsOf<"notify">): Tool<z.input<typeof input>,
     ]),
     urls: () => [url],
     execute: async ({ text }, call) => {
-      const { runId, idempotencyKey, traceHeaders } = call;
-      const response = await requestOnce(url, call, () =>
-        guardedFetch(call)(url, {
-          method: "POST",
-          headers: {
-            ...traceHeaders,
-            ...headers,
-            "content-type": "application/json",
-            "idempotency-key": idempotencyKey,
-          },
-          body: JSON.stringify({ text, runId, idempotencyKey }),
-          redirect: "manual",
-        }),
-      );
+      const response = await post({ url, headers, text }, call);
       const { bytes, isWhole } = await readAtMost(response, MOST_READ);
-      const { status } = response;
-      if (status === 401 || status === 403)
-        throw new NeedsHuman(
-          "auth_failure",
-          `${hostOf(url)} answered ${status}: check the settings of notify.`,
-        );
-      if (status >= 300 && status < 400)
-        throw new FinalFailure(`${hostOf(url)} answered ${status}: the webhook has moved, change its url.`);
+      assertSettingsWork(url, response);
       const message = call.hide(decoded(bytes, null), { end: !isWhole });
       assertAccepted(url, response, { message, keyed });
       return { delivered: true } as const;
     },
   });
+}
+
+type WebhookMessage = {
+  readonly url: string;
+  readonly headers: { readonly [name: string]: string };
+  readonly text: string;
+};
+
+function post({ url, headers, text }: WebhookMessage, call: ToolCallContext): Promise<Response> {
+  const { runId, idempotencyKey, traceHeaders } = call;
+  return requestOnce(url, call, () =>
+    guardedFetch(call)(url, {
+      method: "POST",
+      headers: {
+        ...traceHeaders,
+        ...headers,
+        "content-type": "application/json",
+        "idempotency-key": idempotencyKey,
+      },
+      body: JSON.stringify({ text, runId, idempotencyKey }),
+      redirect: "manual",
+    }),
+  );
+}
+
+/** Throws for the responses that only a change of the settings can fix. */
+function assertSettingsWork(url: string, { status }: Response): void {
+  if (status === 401 || status === 403)
+    throw new NeedsHuman("auth_failure", `${hostOf(url)} answered ${status}: check the settings of notify.`);
+  if (status >= 300 && status < 400)
+    throw new FinalFailure(`${hostOf(url)} answered ${status}: the webhook has moved, change its url.`);
 }

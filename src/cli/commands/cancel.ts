@@ -39,15 +39,9 @@ function cancelResult(
     case "ended": {
       const { inDoubt, run } = outcome;
       const resume = { what: "It can be resumed", commands: [commandHint(input, "resume", runId)] };
-      const unknown =
-        inDoubt.length === 0
-          ? "No tool call was in progress."
-          : `Its worker died during ${counted(inDoubt.length, "tool call")}, whose outcome is unknown.`;
-      const doubts = inDoubt.map((id) => doubtStep(input, id));
-      return end(0, `Run ${runId} is cancelled. ${unknown}`, { run: runDocument(run, now), inDoubt }, [
-        ...doubts,
-        resume,
-      ]);
+      const next = [...inDoubt.map((id) => doubtStep(input, id)), resume];
+      const text = `Run ${runId} is cancelled. ${doubtText(inDoubt.length)}`;
+      return end(0, text, { run: runDocument(run, now), inDoubt }, next);
     }
     case "requested": {
       const { owner, underWay } = outcome;
@@ -65,4 +59,10 @@ function cancelResult(
       return end(isCancelled ? 0 : 1, text, { run: runDocument(run, now) }, [look]);
     }
   }
+}
+
+function doubtText(inDoubt: number): string {
+  return inDoubt === 0
+    ? "No tool call was in progress."
+    : `Its worker died during ${counted(inDoubt, "tool call")}, whose outcome is unknown.`;
 }

@@ -27,19 +27,7 @@ export async function allToolsOf(
   policy: ToolPolicy,
   warn: (message: string) => void,
 ): Promise<readonly KnownTool[]> {
-  const key = randomBytes(32);
-  const secrets = new RunSecrets(
-    new Set(),
-    digestWith(() => key),
-  );
-  const sources = new RunToolSources(
-    {
-      signal: new AbortController().signal,
-      network: makeRules().network,
-      warn: (message) => warn(secrets.hideText(message)),
-    },
-    secrets,
-  );
+  const sources = sourcesOutsideRun(warn);
   try {
     const found: KnownTool[] = [...toolsOf(target, policy)];
     const why = (what: string, error: unknown) =>
@@ -62,4 +50,21 @@ export async function allToolsOf(
   } finally {
     await sources.close();
   }
+}
+
+/** Tool sources that belong to no run. Their secrets are hidden in warnings. */
+function sourcesOutsideRun(warn: (message: string) => void): RunToolSources {
+  const key = randomBytes(32);
+  const secrets = new RunSecrets(
+    new Set(),
+    digestWith(() => key),
+  );
+  return new RunToolSources(
+    {
+      signal: new AbortController().signal,
+      network: makeRules().network,
+      warn: (message) => warn(secrets.hideText(message)),
+    },
+    secrets,
+  );
 }

@@ -27,20 +27,7 @@ export function formatTable<R>(
   indent = "",
 ): string {
   const cells = rows.map((row) => columns.map((column) => cleanLine(column.value(row))));
-  const widths = columns.map((column, index) => {
-    const all = cells.map((row) => widthOf(row[index] ?? ""));
-    return {
-      column,
-      index,
-      natural: Math.max(widthOf(column.title), ...all),
-      used: all.some((width) => width > 0),
-    };
-  });
-  const room = stdout.columns - indent.length;
-  const shown = fitting(
-    widths.filter(({ column, used }) => used || column.rank === 0),
-    room,
-  );
+  const shown = fitting(measured(columns, cells), stdout.columns - indent.length);
   const paints = paint({ useColour });
   if (shown === null) return stacked({ columns, rows, cells, width: stdout.columns, indent, paints });
   const last = shown.at(-1);
@@ -66,6 +53,19 @@ export function formatTable<R>(
 
 type Measured<R> = { readonly column: Column<R>; readonly index: number; readonly natural: number };
 type Fitted<R> = Measured<R> & { readonly width: number };
+
+/** The columns with their natural widths. Empty ones are left out, unless they are required. */
+function measured<R>(
+  columns: readonly Column<R>[],
+  cells: readonly (readonly string[])[],
+): readonly Measured<R>[] {
+  return columns.flatMap((column, index) => {
+    const widths = cells.map((row) => widthOf(row[index] ?? ""));
+    const isUsed = widths.some((width) => width > 0);
+    if (!isUsed && column.rank !== 0) return [];
+    return [{ column, index, natural: Math.max(widthOf(column.title), ...widths) }];
+  });
+}
 
 /** Null if the required columns do not fit. */
 function fitting<R>(columns: readonly Measured<R>[], room: number): readonly Fitted<R>[] | null {

@@ -154,23 +154,10 @@ export function objectOf<T extends object>(
 ): Field<T> {
   const all = Object.entries<Field<unknown>>(fields);
   const spellings = new Map(all.flatMap(([name]) => [name, snakeCase(name)].map((each) => [each, name])));
-  const required = all.filter(([, field]) => field.absent === null).map(([name]) => name);
-  const absent = required.length > 0 ? null : { value: collect<T>(all, ({ absent: each }) => each?.value) };
-  const properties = Object.fromEntries(
-    all.flatMap(([name, { schema }]) => [name, snakeCase(name)].map((each) => [each, schema])),
-  );
+  const isRequired = all.some(([, field]) => field.absent === null);
   return {
-    schema: described(
-      {
-        type: "object",
-        properties: { ...ignored, ...properties },
-        ...(required.length > 0 ? { required } : {}),
-        additionalProperties: false,
-      },
-      description,
-      null,
-    ),
-    absent,
+    schema: described(objectSchema(all, ignored), description, null),
+    absent: isRequired ? null : { value: collect<T>(all, ({ absent: each }) => each?.value) },
     fields,
     read(value, path, reading) {
       if (!isJsonObject(value)) {
@@ -189,6 +176,23 @@ export function objectOf<T extends object>(
         return field.absent?.value;
       });
     },
+  };
+}
+
+/** Accepts each field in both spellings, and no others. */
+function objectSchema(
+  fields: readonly (readonly [string, Field<unknown>])[],
+  ignored: { readonly [name: string]: JsonObject },
+): JsonObject {
+  const required = fields.filter(([, field]) => field.absent === null).map(([name]) => name);
+  const properties = Object.fromEntries(
+    fields.flatMap(([name, { schema }]) => [name, snakeCase(name)].map((each) => [each, schema])),
+  );
+  return {
+    type: "object",
+    properties: { ...ignored, ...properties },
+    ...(required.length > 0 ? { required } : {}),
+    additionalProperties: false,
   };
 }
 
