@@ -74,7 +74,7 @@ test("a run that used up its budget resumes in another process with a higher one
     variant: EXPENSIVE,
   });
   expect(error).toMatchObject({ name: "QuotaExceededError", details: { unit: "tokens", remaining: 0 } });
-  expect(error.message).toContain("resume with a higher budget");
+  expect(error.message).toContain("budget exceeded. The next model call reserves up to");
   expect(turnsAsked(folder)).toEqual([1, 2, 3]);
 
   // Without a `budget` option it stays what it was.
