@@ -23,7 +23,7 @@ import { RunNotFoundError, type Store } from "../../src/index.ts";
 import { newReceipt, SampleRun } from "../../src/testing/store/sample-run.ts";
 import { failureAs } from "../engine/run-fixture.ts";
 import { tickingStore } from "./sample-store.ts";
-import { readerWith } from "./transcript-fixture.ts";
+import { readerWith } from "./transcript/transcript-fixture.ts";
 
 function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "pawl-export-"));

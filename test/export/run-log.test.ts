@@ -6,7 +6,7 @@ import { type EventRecord, RunNotFoundError } from "../../src/index.ts";
 import { FAILED, LEASE_MS, newReceipt, SampleRun } from "../../src/testing/store/sample-run.ts";
 import { failureAs } from "../engine/run-fixture.ts";
 import { tickingStore } from "./sample-store.ts";
-import { readerWith } from "./transcript-fixture.ts";
+import { readerWith } from "./transcript/transcript-fixture.ts";
 
 /** The log without the names of processes, which differ each time. */
 async function logLines(store: Parameters<typeof renderLog>[0]): Promise<readonly string[]> {

@@ -7,7 +7,7 @@ import { zodInput } from "../../../src/engine/definition/tool-schema.ts";
 import { FinalFailure, type Json, Runner, Step } from "../../../src/index.ts";
 import type { CrashProbe } from "../../../src/testing/index.ts";
 import { memoryStore, must, scriptedAgent, toolResults } from "../run-fixture.ts";
-import { NOWHERE } from "../runner/forecast-world.ts";
+import { NOWHERE } from "../runner/forecast/forecast-world.ts";
 import { acting, actTool, crashAt, jumpingClock, ledger, openWait, runnerOf } from "./call-fixture.ts";
 
 const GO = { runId: "r-1" } as const;

@@ -15,7 +15,7 @@ import {
   must,
   noteTool,
 } from "../run-fixture.ts";
-import { NOWHERE } from "../runner/forecast-world.ts";
+import { NOWHERE } from "../runner/forecast/forecast-world.ts";
 
 const openai = createOpenAI({ apiKey: "none", baseURL: "http://127.0.0.1:9/v1" });
 const anthropic = createAnthropic({ apiKey: "none", baseURL: "http://127.0.0.1:9/v1" });

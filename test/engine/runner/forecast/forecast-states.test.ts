@@ -14,10 +14,10 @@ import {
   Step,
   type StepNode,
   type StopState,
-} from "../../../src/index.ts";
-import { asking, crashAt, jumpingClock } from "../call/call-fixture.ts";
-import { jobSpec, temporaryFolder } from "../job-fixture.ts";
-import { databaseFile, fileStore } from "../run-fixture.ts";
+} from "../../../../src/index.ts";
+import { asking, crashAt, jumpingClock } from "../../call/call-fixture.ts";
+import { jobSpec, temporaryFolder } from "../../job-fixture.ts";
+import { databaseFile, fileStore } from "../../run-fixture.ts";
 import { check, type Sight } from "./forecast-fixture.ts";
 import { type Scenario, Stage, Story, World } from "./forecast-world.ts";
 

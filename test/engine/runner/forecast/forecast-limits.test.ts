@@ -1,10 +1,10 @@
 // Limits that keep a run from resuming: the forecast reports them in the same words.
 
 import { describe, expect, it } from "vitest";
-import { Deadline, Pipeline, Step } from "../../../src/index.ts";
-import { PATIENCE } from "../../patience.ts";
-import { asking } from "../call/call-fixture.ts";
-import { jobSpec } from "../job-fixture.ts";
+import { Deadline, Pipeline, Step } from "../../../../src/index.ts";
+import { PATIENCE } from "../../../patience.ts";
+import { asking } from "../../call/call-fixture.ts";
+import { jobSpec } from "../../job-fixture.ts";
 import type { Sight } from "./forecast-fixture.ts";
 import { everyInterruption, NOWHERE, type Scenario, type World } from "./forecast-world.ts";
 

@@ -1,8 +1,8 @@
 // transcript.md: workers that come and go, and people who are asked.
 
 import { describe, expect, it } from "vitest";
-import { FAILED, FINGERPRINT, LEASE_MS, newReceipt } from "../../src/testing/store/sample-run.ts";
-import { milestoneTurn, startLineage } from "../../src/testing/store/sample-session.ts";
+import { FAILED, FINGERPRINT, LEASE_MS, newReceipt } from "../../../src/testing/store/sample-run.ts";
+import { milestoneTurn, startLineage } from "../../../src/testing/store/sample-session.ts";
 import { expectInOrder, startedRun, takeOver, transcriptOf } from "./transcript-fixture.ts";
 
 describe("an attempt", () => {

@@ -1,16 +1,16 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { aiSdkModel } from "../../../src/adapters/ai-sdk/ai-sdk.ts";
-import { checkAnswer } from "../../../src/adapters/net/foreign-schema.ts";
-import { assertRunSpec } from "../../../src/core/job/run-spec.ts";
-import type { Json, JsonObject } from "../../../src/core/json.ts";
-import { makeToolSource } from "../../../src/engine/definition/tool-source.ts";
-import { buildPipeline } from "../../../src/engine/steps/blueprint/blueprint-pipeline.ts";
-import { whenExecutor } from "../../../src/engine/steps/blueprint/blueprint-when.ts";
-import { Runner, type StepNode, type Store, tool } from "../../../src/index.ts";
-import { scriptedModel } from "../../../src/testing/index.ts";
-import { watchEventLoop } from "../../watch-event-loop.ts";
-import { memoryStore } from "../run-fixture.ts";
+import { aiSdkModel } from "../../../../src/adapters/ai-sdk/ai-sdk.ts";
+import { checkAnswer } from "../../../../src/adapters/net/foreign-schema.ts";
+import { assertRunSpec } from "../../../../src/core/job/run-spec.ts";
+import type { Json, JsonObject } from "../../../../src/core/json.ts";
+import { makeToolSource } from "../../../../src/engine/definition/tool-source.ts";
+import { buildPipeline } from "../../../../src/engine/steps/blueprint/blueprint-pipeline.ts";
+import { whenExecutor } from "../../../../src/engine/steps/blueprint/blueprint-when.ts";
+import { Runner, type StepNode, type Store, tool } from "../../../../src/index.ts";
+import { scriptedModel } from "../../../../src/testing/index.ts";
+import { watchEventLoop } from "../../../watch-event-loop.ts";
+import { memoryStore } from "../../run-fixture.ts";
 
 type World = {
   readonly pipeline: StepNode;

@@ -17,19 +17,19 @@ import {
   type Tool,
   type ToolDefinition,
   tool,
-} from "../../../src/index.ts";
+} from "../../../../src/index.ts";
 import type {
   CrashPoint,
   CrashPointSite,
   CrashProbe,
   ScriptedResponse,
   ScriptedTurn,
-} from "../../../src/testing/index.ts";
-import { IS_FULL_TEST } from "../../full-test.ts";
-import { jumpingClock } from "../call/call-fixture.ts";
-import { storeOf } from "../fuzz-world.ts";
-import { must, scriptedAgent } from "../run-fixture.ts";
-import { loudly, said, words } from "../session-fixture.ts";
+} from "../../../../src/testing/index.ts";
+import { IS_FULL_TEST } from "../../../full-test.ts";
+import { jumpingClock } from "../../call/call-fixture.ts";
+import { storeOf } from "../../fuzz-world.ts";
+import { must, scriptedAgent } from "../../run-fixture.ts";
+import { loudly, said, words } from "../../session-fixture.ts";
 import { check, type Sight, stateOf } from "./forecast-fixture.ts";
 
 const LEASE_MS = 30_000;

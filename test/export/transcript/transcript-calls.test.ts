@@ -1,8 +1,8 @@
 // transcript.md: tool calls, their attempts and their results.
 
 import { describe, expect, it } from "vitest";
-import { blobReceipt, newReceipt, type SampleRun } from "../../src/testing/store/sample-run.ts";
-import { countingReader } from "./sample-store.ts";
+import { blobReceipt, newReceipt, type SampleRun } from "../../../src/testing/store/sample-run.ts";
+import { countingReader } from "../sample-store.ts";
 import { expectInOrder, readerWith, startedRun, takeOver, transcriptOf } from "./transcript-fixture.ts";
 
 describe("a call", () => {

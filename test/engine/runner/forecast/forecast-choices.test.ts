@@ -1,11 +1,11 @@
 // Ways to resume that a person has to choose: each is forecast exactly, wherever the run was interrupted.
 
 import { expect, it } from "vitest";
-import { dynamic, Pipeline, promptTemplate, Step } from "../../../src/index.ts";
-import type { ScriptedResponse } from "../../../src/testing/index.ts";
-import { PATIENCE } from "../../patience.ts";
-import { asking } from "../call/call-fixture.ts";
-import { words } from "../session-fixture.ts";
+import { dynamic, Pipeline, promptTemplate, Step } from "../../../../src/index.ts";
+import type { ScriptedResponse } from "../../../../src/testing/index.ts";
+import { PATIENCE } from "../../../patience.ts";
+import { asking } from "../../call/call-fixture.ts";
+import { words } from "../../session-fixture.ts";
 import type { Sight } from "./forecast-fixture.ts";
 import { everyInterruption, type Scenario, type World } from "./forecast-world.ts";
 

@@ -1,11 +1,11 @@
 // Shared by the tests of forecasts: the events of a resumed run, compared with its forecast.
 
-import { canonicalJson } from "../../../src/core/canonical-json.ts";
+import { canonicalJson } from "../../../../src/core/canonical-json.ts";
 import type {
   CallAction,
   ForecastCall,
   ResumeForecast,
-} from "../../../src/engine/runner/forecast/forecast.ts";
+} from "../../../../src/engine/runner/forecast/forecast.ts";
 import {
   type ModelCallRecord,
   PawlError,
@@ -17,8 +17,8 @@ import {
   type Store,
   type ToolCallRecord,
   type WaitRecord,
-} from "../../../src/index.ts";
-import { must } from "../run-fixture.ts";
+} from "../../../../src/index.ts";
+import { must } from "../../run-fixture.ts";
 
 /** The kinds of forecast that a test has compared; a test must see each kind that it is about. */
 export type Sight =

@@ -2,10 +2,16 @@
 // is taken, the run is resumed, and the two are compared.
 
 import { expect, it } from "vitest";
-import { type CodeStepContext, type JsonObject, Pipeline, Step, succeededOnce } from "../../../src/index.ts";
-import { PATIENCE } from "../../patience.ts";
-import { asking } from "../call/call-fixture.ts";
-import { jobSpec } from "../job-fixture.ts";
+import {
+  type CodeStepContext,
+  type JsonObject,
+  Pipeline,
+  Step,
+  succeededOnce,
+} from "../../../../src/index.ts";
+import { PATIENCE } from "../../../patience.ts";
+import { asking } from "../../call/call-fixture.ts";
+import { jobSpec } from "../../job-fixture.ts";
 import type { Sight } from "./forecast-fixture.ts";
 import { everyInterruption, type Kind, NOWHERE, type Scenario, type World } from "./forecast-world.ts";
 

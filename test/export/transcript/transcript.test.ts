@@ -1,8 +1,8 @@
 // transcript.md, section by section: the run, its steps and its turns.
 
 import { describe, expect, it } from "vitest";
-import { toolCallKey } from "../../src/core/call/tool-call-key.ts";
-import { type EventRecord, RunNotFoundError } from "../../src/index.ts";
+import { toolCallKey } from "../../../src/core/call/tool-call-key.ts";
+import { type EventRecord, RunNotFoundError } from "../../../src/index.ts";
 import {
   CHARGE,
   FAILED,
@@ -12,9 +12,9 @@ import {
   newReceipt,
   newStep,
   SampleRun,
-} from "../../src/testing/store/sample-run.ts";
-import { failureAs } from "../engine/run-fixture.ts";
-import { tickingStore } from "./sample-store.ts";
+} from "../../../src/testing/store/sample-run.ts";
+import { failureAs } from "../../engine/run-fixture.ts";
+import { tickingStore } from "../sample-store.ts";
 import { expectInOrder, readerWith, startedRun, transcriptOf } from "./transcript-fixture.ts";
 
 describe("the head", () => {

@@ -1,10 +1,10 @@
 // Shared by the transcript tests: a run to start with, and a check of the order of a transcript's parts.
 
 import { expect } from "vitest";
-import { renderTranscript } from "../../src/export/transcript/transcript.ts";
-import type { Store, StoreReader } from "../../src/index.ts";
-import { LEASE_MS, SampleRun } from "../../src/testing/store/sample-run.ts";
-import { tickingStore } from "./sample-store.ts";
+import { renderTranscript } from "../../../src/export/transcript/transcript.ts";
+import type { Store, StoreReader } from "../../../src/index.ts";
+import { LEASE_MS, SampleRun } from "../../../src/testing/store/sample-run.ts";
+import { tickingStore } from "../sample-store.ts";
 
 /** A run whose first worker is at step `draft`. */
 export async function startedRun(over: Parameters<typeof SampleRun.create>[2] = {}) {

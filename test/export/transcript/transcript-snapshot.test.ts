@@ -1,8 +1,8 @@
-// The complete transcript of one eventful run, as a person has reviewed it: test/export/eventful-run.md.
+// The complete transcript of one eventful run, as a person has reviewed it: test/export/transcript/eventful-run.md.
 
 import { expect, it } from "vitest";
-import { renderTranscript } from "../../src/export/transcript/transcript.ts";
-import { eventfulRun } from "./eventful-run.ts";
+import { renderTranscript } from "../../../src/export/transcript/transcript.ts";
+import { eventfulRun } from "../eventful-run.ts";
 
 it("a transcript is a text that a person can read from beginning to end", async () => {
   const { store, runId } = await eventfulRun();
