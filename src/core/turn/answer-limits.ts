@@ -31,7 +31,7 @@ export function excessIn(content: readonly AnswerContentPart[]): string | null {
     for (const each of [text, toolName, input]) if (typeof each === "string") characters += each.length;
     if (characters > MAX_CHARACTERS)
       return `answered with more than ${MAX_CHARACTERS} characters, which is the most`;
-    // Deeper values are cut, and the model is told so.
+    // Deeper values are cut later, with a note for the model.
     const size = sizeOf(argumentsOf(input), MAX_ARGUMENT_VALUES - values, { levels: MAX_PAYLOAD_DEPTH });
     if (size === null)
       return `asked for calls with more than ${MAX_ARGUMENT_VALUES} values in their arguments, which is the most`;
