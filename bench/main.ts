@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { bareFloor, type Floor, sameRowsFloor } from "./floor.ts";
 import { guardCosts } from "./guards.ts";
 import { ledger } from "./ledger.ts";
-import { type LongRun, longRun, manyRuns, opener } from "./measure.ts";
+import { type LongRun, longRun, manyRuns, median, opener } from "./measure.ts";
 import { sessionCommitBytes } from "./session.ts";
 import { aiSdkModel, instantModel } from "./workload.ts";
 
@@ -191,10 +191,6 @@ function atLeast(what: string, value: number, limit: number): Line {
 
 function us(value: number): string {
   return `${value.toFixed(0)} µs`;
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
 function logProgress(what: string): void {

@@ -14,6 +14,8 @@ export async function freshStore(
 
 export type LongRun = {
   readonly microsecondsPerTurn: number;
+  /** Of all threads of the process. */
+  readonly cpuMicrosecondsPerTurn: number;
   readonly firstHundred: number;
   readonly lastHundred: number;
   /** Transactions that held an intent of a turn, by their number: exactly two a turn. */
@@ -33,8 +35,13 @@ export async function longRun(
     if (intents.some((intent) => intent === "journalResponse" || intent === "commitTurn")) turnCommits += 1;
   });
   const marks: number[] = [];
+  let atFirstTurn = process.cpuUsage();
+  let used = atFirstTurn;
   const probe: CrashProbe = (point) => {
-    if (point === "turn:committed") marks.push(performance.now());
+    if (point !== "turn:committed") return;
+    marks.push(performance.now());
+    if (marks.length === 1) atFirstTurn = process.cpuUsage();
+    if (marks.length === turns) used = process.cpuUsage(atFirstTurn);
   };
   await new Runner(benchStep(model, turns), { store, probe }).run("Go.", { runId: "run" });
   const messages = await store.readHistory("run", "work");
@@ -43,6 +50,7 @@ export async function longRun(
     (((marks[to] ?? 0) - (marks[from] ?? 0)) * 1_000) / (to - from);
   return {
     microsecondsPerTurn: between(0, turns - 1),
+    cpuMicrosecondsPerTurn: (used.user + used.system) / (turns - 1),
     firstHundred: between(0, 100),
     lastHundred: between(turns - 101, turns - 1),
     turnCommits,
@@ -103,4 +111,8 @@ export async function opener(
     },
     close: () => store.close(),
   };
+}
+
+export function median(values: readonly number[]): number {
+  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }

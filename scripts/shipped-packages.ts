@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { BUNDLED_PACKAGES } from "./bundled-packages.ts";
 
 export type Locked = {
   readonly version: string;
@@ -17,8 +18,8 @@ type Names = { readonly [name: string]: string };
 const LICENCE_FILES: { readonly [named: string]: string } = { "png-js@2.0.0": "MIT" };
 
 /**
- * The packages a user gets, by their path in the lock file: all dependencies including peers, and their dependencies. The lock file's
- * own marks are not used: a peer that is also installed for development is marked as development only.
+ * The packages a user gets, by their path in the lock file: all dependencies including peers, those whose code is in the
+ * build, and their dependencies. The lock file's own marks are not used: a peer that is also installed for development is marked as development only.
  */
 export function shippedPackages(): ReadonlyMap<string, Locked> {
   const { packages } = JSON.parse(readFileSync("package-lock.json", "utf8")) as {
@@ -53,6 +54,7 @@ function withLicence(path: string, locked: Locked): Locked {
 function neededBy(path: string, { peerDependenciesMeta = {}, ...locked }: Locked): readonly string[] {
   const peers = Object.keys(locked.peerDependencies ?? {});
   return [
+    ...(path === "" ? BUNDLED_PACKAGES : []),
     ...Object.keys(locked.dependencies ?? {}),
     ...Object.keys(locked.optionalDependencies ?? {}),
     ...peers.filter((name) => path === "" || peerDependenciesMeta[name]?.optional !== true),

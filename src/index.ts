@@ -1,4 +1,5 @@
 export { type AgentOptions, agent } from "./adapters/ai-sdk/agent.ts";
+export { type EventLogger, logEvents } from "./adapters/event-log.ts";
 export { guardedFetch, NetworkRefusedError } from "./adapters/net/guarded-fetch.ts";
 export type { RecoveryClass, SideEffectClass } from "./core/call/tool-call-decision.ts";
 export {
@@ -26,6 +27,7 @@ export {
   RunBusyError,
   RunNotBegunError,
   RunNotFoundError,
+  SchemaMisfitError,
   SliceValueError,
   SnapshotRestoreError,
   StepFailedError,
@@ -39,7 +41,8 @@ export {
   WorkspaceError,
 } from "./core/errors.ts";
 export type { Blueprint } from "./core/job/blueprint.ts";
-export { type Budgets, parseRunSpec, type RunSpec, type SpecProblem } from "./core/job/run-spec.ts";
+export type { Budgets } from "./core/job/budgets.ts";
+export { parseRunSpec, type RunSpec, type SpecProblem } from "./core/job/run-spec.ts";
 export type { RunSpecInput } from "./core/job/run-spec-input.ts";
 export type { Json, JsonObject } from "./core/json.ts";
 export type { Lineage } from "./core/lineage.ts";
@@ -47,6 +50,7 @@ export type { AssistantPart, Message, ToolOutput } from "./core/message.ts";
 export type { Authenticated, Decision, Person } from "./core/person.ts";
 export { type Secret, secret } from "./core/secret/secret.ts";
 export type { SessionEvent } from "./core/session-event.ts";
+export type { AnySchema, CheckedJsonSchema, StandardSchema } from "./core/standard-schema.ts";
 export type { CompletedTurn, Completion } from "./core/turn/completion.ts";
 export { type Limit, Quota } from "./core/usage/quota.ts";
 export type { ResultLimits } from "./core/usage/result-share.ts";
@@ -62,9 +66,16 @@ export { askHuman } from "./engine/definition/ask-human.ts";
 export type { CodeStepContext } from "./engine/definition/code-step-context.ts";
 export { defineConfig, type PawlConfig } from "./engine/definition/config.ts";
 export type { EarlierSteps } from "./engine/definition/earlier-steps.ts";
+export type { ForeignCall, ForeignTool } from "./engine/definition/foreign-tool.ts";
 export type { JobCeiling } from "./engine/definition/job-ceiling.ts";
 export type { Constraints, Policy } from "./engine/definition/run-rules.ts";
-export { type GranularOptions, Pipeline, Step, type StepNode } from "./engine/definition/step.ts";
+export {
+  type GranularOptions,
+  Pipeline,
+  Step,
+  type StepNode,
+  type WiredStep,
+} from "./engine/definition/step.ts";
 export {
   artifactKept,
   type StopCondition,
@@ -102,12 +113,8 @@ export { Deadline } from "./engine/run/deadline.ts";
 export type { EffectsPort, ModelAttemptId } from "./engine/run/effects-port.ts";
 export type { SavedCheckpoint } from "./engine/run/milestone-request.ts";
 export type { SliceMismatch } from "./engine/run/session-keeper.ts";
-export {
-  DurableMainLoop,
-  type DurableMainLoopOptions,
-  type ExecuteOptions,
-  type ExecuteResult,
-} from "./engine/runner/durable-main-loop.ts";
+export type { DurableMainLoopOptions, ExecuteOptions } from "./engine/runner/durable-loop-options.ts";
+export { DurableMainLoop, type ExecuteResult } from "./engine/runner/durable-main-loop.ts";
 export type {
   CallAction,
   ForecastCall,
@@ -123,6 +130,7 @@ export type {
   ResumeOptions,
   RunnerOptions,
   RunOptions,
+  StreamOptions,
 } from "./engine/runner/runner-options.ts";
 export type { StepEntry, StepExecution, StepExecutor } from "./engine/steps/step-executor.ts";
 export { CheckpointTrigger, type CheckpointTriggerOptions } from "./session/checkpoint-trigger.ts";
@@ -150,5 +158,5 @@ export {
   type FileCheckpointStoreOptions,
 } from "./store/checkpoint/file-checkpoint-store.ts";
 export type { CheckpointStore, WorkerCheckpoint } from "./store/checkpoint-store.ts";
-export { openStore } from "./store/open-store.ts";
+export { type OpenStoreOptions, openStore } from "./store/open-store.ts";
 export type * from "./store/store.ts";

@@ -6,6 +6,7 @@ import {
   checkArchitecture,
   layerOf,
   layers,
+  longFiles,
   maxFiles,
   type RuleName,
   readSources,
@@ -15,7 +16,7 @@ import {
 const root = resolve(import.meta.dirname, "..");
 
 describe("the sources", () => {
-  const texts = readSrc();
+  const texts = readTexts("src");
   const sources = [...readSources(texts).values()];
 
   test("are found", () => {
@@ -50,6 +51,14 @@ describe("the tests", () => {
     expect(folders.size).toBeGreaterThanOrEqual(20);
     const tooFull = [...folders].filter(([, files]) => files.length > maxFiles);
     expect(tooFull.map(([folder, files]) => `${folder} has ${files.length} files`)).toEqual([]);
+  });
+
+  test("are no longer than the sources may be", () => {
+    const tests = new Map([...readTexts("test")].filter(([path]) => path.endsWith(".ts")));
+    expect(tests.size).toBeGreaterThanOrEqual(300);
+    expect(longFiles(tests)).toEqual([]);
+    const planted = new Map(tests).set("test/planted.test.ts", "// line\n".repeat(401));
+    expect(longFiles(planted)).toEqual(["test/planted.test.ts has 401 lines, more than 400"]);
   });
 });
 
@@ -362,8 +371,8 @@ function filesBelow(folder: string): readonly Dirent[] {
   return entries.filter((entry) => entry.isFile());
 }
 
-function readSrc(): ReadonlyMap<string, string> {
-  const paths = filesBelow("src").map((entry) => join(entry.parentPath, entry.name));
+function readTexts(folder: string): ReadonlyMap<string, string> {
+  const paths = filesBelow(folder).map((entry) => join(entry.parentPath, entry.name));
   return new Map(
     paths.map((path) => [relative(root, path).split(sep).join("/"), readFileSync(path, "utf8")]),
   );

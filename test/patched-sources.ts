@@ -1,6 +1,6 @@
 // Bundles of the sources with a text replaced: a planted bug, or a removed guard. The sources themselves are not changed.
 
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, isAbsolute, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { type Plugin, rolldown } from "rolldown";
@@ -37,10 +37,6 @@ export async function bundlePatched(entry: string, file: string, patches: readon
   });
   await built.write({ file, format: "esm", codeSplitting: false });
   await built.close();
-  // Migrations are read from beside the code that applies them.
-  const migrations = join(dirname(file), "migrations");
-  if (!existsSync(migrations))
-    cpSync(join(repository, "src/store/sqlite/migrations"), migrations, { recursive: true });
   // A thread is started from a file above the code that starts it: this one imports the file of the sources.
   const worker = pathToFileURL(join(repository, "src/adapters/off-thread-worker.ts"));
   writeFileSync(join(dirname(file), "../off-thread-worker.mjs"), `import ${JSON.stringify(worker.href)};\n`);

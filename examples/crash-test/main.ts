@@ -2,7 +2,7 @@
  * Kills an agent at every point where its process could die, and shows what would have happened twice; then does the same
  * with the fixed agent.
  */
-import { crashExplorer } from "../../src/testing/index.ts";
+import { crashExplorer } from "../../src/testing/crash/index.ts";
 import { fixed, mailer, model } from "./mailer.ts";
 
 const input = "Parcel 7, for ann@example.com";

@@ -55,7 +55,9 @@ function lineOf(event: RunEvent): Line {
     case "turn.committed":
       return { ...info("turn committed", { isComplete: event.isComplete }), content: { text: event.text } };
     case "model.failed":
-      return warn(`model failed: ${event.message}`, { retryInMs: event.retryInMs });
+      return event.outageSince === null || event.retryInMs === null
+        ? warn(`model failed: ${event.message}`, pick(event, "retryInMs", "outageSince"))
+        : warn(`waiting for the model: ${event.message}`, pick(event, "retryInMs", "outageSince"));
     case "usage.baseline":
       return warn("model reported no usage: the reservation stays charged", { ...event.charged });
     case "usage.settled":

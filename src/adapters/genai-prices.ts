@@ -5,6 +5,7 @@ import { assertPricing, type ModelPrice, type Pricing, UNPRICED } from "../core/
 /** A model as the AI SDK names it. */
 export type PricedModel = { readonly provider: string; readonly modelId: string };
 
+/** The result of `pricesFor`. */
 export type FoundPrices = {
   readonly pricing: Pricing;
   /** Model id → the catalogue entry that its price is from: `openai:gpt-5.2`. */

@@ -1,50 +1,38 @@
-import { answer } from "./commands/answer.ts";
-import { approve } from "./commands/approve.ts";
-import { cancel } from "./commands/cancel.ts";
-import { crashtest } from "./commands/crashtest.ts";
-import { demo } from "./commands/demo.ts";
-import { deny } from "./commands/deny.ts";
-import { doctor } from "./commands/doctor.ts";
-import { exportCommand } from "./commands/export.ts";
-import { fork } from "./commands/fork.ts";
-import { gc } from "./commands/gc.ts";
-import { ls } from "./commands/ls.ts";
-import { policyAudit } from "./commands/policy-audit.ts";
-import { policyExplain } from "./commands/policy-explain.ts";
-import { receipts } from "./commands/receipts.ts";
-import { resume } from "./commands/resume.ts";
-import { run } from "./commands/run.ts";
-import { settle } from "./commands/settle.ts";
-import { show } from "./commands/show.ts";
-import { tail } from "./commands/tail.ts";
-import { verify } from "./commands/verify.ts";
-import { waits } from "./commands/waits.ts";
 import type { Command } from "./context/command.ts";
 
-/** Every command, in help order. */
-export const commands: readonly Command[] = [
-  run,
-  resume,
-  ls,
-  show,
-  tail,
-  receipts,
-  waits,
-  approve,
-  deny,
-  answer,
-  settle,
-  cancel,
-  fork,
-  exportCommand,
-  verify,
-  gc,
-  doctor,
-  policyExplain,
-  policyAudit,
-  crashtest,
-  demo,
-];
+/** Every command by name, in help order. Each is loaded when it is used: a start takes half the time. */
+const LOADERS: { readonly [name: string]: () => Promise<Command> } = {
+  init: async () => (await import("./commands/init.ts")).init,
+  run: async () => (await import("./commands/run.ts")).run,
+  resume: async () => (await import("./commands/resume.ts")).resume,
+  ls: async () => (await import("./commands/ls.ts")).ls,
+  show: async () => (await import("./commands/show.ts")).show,
+  tail: async () => (await import("./commands/tail.ts")).tail,
+  receipts: async () => (await import("./commands/receipts.ts")).receipts,
+  waits: async () => (await import("./commands/waits.ts")).waits,
+  approve: async () => (await import("./commands/approve.ts")).approve,
+  deny: async () => (await import("./commands/deny.ts")).deny,
+  answer: async () => (await import("./commands/answer.ts")).answer,
+  settle: async () => (await import("./commands/settle.ts")).settle,
+  cancel: async () => (await import("./commands/cancel.ts")).cancel,
+  fork: async () => (await import("./commands/fork.ts")).fork,
+  export: async () => (await import("./commands/export.ts")).exportCommand,
+  verify: async () => (await import("./commands/verify.ts")).verify,
+  gc: async () => (await import("./commands/gc.ts")).gc,
+  doctor: async () => (await import("./commands/doctor.ts")).doctor,
+  "policy explain": async () => (await import("./commands/policy-explain.ts")).policyExplain,
+  "policy audit": async () => (await import("./commands/policy-audit.ts")).policyAudit,
+  crashtest: async () => (await import("./commands/crashtest.ts")).crashtest,
+  demo: async () => (await import("./commands/demo.ts")).demo,
+};
+
+export const commandNames: readonly string[] = Object.keys(LOADERS);
+
+/** Loads the named command, or all of them. */
+export function loadCommands(name: string | null = null): Promise<readonly Command[]> {
+  const loaders = Object.entries(LOADERS).filter(([each]) => name === null || each === name);
+  return Promise.all(loaders.map(([, load]) => load()));
+}
 
 /** Groups of two-word commands, by their first word. */
 export const groups: { readonly [name: string]: { readonly summary: string; readonly example: string } } = {

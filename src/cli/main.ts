@@ -2,15 +2,8 @@
 // No static imports here: they load before the version check, and an old Node would fail in the middle of them with a stack
 // that explains nothing.
 
-const OLDEST = [22, 18] as const;
-
 /** Open handles of user modules (a pool, a timer) get this long to finish; they do not keep the command from exiting. */
 const GRACE_MS = 1_000;
-
-function isTooOld(version: string): boolean {
-  const [major = 0, minor = 0] = version.split(".").map(Number);
-  return major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1]);
-}
 
 /**
  * Sets `process.exitCode` instead of exiting, so that no output is cut off. A closed stdout (`pawl tail q-1 | head -1`) does not
@@ -43,11 +36,10 @@ function flushed(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => stream.write("", () => resolve()));
 }
 
-if (isTooOld(process.versions.node)) {
-  console.error(
-    `error: Pawl needs Node ${OLDEST.join(".")} or newer and this is ${process.versions.node}: install a newer one from https://nodejs.org and try again.`,
-  );
+const { nodeVersionProblem } = await import("../core/node-version.ts");
+const problem = nodeVersionProblem(process.versions.node);
+if (problem === null) await main();
+else {
+  console.error(`error: ${problem}`);
   process.exitCode = 1;
-} else {
-  await main();
 }

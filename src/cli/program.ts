@@ -1,10 +1,10 @@
-import { readFileSync } from "node:fs";
 import { type Argument, CommanderError, Option, Command as Parser } from "commander";
 import { visibleJson } from "../core/visible-text.ts";
-import { commands, groups } from "./commands.ts";
+import { commandNames, groups, loadCommands } from "./commands.ts";
 import type { CliContext, TextOutput } from "./context/cli-context.ts";
 import { type Command, type CommandArgument, CommandInput, type CommandOption } from "./context/command.ts";
 import { WrongUseError } from "./context/wrong-use-error.ts";
+import { packageVersion } from "./own-files.ts";
 import { reportError } from "./run/report-error.ts";
 
 /** Options of every command, accepted before or after its name. */
@@ -26,7 +26,7 @@ export async function runCommandLine(argv: readonly string[], context: CliContex
   const given = { ...context, useColour, stdout };
   if (flags.includes("--json")) given.keepStdoutForDocuments();
   try {
-    const chosen = choose(argv, given);
+    const chosen = await choose(argv, given);
     if (chosen === null) return 0;
     const { command, input } = chosen;
     const end = await command.execute(given, input);
@@ -65,23 +65,39 @@ function writeDocument(context: CliContext, document: unknown): void {
   context.stdout.write(`${JSON.stringify(document, null, 2)}\n`);
 }
 
-/** The chosen command and its input; null if help or the version was printed instead. */
-function choose(argv: readonly string[], context: CliContext): Chosen | null {
-  const choice: { made: Chosen | null } = { made: null };
-  const program = buildProgram(context, (chosen) => {
-    choice.made = chosen;
-  });
+/**
+ * Parses a command line: the chosen command and its input; null if help or the version was printed instead. Usually the first
+ * word is the command, and no other is loaded.
+ */
+export async function choose(argv: readonly string[], context: CliContext): Promise<Chosen | null> {
+  const [meant = null] = commandNames.filter((name) => startsWith(argv, name));
   try {
-    program.parse([...argv], { from: "user" });
+    return parse(argv, context, await loadCommands(meant));
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode === 0 || error.code === "commander.help") return null;
     throw wrongUse(error, argv);
   }
+}
+
+function startsWith(argv: readonly string[], name: string): boolean {
+  return argv.slice(0, name.split(" ").length).join(" ") === name;
+}
+
+function parse(argv: readonly string[], context: CliContext, commands: readonly Command[]): Chosen | null {
+  const choice: { made: Chosen | null } = { made: null };
+  const program = buildProgram(context, commands, (chosen) => {
+    choice.made = chosen;
+  });
+  program.parse([...argv], { from: "user" });
   return choice.made;
 }
 
-function buildProgram(context: CliContext, chosen: (choice: Chosen) => void): Parser {
+function buildProgram(
+  context: CliContext,
+  commands: readonly Command[],
+  chosen: (choice: Chosen) => void,
+): Parser {
   const program = new Parser("pawl")
     .description("Durable agents: every turn committed once, every tool call with a receipt.")
     .version(packageVersion(), "-V, --version", "print the version")
@@ -172,14 +188,7 @@ function wrongUse(error: CommanderError, argv: readonly string[]): WrongUseError
 /** The words of the intended command or group; empty if there is none. */
 function commandWords(argv: readonly string[]): readonly string[] {
   const words = argv.filter((word) => !word.startsWith("-"));
-  const names = [...commands.map(({ name }) => name), ...Object.keys(groups)];
+  const names = [...commandNames, ...Object.keys(groups)];
   const meant = names.find((name) => words.slice(0, name.split(" ").length).join(" ") === name);
   return meant === undefined ? [] : meant.split(" ");
-}
-
-function packageVersion(): string {
-  const manifest = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
-    readonly version: string;
-  };
-  return manifest.version;
 }

@@ -86,6 +86,21 @@ export class AnswerCutOffError extends PawlError<{ step: string; turn: number; m
   readonly code = "answer_cut_off";
 }
 
+/**
+ * A model sent answers that do not fit the output schema, or arguments that do not fit a tool's (`tool`), several turns in a
+ * row. `problem` has the path that did not fit, `given` what the model sent. Resume it with a changed agent, or as it is.
+ */
+export class SchemaMisfitError extends PawlError<{
+  agent: string;
+  step: string;
+  tool: string | null;
+  turn: number;
+  problem: string;
+  given: string;
+}> {
+  readonly code = "schema_misfit";
+}
+
 /** A loop was not done after `maxIterations`; resume with a higher limit to continue. */
 export class MaxIterationsExceededError extends PawlError<{ maxIterations: number; step: string }> {
   readonly code = "max_iterations_exceeded";
@@ -161,6 +176,7 @@ export class StoreUnusableError extends PawlError<{ reason: string }> {
   readonly code = "store_unusable";
 }
 
+/** The store has no run with this id. */
 export class RunNotFoundError extends PawlError<{ runId: string }> {
   readonly code = "run_not_found";
 }
@@ -255,7 +271,7 @@ export class ToolFailedError extends PawlError<{ toolCallId: string; tool: strin
   readonly code = "tool_failed";
 }
 
-/** The model call failed: `kind` tells how far the request got, `status` is the provider's HTTP status. */
+/** The model call failed: `kind` is how far the request got, `status` is the provider's HTTP status. */
 export class ModelCallError extends PawlError<{
   kind: "not_sent" | "rejected" | "rate_limited" | "server_error" | "no_answer" | "timeout";
   status: number | null;
@@ -336,6 +352,7 @@ const CLASSES = [
   QuotaExceededError,
   MaxTurnsExceededError,
   AnswerCutOffError,
+  SchemaMisfitError,
   MaxIterationsExceededError,
   DeadlineExceededError,
   BudgetExceededError,

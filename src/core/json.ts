@@ -1,5 +1,6 @@
 /** Any JSON value. Everything that Pawl stores is one of these. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
+/** An object of JSON values. */
 export type JsonObject = { readonly [key: string]: Json };
 
 /** Deeper than any honest value, and shallow enough that no recursive function runs out of stack. */
@@ -67,17 +68,35 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The type of a value after a round trip through JSON: dates become strings, functions are dropped. */
-export type Jsonified<T> = unknown extends T
-  ? Json
-  : T extends string | number | boolean | null
-    ? T
-    : T extends { toJSON(): infer J }
-      ? J
-      : T extends readonly (infer E)[]
-        ? Jsonified<E>[]
-        : T extends undefined | ((...args: never[]) => unknown)
-          ? null
-          : T extends object
-            ? { [K in keyof T]: Jsonified<T[K]> }
-            : never;
+/**
+ * The type of a value after a round trip through JSON: dates become strings; functions and `undefined` are dropped from
+ * objects, and become null elsewhere.
+ */
+export type Jsonified<T> = unknown extends T ? Json : [T] extends [Json] ? T : JsonifiedMember<T>;
+
+/** Of each member of a union by itself. */
+type JsonifiedMember<T> = T extends Json
+  ? T
+  : T extends { toJSON(): infer J }
+    ? J
+    : T extends readonly unknown[]
+      ? { -readonly [K in keyof T]: Jsonified<T[K]> }
+      : T extends Dropped
+        ? null
+        : T extends object
+          ? JsonifiedObject<T>
+          : never;
+
+type Dropped = void | symbol | ((...args: never[]) => unknown);
+
+/** A property that may be undefined may be missing. */
+type JsonifiedObject<T> = { [K in keyof T as WholeKey<T, K>]: Jsonified<T[K]> } & {
+  [K in keyof T as PartialKey<T, K>]?: Jsonified<Exclude<T[K], Dropped>>;
+} extends infer U
+  ? { [K in keyof U]: U[K] }
+  : never;
+
+type WholeKey<T, K extends keyof T> = Extract<T[K], Dropped> extends never ? K : never;
+
+type PartialKey<T, K extends keyof T> =
+  Exclude<T[K], Dropped> extends never ? never : Exclude<K, WholeKey<T, K>>;

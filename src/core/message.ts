@@ -10,6 +10,7 @@ type UserMessage = { readonly role: "user"; readonly content: string };
 export type AssistantMessage = { readonly role: "assistant"; readonly content: readonly AssistantPart[] };
 type ToolMessage = { readonly role: "tool"; readonly content: readonly [ToolResultPart] };
 
+/** A part of a model's response: a text, a tool call, reasoning or a file, as the provider sent it. */
 export type AssistantPart = JsonObject & { readonly type: string };
 export type TextPart = AssistantPart & { readonly type: "text"; readonly text: string };
 export type ToolCallPart = AssistantPart & {
@@ -25,6 +26,7 @@ export type ToolResultPart = {
   readonly toolName: string;
   readonly output: ToolOutput;
 };
+/** A tool's result, as the model sees it. */
 export type ToolOutput =
   | { readonly type: "json"; readonly value: Json }
   | { readonly type: "text"; readonly value: string }

@@ -26,7 +26,16 @@ export type ApprovalNeed = { readonly people: number; readonly notStarter: boole
 
 export const ONE_PERSON: ApprovalNeed = { people: 1, notStarter: false };
 
+/** The stored name of a person who gave none. */
 const UNNAMED = "somebody";
+
+/** The names of people, for a sentence. */
+export function namesInWords(people: readonly Decision[]): string {
+  const names = people.map(({ name, authenticated }) =>
+    name === UNNAMED && authenticated === null ? "a person who gave no name" : name,
+  );
+  return names.join(" and ");
+}
 
 /** Checks the values at run time, for callers without types: a record of authentication must be sound. */
 export function decisionOf(person: Person, at: number): Decision {
@@ -67,7 +76,7 @@ export function decideApproval(
     return refused("it takes people who are known by name: say who approves it");
   if (notStarter && starter === null)
     return refused(
-      "it takes another person than the one who started the run, and nobody recorded who that was: deny it, and start a run with `startedBy`",
+      "it takes another person than the one who started the run, and it is not recorded who that was: deny it, and start a run with `startedBy`",
     );
   if (notStarter && starter !== null && isSamePerson(starter, next))
     return refused(`it takes another person than ${shown(starter)}, who started the run`);

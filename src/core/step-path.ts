@@ -29,7 +29,7 @@ const NAME = /^(?!\.{1,2}$)[^\s/#[\]\p{C}](?:[^/#[\]\p{C}]{0,98}[^\s/#[\]\p{C}])
 export function assertStepName(kind: string, name: unknown): asserts name is string {
   if (typeof name === "string" && NAME.test(name)) return;
   throw new ConfigurationError(
-    `${JSON.stringify(name) ?? String(name)} cannot name a ${kind}: use 1 to 100 characters without "/", "#", "[", "]" or spaces at the ends, and not "." or "..".`,
+    `${typeof name === "object" && name !== null ? "An object" : (JSON.stringify(name) ?? String(name))} cannot name ${kind === "agent" ? "an" : "a"} ${kind}: use 1 to 100 characters without "/", "#", "[", "]" or spaces at the ends, and not "." or "..".`,
   );
 }
 

@@ -9,6 +9,10 @@ export function zodJsonSchema(schema: z.ZodType, name = "The schema"): JsonObjec
     return JSON.parse(JSON.stringify(jsonSchema)) as JsonObject;
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new ConfigurationError(`${name} has no JSON Schema: ${why}.`, {}, { cause: error });
+    throw new ConfigurationError(
+      `${name} has no JSON Schema: ${why}. Use schemas of JSON values, such as z.iso.datetime() for a date.`,
+      {},
+      { cause: error },
+    );
   }
 }

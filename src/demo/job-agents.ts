@@ -1,4 +1,5 @@
 import { type Agent, defineAgent } from "../engine/definition/agent.ts";
+import { valueSchema } from "../engine/definition/value-schema.ts";
 import type { ModelPort } from "../engine/ports/model-port.ts";
 import { checkReport, fetchPage } from "./job-tools.ts";
 import {
@@ -36,7 +37,7 @@ export function jobAgents({ planner, crawler, writer }: JobModels): JobAgents {
 Read the first page of the site with fetch_page, once. Then answer with the subject, three to six questions that a reader of the report would want answered, and the pages of the site to begin with.`,
       tools: { fetch_page: fetchPage },
       slices: [sourcesSlice],
-      output: researchPlan,
+      output: valueSchema(researchPlan),
       settings: SETTINGS,
     }),
     crawler: defineAgent({
@@ -46,7 +47,7 @@ Read the first page of the site with fetch_page, once. Then answer with the subj
 Read the pages of the plan with fetch_page, three at a time, and then every page of the same site that they link to, each page once and not the first page of the site. When there is no page left, answer with the subject and the questions as they were given, and for each page that helps with one of them its address, its title and the sentences that matter, word for word.`,
       tools: { fetch_page: fetchPage },
       slices: [sourcesSlice],
-      output: researchNotes,
+      output: valueSchema(researchNotes),
       settings: SETTINGS,
     }),
     writer: defineAgent({
@@ -56,7 +57,7 @@ Read the pages of the plan with fetch_page, three at a time, and then every page
 Write a title, a summary of two or three sentences in your own words, and a section for each question that the notes answer. Every paragraph names the pages that it is drawn from. Check the report with check_citations, fix what it finds, and check it again until it finds nothing. Then answer with the report.`,
       tools: { check_citations: checkReport },
       slices: [sourcesSlice],
-      output: report,
+      output: valueSchema(report),
       settings: SETTINGS,
     }),
   };

@@ -1,8 +1,10 @@
 import { ConfigurationError } from "../core/errors.ts";
+import { assertOptions, type OptionNames } from "../core/naming/option-names.ts";
 import type { SessionEvent } from "../core/session-event.ts";
 import { UPDATE_STEP } from "./plan.ts";
 import type { SessionView } from "./session-view.ts";
 
+/** Options of a `CheckpointTrigger`. */
 export type CheckpointTriggerOptions = {
   /** `UpdateStep` alone by default. */
   readonly eventTypes?: readonly string[];
@@ -20,7 +22,9 @@ export class CheckpointTrigger {
   readonly eventTypes: readonly string[];
   readonly #when: (event: SessionEvent, session: SessionView) => boolean;
 
-  constructor({ eventTypes = [UPDATE_STEP], when = isMilestone }: CheckpointTriggerOptions = {}) {
+  constructor(options: CheckpointTriggerOptions = {}) {
+    assertOptions("The argument of CheckpointTrigger", options, TRIGGER_NAMES);
+    const { eventTypes = [UPDATE_STEP], when = isMilestone } = options;
     if (!isListOfNames(eventTypes))
       throw new ConfigurationError(
         "The eventTypes of a checkpoint trigger are not names: give a list of texts.",
@@ -40,6 +44,8 @@ export class CheckpointTrigger {
     );
   }
 }
+
+const TRIGGER_NAMES = { eventTypes: true, when: true } satisfies OptionNames<CheckpointTriggerOptions>;
 
 function isListOfNames(value: unknown): boolean {
   return Array.isArray(value) && value.every((name) => typeof name === "string" && name !== "");

@@ -1,13 +1,13 @@
 import { z } from "zod";
 import { type SessionTool, sessionTool } from "./session-tool.ts";
-import { defineSlice, type Slice } from "./slice.ts";
+import { builtInSlice, type Slice } from "./slice.ts";
 
 const SECTIONS_OPENED = "SectionsOpened";
 
 type SectionsOpened = { readonly type: typeof SECTIONS_OPENED; readonly keys: readonly string[] };
 
 /** The keys of the sections that the agent has opened, each once. Session state, so a resumed run shows the same. */
-export const openSectionsSlice: Slice<string> = defineSlice<string>({
+export const openSectionsSlice: Slice<string> = builtInSlice<string>({
   name: "open_sections",
   schema: z.string(),
   reducers: {

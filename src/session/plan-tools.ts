@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { once } from "../core/once.ts";
 import {
   addStep,
   isPlanStepStatus,
@@ -20,71 +21,80 @@ export type { SessionTool } from "./session-tool.ts";
 // of a validator's message.
 const titleInput = (description: string) =>
   z.string().describe(description).meta({ minLength: 1, maxLength: LONGEST_TITLE });
-const stepsInput = z.array(titleInput("What is to be done, in one line."));
+const stepsInput = () => z.array(titleInput("What is to be done, in one line."));
 
-const setupPlanTool = sessionTool({
-  name: "planning_setup_plan",
-  description:
-    "Set up the plan: the objective and the steps that lead to it. Replaces the present plan, if there is one.",
-  inputSchema: z.object({
-    objective: titleInput("What is to be achieved."),
-    steps: stepsInput.default([]).describe("The steps, in order; more can be added later."),
-  }),
-  run: ({ objective, steps }, session) => {
-    const replaced = session.query(planSlice).latest();
-    session.dispatch(setupPlan(titleOrThrow("The objective", objective), titlesOrThrow(steps)));
-    return `${replaced === null ? "The plan is set up" : "The plan is set up in place of the earlier one"}.\n\n${presentPlan(session)}`;
-  },
-});
+const setupPlanTool = () =>
+  sessionTool({
+    name: "planning_setup_plan",
+    description:
+      "Set up the plan: the objective and the steps that lead to it. Replaces the present plan, if there is one.",
+    inputSchema: z.object({
+      objective: titleInput("What is to be achieved."),
+      steps: stepsInput().default([]).describe("The steps, in order; more can be added later."),
+    }),
+    run: ({ objective, steps }, session) => {
+      const replaced = session.query(planSlice).latest();
+      session.dispatch(setupPlan(titleOrThrow("The objective", objective), titlesOrThrow(steps)));
+      return `${replaced === null ? "The plan is set up" : "The plan is set up in place of the earlier one"}.\n\n${presentPlan(session)}`;
+    },
+  });
 
-const addStepTool = sessionTool({
-  name: "planning_add_step",
-  description: "Add one or more steps at the end of the plan.",
-  inputSchema: z.object({ steps: stepsInput }),
-  run: ({ steps }, session) => {
-    activePlanOrThrow(session);
-    if (steps.length === 0) throw new Error("Give at least one step to add.");
-    session.dispatch(addStep(...titlesOrThrow(steps)));
-    return `${steps.length === 1 ? "The step is" : `${steps.length} steps are`} added.\n\n${presentPlan(session)}`;
-  },
-});
+const addStepTool = () =>
+  sessionTool({
+    name: "planning_add_step",
+    description: "Add one or more steps at the end of the plan.",
+    inputSchema: z.object({ steps: stepsInput() }),
+    run: ({ steps }, session) => {
+      activePlanOrThrow(session);
+      if (steps.length === 0) throw new Error("Give at least one step to add.");
+      session.dispatch(addStep(...titlesOrThrow(steps)));
+      return `${steps.length === 1 ? "The step is" : `${steps.length} steps are`} added.\n\n${presentPlan(session)}`;
+    },
+  });
 
-const updateStepTool = sessionTool({
-  name: "planning_update_step",
-  description:
-    "Change the status or the title of one step of the plan. Progress is saved when a step becomes done.",
-  inputSchema: z.object({
-    id: z.number().describe("The number of the step.").meta({ type: "integer" }),
-    title: titleInput("A new title.").nullish(),
-    status: z
-      .string()
-      .meta({ enum: [...PLAN_STEP_STATUSES] })
-      .nullish(),
-  }),
-  run: ({ id, title, status }, session) => {
-    const plan = activePlanOrThrow(session);
-    assertStep(plan, id);
-    const change = {
-      title: title === undefined || title === null ? undefined : titleOrThrow("The title", title),
-      status: status === undefined || status === null ? undefined : statusOrThrow(status),
-    };
-    if (change.title === undefined && change.status === undefined)
-      throw new Error("Give a new title, a new status, or both.");
-    // Dispatched even if the plan has this state already: the receipt may be applied to an earlier plan.
-    session.dispatch(updateStep(id, change));
-    return `Step ${id} is updated.\n\n${presentPlan(session)}`;
-  },
-});
+const updateStepTool = () =>
+  sessionTool({
+    name: "planning_update_step",
+    description:
+      "Change the status or the title of one step of the plan. Progress is saved when a step becomes done.",
+    inputSchema: z.object({
+      id: z.number().describe("The number of the step.").meta({ type: "integer" }),
+      title: titleInput("A new title.").nullish(),
+      status: z
+        .string()
+        .meta({ enum: [...PLAN_STEP_STATUSES] })
+        .nullish(),
+    }),
+    run: ({ id, title, status }, session) => {
+      const plan = activePlanOrThrow(session);
+      assertStep(plan, id);
+      const change = {
+        title: title === undefined || title === null ? undefined : titleOrThrow("The title", title),
+        status: status === undefined || status === null ? undefined : statusOrThrow(status),
+      };
+      if (change.title === undefined && change.status === undefined)
+        throw new Error("Give a new title, a new status, or both.");
+      // Dispatched even if the plan has this state already: the receipt may be applied to an earlier plan.
+      session.dispatch(updateStep(id, change));
+      return `Step ${id} is updated.\n\n${presentPlan(session)}`;
+    },
+  });
 
-const readPlanTool = sessionTool({
-  name: "planning_read_plan",
-  description: "Read the plan: its objective, and its steps with their status.",
-  inputSchema: z.object({}),
-  run: (_input, session) => presentPlan(session),
-});
+const readPlanTool = () =>
+  sessionTool({
+    name: "planning_read_plan",
+    description: "Read the plan: its objective, and its steps with their status.",
+    inputSchema: z.object({}),
+    run: (_input, session) => presentPlan(session),
+  });
 
 /** The planning tools of an agent. They enforce the rules; the slice's reducers accept what the tools let through. */
-export const planTools: readonly SessionTool[] = [setupPlanTool, addStepTool, updateStepTool, readPlanTool];
+export const planTools: () => readonly SessionTool[] = once(() => [
+  setupPlanTool(),
+  addStepTool(),
+  updateStepTool(),
+  readPlanTool(),
+]);
 
 const NO_PLAN = "There is no plan yet: set one up with planning_setup_plan.";
 

@@ -1,11 +1,12 @@
 import { z } from "zod";
 import type { Json } from "../core/json.ts";
 import type { SessionEvent } from "../core/session-event.ts";
-import { defineSlice, type Slice } from "./slice.ts";
+import { builtInSlice, type Slice } from "./slice.ts";
 
 export const PLAN_STEP_STATUSES = ["pending", "in_progress", "done"] as const;
 export type PlanStepStatus = (typeof PLAN_STEP_STATUSES)[number];
 
+/** A step of a plan. It is no step of a pipeline. */
 export type PlanStep = { readonly id: number; readonly title: string; readonly status: PlanStepStatus };
 
 /** The agent's plan and its progress. Completed when it has steps and all of them are done. */
@@ -19,16 +20,19 @@ const SETUP_PLAN = "SetupPlan";
 const ADD_STEP = "AddStep";
 export const UPDATE_STEP = "UpdateStep";
 
+/** A session event that replaces the plan. */
 export type SetupPlan = {
   readonly type: typeof SETUP_PLAN;
   readonly objective: string;
   readonly steps: readonly string[];
 };
+/** A session event that adds steps to the plan. */
 export type AddStep = { readonly type: typeof ADD_STEP; readonly steps: readonly string[] };
 export type PlanStepChange = {
   readonly title?: string | undefined;
   readonly status?: PlanStepStatus | undefined;
 };
+/** A session event that changes a step of the plan. */
 export type UpdateStep = {
   readonly type: typeof UPDATE_STEP;
   readonly id: number;
@@ -41,10 +45,12 @@ export function setupPlan(objective: string, steps: readonly string[]): SetupPla
   return { type: SETUP_PLAN, objective, steps };
 }
 
+/** Adds steps to the end of the plan. */
 export function addStep(...steps: readonly string[]): AddStep {
   return { type: ADD_STEP, steps };
 }
 
+/** Changes the title or the status of a step of the plan. */
 export function updateStep(id: number, { title, status }: PlanStepChange): UpdateStep {
   return {
     type: UPDATE_STEP,
@@ -82,7 +88,7 @@ const planSchema = z
  * The plan. Its reducers never throw: an event that the planning tools would refuse changes nothing, since on a replay it
  * may be applied to another plan than the one it was made for.
  */
-export const planSlice: Slice<Plan> = defineSlice<Plan>({
+export const planSlice: Slice<Plan> = builtInSlice<Plan>({
   name: "plan",
   schema: planSchema,
   reducers: {

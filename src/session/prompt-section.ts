@@ -112,7 +112,7 @@ export function planning(
     { key: "planning", title: "Planning", ...rest },
     {
       slices: [planSlice],
-      tools: planTools,
+      tools: planTools(),
       document: { kind: "planning", strategy, text },
       text,
       render: () => text,

@@ -1,6 +1,7 @@
 import type { z } from "zod";
 import { ConfigurationError } from "../core/errors.ts";
 import type { Json, JsonObject } from "../core/json.ts";
+import { assertOptions, type OptionNames } from "../core/naming/option-names.ts";
 import { frozenJson } from "./frozen-json.ts";
 import { openSectionsSlice, openSectionsTool } from "./open-sections.ts";
 import { PromptParameters } from "./prompt-parameters.ts";
@@ -49,6 +50,14 @@ export type PromptTemplateDefinition<S extends z.ZodObject> = {
   readonly sections: readonly Section<z.infer<S>>[];
 };
 
+const TEMPLATE_NAMES = {
+  namespace: true,
+  key: true,
+  version: true,
+  parameters: true,
+  sections: true,
+} satisfies OptionNames<PromptTemplateDefinition<z.ZodObject>>;
+
 /**
  * A prompt in sections.
  *
@@ -65,6 +74,7 @@ export type PromptTemplateDefinition<S extends z.ZodObject> = {
 export function promptTemplate<S extends z.ZodObject = z.ZodObject<Record<never, never>>>(
   definition: PromptTemplateDefinition<S>,
 ): PromptTemplate<z.input<S>> {
+  assertOptions("The argument of promptTemplate", definition, TEMPLATE_NAMES);
   const { namespace, key, version, sections } = definition;
   const id = promptId(namespace, key, version);
   assertSections(id, sections);

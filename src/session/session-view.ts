@@ -3,6 +3,7 @@ import type { SessionEvent } from "../core/session-event.ts";
 import type { Slice } from "./slice.ts";
 import { type SessionState, type SliceSet, valuesOf } from "./slice-set.ts";
 
+/** The values of a slice. */
 export interface SliceQuery<T> {
   latest(): T | null;
   all(): readonly T[];

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { ConfigurationError } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
+import { assertOptions, type OptionNames } from "../core/naming/option-names.ts";
 import type { SessionEvent } from "../core/session-event.ts";
 
 /**
@@ -39,6 +40,15 @@ export type SliceDefinition<T> = {
   readonly migrations?: { readonly [toVersion: number]: SliceMigration };
 };
 
+const SLICE_NAMES = {
+  name: true,
+  schema: true,
+  kind: true,
+  version: true,
+  reducers: true,
+  migrations: true,
+} satisfies OptionNames<SliceDefinition<unknown>>;
+
 /**
  * A slice of a session.
  *
@@ -55,9 +65,15 @@ export type SliceDefinition<T> = {
  * });
  */
 export function defineSlice<T>(definition: SliceDefinition<T>): Slice<T> {
+  assertOptions("The argument of defineSlice", definition, SLICE_NAMES);
+  assertSliceName(definition.name);
+  assertStorableSchema(definition.name, definition.schema);
+  return builtInSlice(definition);
+}
+
+/** `defineSlice` for Pawl's own slices, whose schemas need no check at run time: it would be a part of every start. */
+export function builtInSlice<T>(definition: SliceDefinition<T>): Slice<T> {
   const { name, schema, kind = "state", version = 1, reducers = {}, migrations = {} } = definition;
-  assertSliceName(name);
-  assertStorableSchema(name, schema);
   if (!["state", "log"].includes(kind))
     throw new ConfigurationError(`Slice ${name} has the kind ${JSON.stringify(kind)}: use "state" or "log".`);
   if (!Number.isSafeInteger(version) || version < 1)

@@ -1,6 +1,8 @@
+import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { ConfigurationError } from "../core/errors.ts";
-import { SqliteStore, type SqliteStoreOptions } from "./sqlite/sqlite-store.ts";
+import { assertOptions, kindOf, type OptionNames } from "../core/naming/option-names.ts";
+import type { SqliteStoreOptions } from "./sqlite/sqlite-store.ts";
 import type { Store } from "./store.ts";
 import { assertNotMoved, DEFAULT_STORE, makeHome } from "./store-home.ts";
 
@@ -8,23 +10,25 @@ export { DEFAULT_STORE } from "./store-home.ts";
 
 /**
  * Opens the store at a URL: `file:./.pawl/pawl.db` (the default; the file and its folder are created), another file
- * (created if missing; its folder must exist), or `:memory:` for tests.
+ * (created if missing; its folder must exist), or `:memory:` for tests. A plain path, `./pawl.db`, is such a file.
  *
  * @example
  * const store = await openStore("file:./pawl.db");
  */
-export async function openStore(
-  url: string = DEFAULT_STORE,
-  { readOnly = false, ...options }: OpenStoreOptions = {},
-): Promise<Store> {
+export async function openStore(url: string = DEFAULT_STORE, given: OpenStoreOptions = {}): Promise<Store> {
+  assertOptions("The second argument of openStore", given, STORE_NAMES, { readonly: "readOnly" });
+  const { readOnly = false, ...options } = given;
   const file = sqliteFile(url);
   assertNotMoved(file);
+  // Loaded when it is needed: a program that only defines agents does not wait for it.
+  const { SqliteStore } = await import("./sqlite/sqlite-store.ts");
   const reader = readOnly && file !== ":memory:" ? await SqliteStore.openReadOnly(file, options) : null;
   if (reader !== null) return reader;
   makeHome(file);
   return SqliteStore.open(file, options);
 }
 
+/** Options of `openStore`. */
 export type OpenStoreOptions = SqliteStoreOptions & {
   /**
    * Changes nothing on the disk and refuses every write. (A file that has to be created or migrated first is opened
@@ -32,6 +36,15 @@ export type OpenStoreOptions = SqliteStoreOptions & {
    */
   readonly readOnly?: boolean;
 };
+
+const STORE_NAMES = {
+  readOnly: true,
+  now: true,
+  monotonic: true,
+  after: true,
+  onCommit: true,
+  doorbell: true,
+} satisfies OptionNames<OpenStoreOptions>;
 
 /** Runs `work` with the given store, or with the default one, opened for this and closed afterwards. */
 export async function withStore<T>(given: Store | undefined, work: (store: Store) => Promise<T>): Promise<T> {
@@ -47,12 +60,26 @@ export async function withStore<T>(given: Store | undefined, work: (store: Store
 
 /** The file of a store address, or ":memory:"; throws if the address is not valid. */
 export function sqliteFile(url: string): string {
+  const given: unknown = url;
+  if (typeof given !== "string")
+    throw new ConfigurationError(
+      `openStore needs the address of a store, and got ${kindOf(given)}: use "file:./pawl.db".`,
+    );
   if (url === ":memory:") return url;
-  const path = url.startsWith("file://") ? pathOfUrl(url) : (/^file:(.+)$/.exec(url)?.[1] ?? null);
-  if (path !== null && !/[?\0]|\/$/.test(path)) return path;
+  const file = url.startsWith("file://") ? pathOfUrl(url) : (/^file:(.+)$/.exec(url)?.[1] ?? plainPath(url));
+  if (file !== null && !/[?\0]|\/$/.test(file)) return file;
   throw new ConfigurationError(
     `${JSON.stringify(url)} is not an address of a store: use "file:./pawl.db" for a SQLite file or ":memory:" for a test.`,
   );
+}
+
+/**
+ * A path without `file:`, if it can be nothing else: it begins with `./`, `../` or a root, or has the name of a database and
+ * no scheme. Null for everything else, such as a Windows path on another system.
+ */
+export function plainPath(url: string, paths: typeof path = path): string | null {
+  const isPath = paths.isAbsolute(url) || /^\.{1,2}[\\/]/.test(url) || /^[^:]+\.(?:db|sqlite3?)$/i.test(url);
+  return isPath && (paths.sep === "\\" || !url.includes("\\")) ? url : null;
 }
 
 /** Null for anything but the URL of a file on this machine. */

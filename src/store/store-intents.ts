@@ -30,6 +30,7 @@ import type {
 /** A worker's right to write: the run, and its epoch, which later owners exceed. */
 export type Fence = { readonly runId: string; readonly epoch: number };
 
+/** A run to create. It is created and claimed at once. */
 export type NewRun = {
   readonly runId: string;
   readonly pipeline: string;
@@ -48,6 +49,7 @@ export type NewRun = {
   readonly marksEffects?: boolean;
 };
 
+/** How a run is claimed, and what changes with the claim. */
 export type ClaimOptions = {
   readonly leaseMs: number;
   /** Only a run in one of these statuses is claimed. */
@@ -80,8 +82,10 @@ export type EffectAttempt = {
 /** Without a reason of its own, a run attempt records the status in which the run was found. */
 export type AttemptReason = { readonly resumedFrom: "turn" | "milestone"; readonly reason: string | null };
 
+/** A worker's hold of a run: its epoch, and the run as it was claimed. */
 export type Claim = { readonly epoch: number; readonly run: RunRecord };
 
+/** The outcome of a claim: the run is claimed, or the reason why it is not. */
 export type ClaimOutcome =
   | {
       readonly kind: "claimed";
@@ -94,6 +98,7 @@ export type ClaimOutcome =
   | { readonly kind: "refused"; readonly run: RunRecord }
   | { readonly kind: "not_found" };
 
+/** How a worker releases a run. */
 export type RunEnd =
   | { readonly status: "succeeded"; readonly output: Json; readonly context: Json }
   | { readonly status: "failed" | "cancelled"; readonly error: StoredError | null }
@@ -134,6 +139,7 @@ export type SliceChange = {
   readonly items: readonly (readonly [index: number, value: Json])[];
 };
 
+/** A checkpoint to store. */
 export type NewCheckpoint = {
   readonly type: CheckpointType;
   readonly snapshot: JsonObject;
@@ -153,6 +159,7 @@ export type NewLineage = {
   readonly fingerprint: { readonly hash: string; readonly document: Json };
 };
 
+/** A turn to open, with the amount to reserve for its model attempt. */
 export type TurnOpening = {
   readonly stepKey: number;
   readonly turnIndex: number;
@@ -160,6 +167,7 @@ export type TurnOpening = {
   readonly fingerprint: { readonly hash: string; readonly document: Json };
 };
 
+/** The outcome of opening a turn: the amount is reserved, or the limit denies it. */
 export type TurnOpened =
   | { readonly kind: "opened"; readonly attempt: number; readonly reserved: Amount }
   | {
@@ -169,6 +177,7 @@ export type TurnOpened =
       readonly remaining: number;
     };
 
+/** The charge for a model attempt that brought no response. */
 export type ModelCallSettlement = {
   readonly stepKey: number;
   readonly turnIndex: number;
@@ -176,6 +185,7 @@ export type ModelCallSettlement = {
   readonly charge: Charge;
 };
 
+/** The response of a turn, with its charge and its tool calls. */
 export type TurnJournal = {
   readonly stepKey: number;
   readonly turnIndex: number;
@@ -189,6 +199,7 @@ export type TurnJournal = {
   readonly checkpoint?: NewCheckpoint;
 };
 
+/** A tool call of a response, to be journaled. */
 export type NewToolCall = {
   /** From 1, in the order of the response. */
   readonly callIndex: number;
@@ -204,6 +215,7 @@ export type NewToolCall = {
   readonly timeoutMs: number;
 };
 
+/** A tool call that a code step makes. */
 export type CodeToolCall = Omit<NewToolCall, "callIndex"> & {
   readonly stepKey: number;
   readonly request: Json;
@@ -228,6 +240,7 @@ export type CallStart = {
   readonly approvedArguments: string | null;
 };
 
+/** The calls of a turn that are about to be dispatched. */
 export type ToolCallStart = {
   readonly stepKey: number;
   readonly turnIndex: number;
@@ -252,6 +265,7 @@ export type ToolCallAttemptEnd = ToolCallKey & {
   readonly hasEnded: boolean;
 };
 
+/** The outcome of a tool call, to be stored. */
 export type NewReceipt = {
   readonly callIndex: number;
   readonly status: ReceiptStatus;
@@ -272,6 +286,7 @@ export type NewReceipt = {
   readonly sessionEvents?: readonly SessionEvent[];
 };
 
+/** A receipt, and the turn that it belongs to. */
 export type ReceiptRecord = {
   readonly stepKey: number;
   readonly turnIndex: number;
@@ -296,6 +311,7 @@ export type CancelOutcome =
   /** It had already ended. */
   | { readonly kind: "over"; readonly run: RunRecord };
 
+/** An artifact to store. */
 export type NewArtifact = {
   /** Null if no step made it: then it belongs to the run. */
   readonly stepKey: number | null;
@@ -327,6 +343,7 @@ export type AcceptedDivergence = {
 /** A journaled response is dropped, and the model is asked again. */
 export type DroppedTurn = { readonly stepKey: number; readonly turnIndex: number };
 
+/** Everything that a turn changes, in one commit. */
 export type TurnCommit = {
   readonly stepKey: number;
   readonly turnIndex: number;
@@ -343,6 +360,7 @@ export type TurnCommit = {
   readonly session?: SessionCommit;
 };
 
+/** Which blobs of ended runs `collectBlobs` deletes. */
 export type BlobRetention = {
   /** Blobs of runs that ended longer ago than this are deleted. */
   readonly olderThanMs: number;
@@ -351,4 +369,5 @@ export type BlobRetention = {
   readonly dryRun?: boolean;
 };
 
+/** What `collectBlobs` deleted, or would delete. */
 export type BlobCollection = { readonly blobs: number; readonly bytes: number };

@@ -6,7 +6,8 @@ import type {
   ToolCallStatus,
 } from "../core/call/tool-call-decision.ts";
 import type { StoredError } from "../core/errors.ts";
-import type { Budgets, RunSpec } from "../core/job/run-spec.ts";
+import type { Budgets } from "../core/job/budgets.ts";
+import type { RunSpec } from "../core/job/run-spec.ts";
 import type { Json, JsonObject } from "../core/json.ts";
 import type { Lineage } from "../core/lineage.ts";
 import type { AssistantPart, Message, ToolOutput } from "../core/message.ts";
@@ -21,10 +22,13 @@ import type { WorkerRequest } from "./checkpoint-store.ts";
 
 // The records that a store returns.
 
+/** The status of a run. A run whose worker died is `running` until another worker claims it. */
 export type RunStatus = "queued" | "running" | "waiting" | "succeeded" | "failed" | "cancelled";
 
+/** The status of a step. */
 export type StepStatus = "ready" | "running" | "blocked" | "succeeded" | "failed" | "skipped";
 
+/** A run, as it is stored. */
 export type RunRecord = {
   readonly runId: string;
   readonly pipeline: string;
@@ -80,12 +84,14 @@ export type ArtifactRecord = {
   readonly at: number;
 };
 
+/** Which runs `listRuns` returns. */
 export type RunFilter = {
   readonly status?: RunStatus;
   readonly pipeline?: string;
   readonly limit?: number;
 };
 
+/** An instance of a step, as it is stored. */
 export type StepRecord = NewStep & {
   /** The store's own handle of the instance. */
   readonly stepKey: number;
@@ -112,8 +118,10 @@ export type LoopDecision = {
   readonly context: Json;
 };
 
+/** What a model attempt costs, and on what basis. */
 export type Charge = { readonly basis: ChargeBasis; readonly amount: Amount; readonly usage: Usage };
 
+/** A model attempt, as it is stored. */
 export type ModelCallRecord = {
   readonly stepPath: StepPath;
   readonly turnIndex: number;
@@ -125,6 +133,7 @@ export type ModelCallRecord = {
   readonly settledAt: number | null;
 };
 
+/** A journaled response of a model. */
 export type StoredResponse = {
   readonly content: readonly AssistantPart[];
   readonly finishReason: string;
@@ -136,11 +145,13 @@ export type StoredResponse = {
 /** The source of a receipt: the tool, a look-up, a person, a worker that had lost the run, or Pawl itself. */
 export type ReceiptSource = "tool" | "reconciled" | "person" | "late" | "pawl";
 
+/** The stored outcome of a tool call. */
 export type Receipt = {
   readonly status: ReceiptStatus;
   readonly output: ToolOutput;
   readonly blob: { readonly blobId: string; readonly size: number } | null;
   readonly tokens: number;
+  /** Also `other_arguments`, of a deduplicated call whose arguments were not those of the first call. */
   readonly errorCode: string | null;
   /** It failed, but may have happened anyway: repeating it needs a person. */
   readonly uncertain: boolean;
@@ -154,6 +165,7 @@ export type Receipt = {
   readonly at: number;
 };
 
+/** A row of the ledger. */
 export type ToolCallRecord = {
   readonly toolCallId: string;
   readonly stepPath: StepPath;
@@ -195,6 +207,7 @@ export type ToolCallAttempt = {
   readonly late: { readonly at: number; readonly status: ReceiptStatus; readonly output: ToolOutput } | null;
 };
 
+/** A question to a person, with its answer. */
 export type WaitRecord = {
   readonly waitId: string;
   readonly runId: string;
@@ -237,12 +250,14 @@ export type Verification = {
   readonly problems: readonly VerificationProblem[];
 };
 
+/** A row that is not what was written. */
 export type VerificationProblem = {
   /** The name of the row: `event 12`, `receipt q-1/research#2.1`, `blob 9f…`. */
   readonly row: string;
   readonly what: string;
 };
 
+/** A turn, as it is stored. */
 export type TurnRecord = {
   readonly stepPath: StepPath;
   readonly turnIndex: number;
@@ -272,6 +287,7 @@ export type Conversation = {
   readonly journaled: TurnRecord | null;
 };
 
+/** The state of an agent's step after its last committed turn. */
 export type GranularState = {
   readonly turnIndex: number;
   readonly history: readonly Message[];
@@ -296,6 +312,7 @@ export type StoredSlice = {
  */
 export type CheckpointType = "milestone" | "step_boundary" | "phase_boundary" | "pre_side_effect";
 
+/** A checkpoint, as it is stored, without its snapshot. */
 export type CheckpointRecord = {
   /** From 1, in the order of the run. */
   readonly checkpoint: number;
@@ -311,10 +328,13 @@ export type CheckpointRecord = {
   readonly at: number;
 };
 
+/** A checkpoint with its snapshot. */
 export type CheckpointSnapshot = CheckpointRecord & { readonly snapshot: JsonObject };
 
+/** The request of a worker, and when it was completed. */
 export type WorkRecord = WorkerRequest & { readonly completedAt: number | null };
 
+/** A lineage of a step, as it is stored. */
 export type LineageRecord = Lineage & {
   readonly stepPath: StepPath;
   /** From 1: the lineage that a step begins with is not listed. */
@@ -351,8 +371,10 @@ export type AttemptRecord = {
   readonly traceParent: string | null;
 };
 
+/** What the model attempts of a run used, and what was charged for them. */
 export type RunUsage = Usage & { readonly charged: Amount; readonly modelCalls: number };
 
+/** An event of a run, as it is stored. */
 export type EventRecord = {
   readonly seq: number;
   readonly at: number;
@@ -366,26 +388,7 @@ export type EventRecord = {
   readonly hash: string;
 };
 
-/** A part of the events of a run: those after `after`, at most `limit`. */
-export type EventRange = { readonly after?: number; readonly limit?: number };
-
-/**
- * A part of a list, in list order: the records after `after`, at most `limit`. Pass the last record of a part
- * as the next `after`; that record need not exist any more. Without a range, the whole list.
- */
-export type ListRange<T, Place extends keyof T> = {
-  readonly after?: Pick<T, Place>;
-  readonly limit?: number;
-};
-
-export type StepRange = ListRange<StepRecord, "path">;
-export type TurnRange = ListRange<TurnRecord, "stepPath" | "turnIndex">;
-export type ModelCallRange = ListRange<ModelCallRecord, "stepPath" | "turnIndex" | "attempt">;
-export type ToolCallRange = ListRange<ToolCallRecord, "stepPath" | "turnIndex" | "callIndex">;
-export type ToolCallAttemptRange = ListRange<ToolCallAttempt, "toolCallId" | "attempt">;
-export type WaitRange = ListRange<WaitRecord, "waitId">;
-export type CheckpointRange = ListRange<CheckpointRecord, "checkpoint">;
-
+/** A step to begin. */
 export type NewStep = {
   readonly path: StepPath;
   readonly name: string;

@@ -38,6 +38,7 @@ import type { Attendance, EffectInProgress } from "./work-in-progress.ts";
 export type { Authenticated, Decision, Person } from "../core/person.ts";
 export type { WorkerRequest } from "./checkpoint-store.ts";
 export type * from "./store-intents.ts";
+export type * from "./store-ranges.ts";
 export type * from "./store-reader.ts";
 export type * from "./store-records.ts";
 export type { Attendance, EffectInProgress } from "./work-in-progress.ts";
@@ -49,7 +50,7 @@ export type { Attendance, EffectInProgress } from "./work-in-progress.ts";
  * Every intent appends one event to the run's log in the same transaction. A read sees one consistent state,
  * whatever is committed meanwhile.
  *
- * The contract covers SQLite and PostgreSQL alike; `storeConformance` in `pawl/testing` checks it.
+ * The contract covers SQLite and PostgreSQL alike; `storeConformance` in `pawl/testing/store` checks it.
  */
 export interface Store extends StoreReader {
   /**
@@ -114,7 +115,7 @@ export interface Store extends StoreReader {
    */
   finishStep(fence: Fence, step: FinishedStep): Promise<{ readonly checkpoint: number | null }>;
 
-  /** Records that a step was not needed, because the run had already met all of its stop conditions. */
+  /** Records that a step was not needed, because all stop conditions of the run held already. */
   skipStep(fence: Fence, step: NewStep): Promise<void>;
 
   /** Stores whether a loop continues after an iteration, and the output of the iteration. */

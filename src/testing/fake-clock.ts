@@ -14,6 +14,8 @@ type FakeTimer = { at: number; readonly every: number | null; readonly callback:
 type AddTimer = (ms: number, every: number | null, callback: () => void) => () => void;
 
 /**
+ * A clock whose time a test moves.
+ *
  * @example
  * const clock = fakeClock();
  * const slept = clock.sleep(1_000);

@@ -5,6 +5,7 @@ import type {
   LanguageModelV4Content,
   LanguageModelV4GenerateResult,
 } from "@ai-sdk/provider";
+import { assertOptions, type OptionNames } from "../core/naming/option-names.ts";
 
 /** One answer of a scripted model. */
 export type ScriptedResponse = {
@@ -18,12 +19,14 @@ export type ScriptedResponse = {
 
 type FinishReason = LanguageModelV4GenerateResult["finishReason"]["unified"];
 
+/** The argument of a script that is a function. */
 export type ScriptedTurn = {
   /** From 1: the number of model answers in the conversation, plus one. */
   readonly turn: number;
   readonly options: LanguageModelV4CallOptions;
 };
 
+/** The answers of a scripted model: a list by turn, or a function. */
 export type Script =
   | readonly ScriptedResponse[]
   | ((turn: ScriptedTurn) => ScriptedResponse | Promise<ScriptedResponse>);
@@ -42,6 +45,7 @@ export function scriptedModel(
   script: Script,
   options: { readonly witness?: string; readonly modelId?: string; readonly provider?: string } = {},
 ): LanguageModelV4 {
+  assertOptions("The second argument of scriptedModel", options, MODEL_NAMES);
   return {
     specificationVersion: "v4",
     provider: options.provider ?? "scripted",
@@ -60,6 +64,10 @@ export function scriptedModel(
     },
   };
 }
+
+const MODEL_NAMES = { witness: true, modelId: true, provider: true } satisfies OptionNames<
+  NonNullable<Parameters<typeof scriptedModel>[1]>
+>;
 
 function resultOf(
   turn: number,

@@ -8,7 +8,7 @@ type Rank = string | readonly string[];
 
 /** The folders that have rooms, each with its rooms from the first to the last. */
 export const rooms: Readonly<Record<string, readonly Rank[]>> = {
-  "src/core": [".", "secret", "call", "job", "usage", "turn"],
+  "src/core": [".", "naming", "secret", "call", "job", "usage", "turn"],
   "src/store": [".", "sqlite", "checkpoint", "open-store.ts"],
   "src/store/sqlite": [
     ".",
@@ -23,7 +23,7 @@ export const rooms: Readonly<Record<string, readonly Rank[]>> = {
   "src/export": [".", "transcript", "run-telemetry.ts", "export-run.ts"],
   "src/engine": ["ports", "definition", "run", "call", "turn", "steps", "runner"],
   "src/engine/steps": [".", "blueprint", "built-in-executors.ts"],
-  "src/engine/runner": [".", "forecast", "runner.ts", "durable-main-loop.ts"],
+  "src/engine/runner": [".", "forecast", "run-requests.ts", "runner.ts", "durable-main-loop.ts"],
   "src/adapters": [
     "net",
     ["ai-sdk", "mcp", "otel", "tools", "event-log.ts", "genai-prices.ts"],
@@ -37,15 +37,18 @@ export const rooms: Readonly<Record<string, readonly Rank[]>> = {
     ["crash-report-text.ts", "explorer-options.ts"],
     "crash-report.ts",
     "crash-explorer.ts",
+    "index.ts",
   ],
-  "src/testing/store": [".", "runs", "turns", "calls", "waits", "store-conformance.ts"],
+  "src/testing/store": [".", "runs", "turns", "calls", "waits", "store-conformance.ts", "index.ts"],
   "src/cli": [
+    "own-files.ts",
     "context",
     "screen",
     "config",
     "job",
     "run",
     "crashtest",
+    "init",
     "commands",
     "commands.ts",
     "program.ts",

@@ -101,9 +101,9 @@ describe("code of the configuration that fails in a promise that is not awaited"
     expect(again.stderr).not.toMatch(/^ +at /m);
 
     folder.remove("forget");
-    const mended = await folder.pawl("resume", "f-1", "--json");
-    expect(mended.exitCode).toBe(0);
-    expect(JSON.parse(mended.stdout)).toMatchObject({ status: "succeeded", output: "printed" });
+    const resumed = await folder.pawl("resume", "f-1", "--json");
+    expect(resumed.exitCode).toBe(0);
+    expect(JSON.parse(resumed.stdout)).toMatchObject({ status: "succeeded", output: "printed" });
     expect(folder.log).toEqual(["first"]);
   });
 });

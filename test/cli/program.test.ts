@@ -4,12 +4,14 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
-import { commands } from "../../src/cli/commands.ts";
+import { loadCommands } from "../../src/cli/commands.ts";
 import { wantsColour } from "../../src/cli/context/cli-context.ts";
 import { widthOf } from "../../src/cli/context/terminal-text.ts";
 import { fakeClock } from "../../src/testing/index.ts";
 import { pawl, pawlJson } from "./recording-context.ts";
 import { cliFolder, failSample, MAILING, runSamples, SEARCHING, TRANSFERRING } from "./sample-runs.ts";
+
+const commands = await loadCommands();
 
 const ESCAPE = "\u001b[";
 
@@ -32,7 +34,7 @@ describe("a command line that is wrong ends with code 2 and one sentence:", () =
     [["ls", "--limit", "-1"], 'error: --limit is "-1": give a whole number of at least 1.'],
     [
       ["ls", "--status", "done"],
-      "error: option '--status <status>' argument 'done' is invalid. Allowed choices are queued, running, waiting, succeeded, failed, cancelled: see `pawl ls --help`.",
+      "error: option '--status <status>' argument 'done' is invalid. Allowed choices are queued, running, interrupted, waiting, succeeded, failed, cancelled: see `pawl ls --help`.",
     ],
     [
       ["policy", "explian", "x"],

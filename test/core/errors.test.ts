@@ -13,6 +13,17 @@ const SAMPLES: [errors.PawlError, boolean][] = [
   [new errors.QuotaExceededError("m", { unit: "tokens", wanted: 2, remaining: 1 }), false],
   [new errors.MaxTurnsExceededError("m", { maxTurns: 20, step: "research" }), false],
   [new errors.AnswerCutOffError("m", { step: "research", turn: 2, maxOutputTokens: 300 }), false],
+  [
+    new errors.SchemaMisfitError("m", {
+      agent: "clerk",
+      step: "sort",
+      tool: null,
+      turn: 3,
+      problem: "at price",
+      given: "{}",
+    }),
+    false,
+  ],
   [new errors.DeadlineExceededError("m", { deadline: "2026-01-01T00:00:00.000Z" }), false],
   [new errors.BudgetExceededError("m", { budget: "maxSteps", limit: 50, used: 51 }), false],
   [new errors.UnmetConditionsError("m", { unmet: ["email_sent_once"] }), false],

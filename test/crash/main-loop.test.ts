@@ -136,7 +136,7 @@ test.for(CHECKPOINTS)(
   async (checkpoints) => {
     const work = await killed(checkpoints, { crash: { point: "tool:executed", turn: 4 } });
     const runId = await storedRunId(work, checkpoints);
-    const request = { objective: "Book them once more." };
+    const request = { objective: "Book them again." };
     const kept = await work.execute(checkpoints, { request });
     expect(kept).toMatchObject({ runId, request: REQUEST });
     await work.assertDone(kept);

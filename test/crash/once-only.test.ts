@@ -63,6 +63,9 @@ describe("a call that is requested again after a kill", () => {
   );
 });
 
+const NOTE =
+  "[This call did not run: an earlier call with other arguments counts as the same effect. Below is the result of that earlier call.]";
+
 async function assertOnce(folder: CrashFolder, { mails, tests }: Tries): Promise<void> {
   expect(folder.outside()).toEqual(["All tests pass.", "Thank you."]);
   expect({ mails: folder.tries("send_email"), tests: folder.tries("run_tests") }).toEqual({ mails, tests });
@@ -80,12 +83,12 @@ async function assertOnce(folder: CrashFolder, { mails, tests }: Tries): Promise
   assertSeen(folder);
 }
 
-/** The model gets the whole first receipt, although it is long; and each test run has its own result. */
+/** The model gets the whole first receipt, although it is long, with a note if it asked in other words. */
 function assertSeen(folder: CrashFolder): void {
   const results = folder.lines("saw").findLast(({ turn }) => turn === 6)?.results ?? [];
   const of = (place: string) => results[CALLS.findIndex(({ toolCallId }) => toolCallId === id(place))];
   expect(results).toHaveLength(CALLS.length);
-  expect(of("5.1")).toBe(of("2.1"));
+  expect(of("5.1")).toBe(`${NOTE}\n\n${of("2.1")}`);
   expect(of("4.2")).toBe(of("4.1"));
   expect(of("2.1")).toContain('"sent":"All tests pass."');
   expect(of("2.1")?.length).toBeGreaterThan(20_000);

@@ -64,20 +64,20 @@ test("each process is described by how it recovered and where it was killed", ()
 });
 
 test("a problem is marked and named, and makes the outcome wrong", () => {
-  const told = outcomeText(output(80), outcome([right, wrong], ["notify was entered again"]));
-  expect(told).toMatch(/^ {2}mails +1 +1 +✓ +3$/m);
-  expect(told).toMatch(/^ {2}uploads +2 +3 +✗ +3$/m);
-  expect(told).toContain("✗ notify was entered again");
-  expect(told).toContain("✗ Something is wrong.");
-  expect(told).not.toContain("nothing was lost");
+  const shown = outcomeText(output(80), outcome([right, wrong], ["notify was entered again"]));
+  expect(shown).toMatch(/^ {2}mails +1 +1 +✓ +3$/m);
+  expect(shown).toMatch(/^ {2}uploads +2 +3 +✗ +3$/m);
+  expect(shown).toContain("✗ notify was entered again");
+  expect(shown).toContain("✗ Something is wrong.");
+  expect(shown).not.toContain("nothing was lost");
   expect(outcomeText(output(80), outcome([right]))).toContain(
     "✓ 1 kill, and nothing was lost or sent twice.",
   );
 });
 
 test("the document says the same", () => {
-  const told = documentOf(7, { provider: "scripted" }, "/tmp/x", outcome([wrong]));
-  expect(told).toMatchObject({ ok: false, seed: 7, folder: "/tmp/x", rows: [wrong], problems: [] });
+  const shown = documentOf(7, { provider: "scripted" }, "/tmp/x", outcome([wrong]));
+  expect(shown).toMatchObject({ ok: false, seed: 7, folder: "/tmp/x", rows: [wrong], problems: [] });
   expect(documentOf(7, { provider: "scripted" }, "/tmp/x", outcome([right]))).toMatchObject({
     ok: true,
     deaths: [{ phase: "plan", point: "model:answered" }],
@@ -86,7 +86,7 @@ test("the document says the same", () => {
 
 test("nothing is wider than the terminal, and nothing is coloured without colours", () => {
   for (const columns of [40, 80, 200]) {
-    const told = [
+    const shown = [
       introduction(output(columns), 7, { provider: "scripted" }),
       ...LIVES.map((each, i) => lifeText(output(columns), each, LIVES.slice(0, i))),
       outcomeText(
@@ -94,9 +94,9 @@ test("nothing is wider than the terminal, and nothing is coloured without colour
         outcome([right, wrong], ["notify was entered again after it was finished"]),
       ),
     ].join("");
-    const lines = told.split("\n");
+    const lines = shown.split("\n");
     expect(lines.filter((line) => line.length > Math.min(columns, 80))).toEqual([]);
-    expect(told).not.toContain("\u001b");
+    expect(shown).not.toContain("\u001b");
   }
   expect(outcomeText(output(80, true), outcome([right]))).toContain("\u001b");
 });

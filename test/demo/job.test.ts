@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { readJobFile } from "../../src/cli/job/job-file.ts";
 import { checkCitations } from "../../src/core/citations.ts";
+import type { Json } from "../../src/core/json.ts";
 import { jobPipeline, jobStopConditions, PHASES } from "../../src/demo/job-pipeline.ts";
 import { emailTool, fetchPage, notificationTool, uploadTool } from "../../src/demo/job-tools.ts";
 import { jsonAnswer, listenOnLoopback } from "../../src/demo/loopback-server.ts";
@@ -11,6 +12,7 @@ import type { DemoServices } from "../../src/demo/outside.ts";
 import { sourcesSlice } from "../../src/demo/research.ts";
 import { scriptedResearcher } from "../../src/demo/scripted-researcher.ts";
 import { SITE_PAGES } from "../../src/demo/site-pages.ts";
+import type { CodeStepContext } from "../../src/engine/definition/code-step-context.ts";
 import { Step } from "../../src/engine/definition/step.ts";
 import { Runner } from "../../src/engine/runner/runner.ts";
 import { openStore } from "../../src/store/open-store.ts";
@@ -85,9 +87,9 @@ test("the script cites each page that it draws on, which its first draft does no
 
 describe("a tool of the job", () => {
   /** A run of one step of code that calls one tool. */
-  async function callOnce<O>(
+  async function callOnce(
     outside: DemoServices,
-    call: (ctx: Parameters<Parameters<typeof Step.run>[1]>[1]) => Promise<O>,
+    call: (ctx: CodeStepContext) => Promise<Json>,
     allowedDomains = ["127.0.0.1:*"],
   ) {
     const store = await openStore(":memory:");
@@ -130,7 +132,7 @@ describe("a tool of the job", () => {
     const outside = await testOutside();
     const closed = await listenOnLoopback(() => jsonAnswer(403, { error: "Who are you?" }));
     const addresses = { ...outside.addresses, [service]: closed.url };
-    const { result } = await callOnce<object>(outside, (ctx) =>
+    const { result } = await callOnce(outside, (ctx) =>
       tool === "upload_file"
         ? ctx.call(uploadTool(addresses), { name: "report.pdf", hash: "h" })
         : ctx.call(notificationTool(addresses), { text: "Done." }),

@@ -21,8 +21,8 @@ export function at(phase: string, point: CrashPoint, turn = 0): Death {
 export const asked = (phase: string, turn: number): WorkerMessage => ({ kind: "asked", phase, turn });
 export const entered = (phase: string): WorkerMessage => ({ kind: "entered", phase });
 
-function event(told: ReportedEvent): WorkerMessage {
-  return { kind: "event", event: told };
+function event(reported: ReportedEvent): WorkerMessage {
+  return { kind: "event", event: reported };
 }
 
 const runId = "clockwork";

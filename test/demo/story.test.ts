@@ -5,8 +5,8 @@ import { asked, at, ended, entered, finished, life, lookedUp, skipped, started, 
 
 describe("where a process was killed", () => {
   test("has a different text for every crash point", () => {
-    const told = CRASH_POINTS.map((point) => whereKilled(at("plan", point)));
-    expect(new Set(told).size).toBe(CRASH_POINTS.length);
+    const texts = CRASH_POINTS.map((point) => whereKilled(at("plan", point)));
+    expect(new Set(texts).size).toBe(CRASH_POINTS.length);
     expect(whereKilled(at("plan", "turn:journaled", 3))).toBe(
       "in turn 3: the model's answer was stored, none of its calls had run yet",
     );

@@ -128,7 +128,7 @@ test.for<Plant>([
     },
   },
   {
-    what: "people are told twice",
+    what: "people are notified twice",
     wrong: ["notifications"],
     plant: () => {
       const { notifications } = outside;
@@ -156,7 +156,7 @@ test.for<{
     messages: ALL.slice(1),
   },
   {
-    how: "the model is asked for a turn that was told to be committed",
+    how: "the model is asked for a turn that was reported as committed",
     wrong: ["model calls", "the model was asked for turn 1 of plan after it was committed"],
     messages: [asked("plan", 1), committed("plan", 1), ...ALL],
   },

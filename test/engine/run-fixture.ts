@@ -15,6 +15,7 @@ import { openScope } from "../../src/engine/steps/agent-executor.ts";
 import { StepSession } from "../../src/engine/steps/step-session.ts";
 import type { TurnScope } from "../../src/engine/turn/turn-scope.ts";
 import {
+  type AgentOptions,
   agent,
   type Clock,
   type Json,
@@ -104,9 +105,9 @@ export function noteTool(
 }
 
 /** An agent with a script; everything else has defaults. */
-export function scriptedAgent(
+export function scriptedAgent<O = string>(
   script: Script,
-  options: Partial<Omit<Parameters<typeof agent>[0], "model">> & { modelId?: string } = {},
+  options: Partial<Omit<AgentOptions<O>, "model">> & { modelId?: string } = {},
 ) {
   const { modelId, ...rest } = options;
   const { model, prompts } = recordingModel(script, modelId === undefined ? {} : { modelId });
@@ -199,6 +200,7 @@ export async function beginRun(
     claim: created.claim,
     claimedAt,
     resumed: false,
+    isRequested: false,
     options: {},
     listener: () => undefined,
     from: null,

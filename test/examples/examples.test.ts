@@ -1,6 +1,4 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -73,30 +71,6 @@ test(
     expect(status).toBe(0);
   },
 );
-
-test("the README's example works when pasted, and again when run a second time", PATIENCE, () => {
-  const example = /```ts\n([\s\S]*?)```/.exec(readFileSync(join(root, "README.md"), "utf8"))?.[1];
-  if (example === undefined) throw new Error("The README has no TypeScript example.");
-  const folder = mkdtempSync(join(tmpdir(), "pawl-readme-"));
-  try {
-    // "pawl" and "pawl/testing" are built from these two files.
-    const source = (subpath: string) => JSON.stringify(join(root, "src", subpath));
-    const mapped = example
-      .replace('"pawl"', source("index.ts"))
-      .replace('"pawl/testing"', source("testing/index.ts"));
-    writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
-    writeFileSync(join(folder, "agent.ts"), mapped);
-    symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
-    for (let time = 1; time <= 2; time++) {
-      const { stdout, stderr, status } = node("agent.ts", folder);
-      expect(stderr).toBe("");
-      expect(stdout).toMatch(/^Two volumes\. [0-9a-f-]{36} 30\n$/);
-      expect(status).toBe(0);
-    }
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-});
 
 test(
   "a server that is killed, and later stopped, gives two customers with the same words one run each",

@@ -1,42 +1,16 @@
 // The published package, in a project without any of its optional peer dependencies.
 
-import { execFileSync, spawnSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { spawnSync } from "node:child_process";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { publint } from "publint";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { manifest, optionalPeers as optional, packedProject } from "./packed-project.ts";
 
-const root = resolve(import.meta.dirname, "../..");
-const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
-  readonly exports: {
-    readonly [path: string]: string | { readonly default: string; readonly types: string };
-  };
-  readonly dependencies: { readonly [name: string]: string };
-  readonly peerDependencies: { readonly [name: string]: string };
-  readonly peerDependenciesMeta: { readonly [name: string]: { readonly optional: boolean } };
-};
-const project = mkdtempSync(join(tmpdir(), "pawl-package-"));
-const optional = Object.keys(manifest.peerDependencies).filter(
-  (name) => manifest.peerDependenciesMeta[name]?.optional,
-);
+let project: string;
 
-beforeAll(() => {
-  const installed = join(project, "node_modules/pawl");
-  mkdirSync(installed, { recursive: true });
-  execFileSync(process.execPath, [join(root, "scripts/build.ts"), join(installed, "dist")], {
-    cwd: root,
-    stdio: "pipe",
-    env: { ...process.env, PATH: `${join(root, "node_modules/.bin")}:${process.env.PATH ?? ""}` },
-  });
-  cpSync(join(root, "package.json"), join(installed, "package.json"));
-  const needed = Object.keys(manifest.peerDependencies).filter((name) => !optional.includes(name));
-  for (const name of [...Object.keys(manifest.dependencies), ...needed]) {
-    const link = join(project, "node_modules", name);
-    mkdirSync(dirname(link), { recursive: true });
-    symlinkSync(join(root, "node_modules", name), link);
-  }
-  writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module" }));
+beforeAll(async () => {
+  project = await packedProject();
 }, 120_000);
 
 afterAll(() => rmSync(project, { recursive: true, force: true }));
@@ -112,7 +86,9 @@ describe("without its optional peer dependencies", () => {
         const { agent, Runner, openStore } = await import("pawl");
         const model = { specificationVersion: "v4", provider: "x", modelId: "y", supportedUrls: {}, doGenerate() {}, doStream() {} };
         await new Runner(agent({ name: "a", model }), { store: await openStore(":memory:") }).run("Go");`),
-    ).toMatch(/"ai".*npm install ai@7/);
+    ).toBe(
+      'ConfigurationError: Models and tools of the AI SDK need the package "ai", which could not be loaded: run `npm install ai@7` beside pawl.',
+    );
     expect(
       refusal(`
         const { agent, Runner, openStore } = await import("pawl");
@@ -124,6 +100,20 @@ describe("without its optional peer dependencies", () => {
     expect(refusal(`await import("pawl/otel");`)).toMatch(
       /@opentelemetry\/api.*npm install @opentelemetry\/api/,
     );
+  });
+
+  test("a missing AI SDK is found before a run is created, and printed without a chain of causes", () => {
+    const { printed, problem } = inProject(`
+      import { agent, Runner, openStore } from "pawl";
+      const model = { specificationVersion: "v4", provider: "x", modelId: "y", supportedUrls: {}, doGenerate() {}, doStream() {} };
+      const store = await openStore(":memory:");
+      const error = await new Runner(agent({ name: "a", model }), { store }).run("Go").catch((error) => error);
+      console.log((await store.listRuns()).length);
+      throw error;`);
+    expect(printed).toBe("0\n");
+    expect(problem).toContain("npm install ai@7");
+    expect(problem).not.toContain("[cause]");
+    expect(problem.split("\n").length).toBeLessThan(25);
   });
 
   test("the command line prints its version and its help", () => {

@@ -3,10 +3,12 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { BUNDLED_PACKAGES } from "../../scripts/bundled-packages.ts";
 import { shippedPackages } from "../../scripts/shipped-packages.ts";
 
 const manifest = JSON.parse(readFileSync("package.json", "utf8")) as {
   readonly dependencies: { readonly [name: string]: string };
+  readonly devDependencies: { readonly [name: string]: string };
   readonly peerDependencies: { readonly [name: string]: string };
   readonly scripts: { readonly [name: string]: string };
   readonly files: readonly string[];
@@ -45,7 +47,9 @@ describe("every dependency of the package", () => {
   });
 
   it("has an exact version if it is a direct one", () => {
-    const ranges = Object.values(manifest.dependencies).filter((version) => !/^\d+\.\d+\.\d+$/.test(version));
+    const bundled = BUNDLED_PACKAGES.map((name) => manifest.devDependencies[name] ?? `${name} is missing`);
+    const versions = [...Object.values(manifest.dependencies), ...bundled];
+    const ranges = versions.filter((version) => !/^\d+\.\d+\.\d+$/.test(version));
     expect(ranges).toEqual([]);
   });
 
@@ -65,7 +69,8 @@ describe("every dependency of the package", () => {
     for (const [name, version] of Object.entries(manifest.dependencies))
       expect(named).toContain(`${name}@${version}`);
     const names = new Set(bill.components.map(({ name }) => name));
-    for (const name of Object.keys(manifest.peerDependencies)) expect(names).toContain(name);
+    for (const name of [...Object.keys(manifest.peerDependencies), ...BUNDLED_PACKAGES])
+      expect(names).toContain(name);
     for (const name of ["vitest", "@biomejs/biome"]) expect(names).not.toContain(name);
     expect(bill.components.filter(({ hashes }) => hashes === undefined)).toEqual([]);
   });

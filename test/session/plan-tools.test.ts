@@ -18,27 +18,27 @@ function planned(steps: readonly string[] = ["Build", "Test", "Document", "Annou
 
 /** Calls the tool as the engine does: the arguments are parsed by the schema first. */
 function call(name: string, input: unknown, session: SessionView): string {
-  const tool = planTools.find((each) => each.name === `planning_${name}`);
+  const tool = planTools().find((each) => each.name === `planning_${name}`);
   if (tool === undefined) throw new Error(`There is no tool ${name}.`);
   return tool.run(tool.inputSchema.parse(input) as never, session);
 }
 
 describe("the planning tools", () => {
   it("are four, each with a description and a schema for the model", () => {
-    expect(planTools.map(({ name }) => name)).toEqual([
+    expect(planTools().map(({ name }) => name)).toEqual([
       "planning_setup_plan",
       "planning_add_step",
       "planning_update_step",
       "planning_read_plan",
     ]);
-    for (const { description, inputSchema } of planTools) {
+    for (const { description, inputSchema } of planTools()) {
       expect(description).toMatch(/\.$/);
       expect(z.toJSONSchema(inputSchema, { io: "input" })).toMatchObject({ type: "object" });
     }
   });
 
   it("show the model their rules", () => {
-    const [setup, , update] = planTools.map(({ inputSchema }) =>
+    const [setup, , update] = planTools().map(({ inputSchema }) =>
       z.toJSONSchema(inputSchema, { io: "input" }),
     );
     expect(setup).toMatchObject({

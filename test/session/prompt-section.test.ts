@@ -96,7 +96,7 @@ describe("the planning section", () => {
   it("brings the plan's slice and its tools", () => {
     expect(planning()).toMatchObject({ key: "planning", title: "Planning" });
     expect(planning().slices).toEqual([planSlice]);
-    expect(planning().tools).toEqual(planTools);
+    expect(planning().tools).toEqual(planTools());
     expect(planning({ key: "how", title: "How to work" })).toMatchObject({
       key: "how",
       title: "How to work",

@@ -80,7 +80,7 @@ describe("a prompt template", () => {
       ],
     });
     expect(template.slices).toEqual([planSlice, notes]);
-    expect(template.tools).toEqual(planTools);
+    expect(template.tools).toEqual(planTools());
     expect(prompt.tools).toEqual([]);
   });
 

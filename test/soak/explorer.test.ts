@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type CrashReport, crashExplorer, scheduleText } from "../../src/testing/index.ts";
+import { type CrashReport, crashExplorer, scheduleText } from "../../src/testing/crash/index.ts";
 import { EXPLORER_FOLDER } from "../testing/crash/explored-scenario.ts";
 import { endsAsExpected, RANDOM_SCENARIOS, ScheduleTally } from "../testing/crash/random-schedule-log.ts";
 import { SOAK_MINUTES, SOAK_SEED } from "./soak-options.ts";

@@ -1,18 +1,21 @@
 import { existsSync, mkdirSync, readdirSync } from "node:fs";
-import { join } from "node:path";
+import { join, posix, win32 } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { ConfigurationError } from "../../src/core/errors.ts";
-import { openStore } from "../../src/store/open-store.ts";
+import { openStore, plainPath } from "../../src/store/open-store.ts";
 import { newRun } from "../../src/testing/store/sample-run.ts";
 import { tempFolder } from "./sqlite/temp-folder.ts";
 
 describe("an invalid store address", () => {
   it.each([
     "",
-    "pawl.db",
-    "./pawl.db",
+    "pawl",
     "memory",
+    "C:\\data\\pawl.db",
+    ".\\pawl.db",
+    "./pawl.db?mode=ro",
+    "./folder/",
     "file:",
     "file://",
     "postgres://localhost/pawl",
@@ -33,7 +36,8 @@ describe("an invalid store address", () => {
 
 describe("a file", () => {
   it.each([
-    ["a plain path", (path: string) => `file:${path}`],
+    ["a path after file:", (path: string) => `file:${path}`],
+    ["a plain path", (path: string) => path],
     ["a URL", (path: string) => pathToFileURL(path).href],
     [
       "a URL with a host that is this one",
@@ -48,6 +52,24 @@ describe("a file", () => {
     await store.close();
     expect(existsSync(file)).toBe(true);
     expect(readdirSync(folder)).toEqual(["my pawl.db", "my pawl.db-shm", "my pawl.db-wal"]);
+  });
+});
+
+describe("a plain path", () => {
+  it.each([
+    ["./pawl.db", posix, true],
+    ["../data/runs", posix, true],
+    ["/var/lib/pawl/runs", posix, true],
+    ["pawl.db", posix, true],
+    ["data/pawl.sqlite", posix, true],
+    ["runs", posix, false],
+    ["postgres://localhost/pawl.db", posix, false],
+    ["C:\\data\\pawl.db", posix, false],
+    ["C:\\data\\pawl.db", win32, true],
+    [".\\pawl.db", win32, true],
+    ["D:/data/runs", win32, true],
+  ])("is taken only if it can be nothing else: %j", (url, paths, isTaken) => {
+    expect(plainPath(url, paths)).toBe(isTaken ? url : null);
   });
 });
 

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openStore } from "../../src/store/open-store.ts";
 import type { Store } from "../../src/store/store.ts";
-import { type OpenConformanceDatabase, storeConformance } from "../../src/testing/index.ts";
+import { type OpenConformanceDatabase, storeConformance } from "../../src/testing/store/index.ts";
 
 /** An empty database, copied for each check: creating its tables takes longer than most checks. */
 const empty = join(mkdtempSync(join(tmpdir(), "pawl-conformance-")), "empty.db");

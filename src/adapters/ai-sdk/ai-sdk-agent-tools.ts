@@ -1,7 +1,8 @@
 import type { Tool as AiSdkTool } from "ai";
 import { ConfigurationError } from "../../core/errors.ts";
-import { nearestName } from "../../core/job/run-spec-spelling.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import { nearestName } from "../../core/naming/nearest-name.ts";
+import { kindOf } from "../../core/naming/option-names.ts";
 import { ownProperty } from "../../core/own-property.ts";
 import { plainJson } from "../../core/plain-json.ts";
 import { isTool, type Tool } from "../../engine/definition/tool.ts";
@@ -26,11 +27,11 @@ export type GivenTool = Tool | AiSdkTool | ProviderTool | ToolSource;
 
 export type ToolSettings = {
   readonly tools?: { readonly [name: string]: GivenTool };
-  readonly activeTools?: readonly string[];
-  readonly toolOrder?: readonly string[];
-  readonly toolsContext?: { readonly [tool: string]: unknown };
+  readonly activeTools?: readonly string[] | undefined;
+  readonly toolOrder?: readonly string[] | undefined;
+  readonly toolsContext?: { readonly [tool: string]: unknown } | undefined;
   readonly runtimeContext?: { readonly [name: string]: unknown };
-  readonly toolApproval?: ToolApproval;
+  readonly toolApproval?: ToolApproval | undefined;
   readonly toolCallConcurrency?: number;
   readonly timeout?: LoopSettings["timeout"];
 };
@@ -61,6 +62,7 @@ export function agentTools(agent: string, given: ToolSettings): AgentTools {
       tools.set(name, override(name, tool));
       continue;
     }
+    assertToolObject(agent, name, tool);
     const ofSdk = tool as AiSdkTool;
     tools.set(name, override(name, aiSdkTool(name, ofSdk, context)));
     if (ofSdk.type === "provider") providerTools.set(name, ofSdk);
@@ -74,6 +76,13 @@ export function agentTools(agent: string, given: ToolSettings): AgentTools {
     toolOptions: Object.fromEntries(toolOptions),
     providerTools: Object.fromEntries(providerTools),
   };
+}
+
+function assertToolObject(agent: string, name: string, tool: unknown): void {
+  if (typeof tool === "object" && tool !== null && !(tool instanceof Promise)) return;
+  throw new ConfigurationError(
+    `Tool ${name} of agent ${agent} is ${kindOf(tool)}: make it with tool({ description, inputSchema, execute }).`,
+  );
 }
 
 /** The listed ones first, then the others by name, as the SDK orders them. */

@@ -1,9 +1,39 @@
-import type { ToolApprovalConfiguration, ToolApprovalStatus, ToolSet } from "ai";
+import type {
+  Tool as AiSdkTool,
+  SingleToolApprovalFunction,
+  ToolApprovalConfiguration,
+  ToolApprovalStatus,
+  ToolSet,
+} from "ai";
 import { ownProperty } from "../../core/own-property.ts";
 import type { ApprovalVerdict, Tool } from "../../engine/definition/tool.ts";
+import type { ToolSource } from "../../engine/definition/tool-source.ts";
 
 type RuntimeContext = { readonly [name: string]: unknown };
 export type ToolApproval = ToolApprovalConfiguration<ToolSet, RuntimeContext>;
+
+type AnyFunction = (...given: never[]) => unknown;
+
+/** A `toolApproval` for these tools: a function for one of them gets its arguments and its context. */
+export type ToolApprovalOf<TOOLS> =
+  | Approver["approve"]
+  | (Extract<TOOLS[keyof TOOLS], ToolSource> extends never
+      ? { readonly [N in keyof TOOLS]?: OneApproval<TOOLS[N]> }
+      : // The names of a source's tools are not known beforehand.
+        Exclude<ToolApproval, AnyFunction>);
+
+/** As a method, so that a function that is typed for exactly these tools fits, too. */
+type Approver = {
+  approve(
+    ...given: Parameters<Extract<ToolApproval, AnyFunction>>
+  ): ReturnType<Extract<ToolApproval, AnyFunction>>;
+};
+
+type OneApproval<T> = T extends AiSdkTool
+  ? Exclude<ToolApprovalConfiguration<{ tool: T }, RuntimeContext>, AnyFunction>["tool"]
+  :
+      | ToolApprovalStatus
+      | SingleToolApprovalFunction<T extends Tool<infer A> ? A : unknown, unknown, RuntimeContext>;
 
 /** What the SDK's approval functions get besides the arguments. */
 export type ApprovalContext = {

@@ -14,11 +14,16 @@ export type RequestProgress = {
 };
 
 type Details = ModelCallError["details"];
-/** The stored details, and the two halves of the message: what happened, and what to do about it. */
-type ModelFailure = Details & { readonly what: string; readonly next: string };
+/** The stored details, and the two halves of the message: what happened, and what to do. In an outage the run just waits. */
+type ModelFailure = Details & { readonly what: string; readonly next: string | null };
 
-/** An HTTP response with a status, and the text in it. */
-type HttpStatusAnswer = { readonly status: number; readonly text: string; readonly headers: unknown };
+/** An HTTP response with a status. `text` is for people, `body` is all of it. */
+type HttpStatusAnswer = {
+  readonly status: number;
+  readonly text: string;
+  readonly body: string;
+  readonly headers: unknown;
+};
 
 /** Raised while a request is being built. `AI_` is the SDK's prefix. */
 const RAISED_BEFORE_DISPATCH = new Set([
@@ -35,7 +40,9 @@ const RAISED_BEFORE_DISPATCH = new Set([
   "GatewayAuthenticationError",
 ]);
 
-const NO_CONNECTION_CODES = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"]);
+/** The host does not exist: most often a typing mistake in an address, which no waiting corrects. */
+const NO_SUCH_HOST_CODES = new Set(["ENOTFOUND"]);
+const NO_CONNECTION_CODES = new Set(["ECONNREFUSED", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"]);
 const NO_CONNECTION_SYSCALLS = new Set(["connect", "getaddrinfo"]);
 
 /** The connection broke. */
@@ -100,7 +107,8 @@ export function excessiveAnswer(
 
 function asError(model: string, failure: ModelFailure, cause?: Error): ModelCallError {
   const { what, next, ...details } = failure;
-  return new ModelCallError(`${model} ${what}. ${next}.`, details, cause === undefined ? {} : { cause });
+  const advice = next === null ? "" : ` ${next}.`;
+  return new ModelCallError(`${model} ${what}.${advice}`, details, cause === undefined ? {} : { cause });
 }
 
 /** Checks in order: was it certainly not sent, did the provider answer, was the call cut short. */
@@ -128,14 +136,21 @@ function wasSent(causes: readonly UnknownError[], { began, network }: RequestPro
 const noAnswer = { kind: "no_answer", status: null, retryAfterMs: null, retryable: false } as const;
 
 function notSent(error: unknown, causes: readonly UnknownError[]): ModelFailure {
-  const unreachable = neverConnected(causes) || hasCode(causes, BROKEN_CONNECTION_CODES);
-  const message = unreachable ? connectionMessage(error, causes) : messageOf(error);
+  const isUnknownHost = hasCode(causes, NO_SUCH_HOST_CODES);
+  const isUnreachable = neverConnected(causes) || hasCode(causes, BROKEN_CONNECTION_CODES);
+  const message = isUnreachable ? connectionMessage(error, causes) : messageOf(error);
+  const retryable = isUnreachable && !isUnknownHost;
+  const fix = isUnknownHost
+    ? "Check the provider's address (baseURL) and the network, then resume"
+    : "Fix that, then resume";
   return {
     ...noAnswer,
     kind: "not_sent",
-    retryable: unreachable,
-    what: `was not called, nothing was sent: ${readableText(message)}`,
-    next: unreachable ? "Check the address and the network, then try again" : "Fix that, then resume",
+    retryable,
+    what: retryable
+      ? `cannot be reached, nothing was sent: ${readableText(message)}`
+      : `was not called, nothing was sent: ${readableText(message)}`,
+    next: retryable ? null : fix,
   };
 }
 
@@ -148,35 +163,31 @@ function notSentAborted(signal: AbortSignal): ModelFailure {
     what: timedOut
       ? "could not be reached within the time limit, nothing was sent"
       : `was not called, nothing was sent: the call was aborted (${abortReason(signal)})`,
-    next: timedOut ? "Check the network, then try again" : "Resume to call it again",
+    next: timedOut ? null : "Resume to call it again",
   };
 }
 
 function refused(answer: HttpStatusAnswer): ModelFailure {
-  const { status } = answer;
+  const { status, headers } = answer;
   const reason = answer.text === "" ? "" : `: ${answer.text}`;
-  const wait = retryAfterMs(answer.headers);
-  if (status === 429) {
-    const next = wait === null ? "Wait a while, then try again" : `Try again in ${Math.ceil(wait / 1000)} s`;
+  const wait = retryAfterMs(headers);
+  if (status < 500 && isOutOfCredit(answer))
     return {
-      kind: "rate_limited",
+      kind: "rejected",
       status,
-      retryAfterMs: wait,
-      retryable: true,
-      what: `refused the request for now (429)${reason}`,
-      next,
+      retryAfterMs: null,
+      retryable: false,
+      what: `rejected the request, the account's quota or credit is used up (${status})${reason}`,
+      next: "Waiting does not help: raise the limit or add credit in the provider's account, then resume",
     };
-  }
+  const refusal = { status, retryAfterMs: wait, retryable: true, next: null };
+  if (status === 429)
+    return { ...refusal, kind: "rate_limited", what: `refused the request for now (429)${reason}` };
+  if (status === 503 || status === 529)
+    return { ...refusal, kind: "server_error", what: `is unavailable (${status})${reason}` };
   if (status >= 500) {
-    const next = "The problem is on the provider's side: try again later";
-    return {
-      kind: "server_error",
-      status,
-      retryAfterMs: wait,
-      retryable: true,
-      what: `failed (${status})${reason}`,
-      next,
-    };
+    const next = "The problem is on the provider's side: resume later";
+    return { ...refusal, kind: "server_error", what: `failed (${status})${reason}`, next };
   }
   return {
     kind: "rejected",
@@ -189,16 +200,32 @@ function refused(answer: HttpStatusAnswer): ModelFailure {
   };
 }
 
+/**
+ * Codes and sentences of providers for an account without credit. "You exceeded your current quota" is not among them:
+ * Gemini answers so for limits per minute too.
+ */
+const OUT_OF_CREDIT =
+  /insufficient[_ ](balance|credits?|funds)|credit_balance_exhausted|exceeded_current_quota_error|billing_(hard_limit|not_active|error)|credit balance is too low|(out of|used all available) credits/i;
+/** Azure uses OpenAI's code for limits per minute as well, and then says when to try again. */
+const OUT_OF_QUOTA = /insufficient_quota/i;
+
+function isOutOfCredit({ status, body, text, headers }: HttpStatusAnswer): boolean {
+  const whole = `${body} ${text}`;
+  if (status === 402 || OUT_OF_CREDIT.test(whole)) return true;
+  return OUT_OF_QUOTA.test(whole) && retryAfterMs(headers) === null;
+}
+
 /** Providers' messages for a request that is longer than the context window; there is no common code for it. */
 const TOO_LONG =
   /context.{0,12}(length|window|size|limit)|(prompt|input|request|messages?).{0,24}too (long|large)|too many input tokens|input token count|maximum prompt length/i;
 
 function afterRejection({ status, text }: HttpStatusAnswer): string {
-  if (status === 401 || status === 403) return "Check the API key and its permissions";
-  if (status === 404) return "Check the model id and the provider's address";
+  if (status === 401 || status === 403) return "Check the API key and its permissions, then resume";
+  if (status === 404)
+    return "Check the model id and the provider's address, then resume; with another model id, resume with acceptDivergence";
   if (status === 408) return "Try again";
   if (status === 413 || TOO_LONG.test(text))
-    return "Show the model less, then resume: lower maxResultTokens of the agent or its step, which may change in any run";
+    return "Show the model less: lower maxResultTokens of the agent or its step if tool results are long, and resume; or lower historyMaxTokens of its step (Step.granular) if the conversation is, and resume with acceptDivergence";
   return "Fix the request, then resume";
 }
 
@@ -208,7 +235,7 @@ function cutShort(signal: AbortSignal): ModelFailure {
       ...noAnswer,
       kind: "timeout",
       what: "was called and did not answer within the time limit",
-      next: "It may have been charged; raise the timeout, or resume to call it again",
+      next: "It may have been charged; raise modelTimeoutMs of the Runner, or resume to call it again",
     };
   }
   return {
@@ -239,11 +266,22 @@ function unanswered(
     ...noAnswer,
     status: answer?.status ?? null,
     retryable,
-    what: `was called and gave no usable answer: ${readableText(message)}`,
+    what: `was called and gave no usable answer: ${readableText(message)}${broken ? "" : bodyStart(causes)}`,
     next: retryable
       ? "It may have been charged; try again"
       : "It may have been charged; check that, then resume",
   };
+}
+
+const SHOWN_BODY = 120;
+
+/** The beginning of a body that could not be parsed: it shows, for example, that a proxy answered with a page. */
+function bodyStart(causes: readonly UnknownError[]): string {
+  const body = causes.map(({ responseBody }) => responseBody).find((each) => typeof each === "string");
+  const text = typeof body === "string" ? readableText(body) : "";
+  if (text === "") return "";
+  const shown = text.length > SHOWN_BODY ? `${text.slice(0, SHOWN_BODY).toWellFormed()}…` : text;
+  return `, which begins with ${JSON.stringify(shown)}`;
 }
 
 /** The message of the root cause: the outer message is only "fetch failed". */
@@ -263,15 +301,17 @@ function httpStatusAnswer(causes: readonly UnknownError[]): HttpStatusAnswer | n
       ? undefined
       : causes.find((cause) => typeof cause.statusCode === "number"));
   if (found === undefined || typeof found.statusCode !== "number") return null;
+  const body = typeof found.responseBody === "string" ? found.responseBody : "";
   // Without `data` the SDK could not parse the error, and its message is only the status text.
-  const body = found.data === undefined && typeof found.responseBody === "string" ? found.responseBody : "";
-  const text = readableText(body.trim() === "" ? messageOf(found) : body);
-  return { status: found.statusCode, text, headers: found.responseHeaders };
+  const isParsed = found.data !== undefined || body.trim() === "";
+  const text = readableText(isParsed ? messageOf(found) : body);
+  return { status: found.statusCode, text, body, headers: found.responseHeaders };
 }
 
 function neverConnected(causes: readonly UnknownError[]): boolean {
   return (
     hasCode(causes, NO_CONNECTION_CODES) ||
+    hasCode(causes, NO_SUCH_HOST_CODES) ||
     causes.some(({ syscall }) => typeof syscall === "string" && NO_CONNECTION_SYSCALLS.has(syscall))
   );
 }

@@ -5,6 +5,12 @@ import type { AiSdkPackage } from "./ai-sdk-package.ts";
 import { sendableOutput } from "./ai-sdk-tool-output.ts";
 
 /**
+ * Messages that were checked, by the tool names that they were checked for. A conversation sends the same message objects
+ * in every turn and never changes them. Checking them again each time was more than half of the CPU time of a turn.
+ */
+const checkedMessages = new WeakMap<Message, Map<string, ModelMessage>>();
+
+/**
  * The conversation in the AI SDK's format. Since version 7 the SDK converts messages without validating them, so an
  * unknown part would only fail somewhere inside a provider: they are validated here with the SDK's own schema.
  */
@@ -13,10 +19,16 @@ export function modelMessages(
   messages: readonly Message[],
   toolNames: ReadonlySet<string>,
 ): ModelMessage[] {
+  const names = JSON.stringify([...toolNames].sort());
   return messages.map((message, index) => {
+    const checked = checkedMessages.get(message) ?? new Map<string, ModelMessage>();
+    const known = checked.get(names);
+    if (known !== undefined) return known;
     const parsed = ai.modelMessageSchema.safeParse(sendableMessage(message, toolNames));
-    if (parsed.success) return parsed.data;
-    throw new Error(`message ${index + 1} (${message.role}) holds something that the AI SDK cannot send`);
+    if (!parsed.success)
+      throw new Error(`message ${index + 1} (${message.role}) holds something that the AI SDK cannot send`);
+    checkedMessages.set(message, checked.set(names, parsed.data));
+    return parsed.data;
   });
 }
 

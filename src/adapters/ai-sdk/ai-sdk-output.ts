@@ -1,7 +1,7 @@
 import type { Output } from "ai";
-import { z } from "zod";
 import { isJsonObject } from "../../core/json.ts";
 import { plainJson } from "../../core/plain-json.ts";
+import { issuesText, type ValueSchema } from "../../engine/definition/value-schema.ts";
 import { describeSchemaError } from "./ai-sdk-tool-schema.ts";
 
 type AnyOutput = Output.Output<unknown, unknown, unknown>;
@@ -24,41 +24,34 @@ export function isAiSdkOutput(output: unknown): output is AnyOutput {
   return typeof output === "object" && output !== null && "parseCompleteOutput" in output;
 }
 
-/**
- * An AI SDK output as a schema; null for plain text. Its schema is private and its JSON Schema is a promise: `ready`
- * resolves when the JSON Schema is known.
- */
-export function outputSchemaOf(
-  output: AnyOutput,
-): { readonly schema: z.ZodType; readonly ready: () => Promise<void> } | null {
+/** An AI SDK output as a schema, which is private in it; null for plain text. */
+export function outputSchemaOf(output: AnyOutput): ValueSchema | null {
   if (output.name === "text") return null;
-  const metadata: { [keyword: string]: unknown } = {};
-  // A run gets this error from `ready`; without a run, an unhandled rejection must not end the process.
+  // A run gets this error from `jsonSchema`; without a run, an unhandled rejection must not end the process.
   void Promise.resolve(output.responseFormat).catch(() => undefined);
-  const ready = async () => {
-    const json = plainJson(await output.responseFormat);
-    if (!isJsonObject(json)) return;
-    const { name, description, schema = {} } = json;
-    const { $schema: _, ...known } = isJsonObject(schema) ? schema : {};
-    if (name !== undefined) metadata.title = name;
-    if (description !== undefined) metadata.description = description;
-    Object.assign(metadata, known);
-  };
-  return { schema: schemaOf(output, metadata), ready };
-}
-
-function schemaOf(output: AnyOutput, metadata: { [keyword: string]: unknown }): z.ZodType {
-  return z
-    .unknown()
-    .register(z.globalRegistry, metadata)
-    .transform(async (value, context) => {
+  return {
+    jsonSchema: async () => {
+      const json = plainJson(await output.responseFormat);
+      if (!isJsonObject(json)) return {};
+      const { name, description, schema = {} } = json;
+      const { $schema: _, ...known } = isJsonObject(schema) ? schema : {};
+      return {
+        ...(name === undefined ? {} : { title: name }),
+        ...(description === undefined ? {} : { description }),
+        ...known,
+      };
+    },
+    parse: async (value) => {
       try {
-        return await output.parseCompleteOutput({ text: JSON.stringify(value) }, NO_RESPONSE);
+        return {
+          ok: true,
+          value: await output.parseCompleteOutput({ text: JSON.stringify(value) }, NO_RESPONSE),
+        };
       } catch (error) {
-        context.addIssue({ code: "custom", message: describeSchemaError(causeOf(error)) });
-        return z.NEVER;
+        return { ok: false, error: issuesText([{ message: describeSchemaError(causeOf(error)) }]) };
       }
-    });
+    },
+  };
 }
 
 function causeOf(error: unknown): unknown {

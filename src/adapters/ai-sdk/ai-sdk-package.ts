@@ -15,10 +15,12 @@ async function importAiSdk(): Promise<AiSdkPackage> {
   try {
     return await import("ai");
   } catch (error) {
+    // A package that is not there has no cause that is worth printing.
+    const isMissing = error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
     throw new ConfigurationError(
-      'aiSdkModel needs the package "ai", which could not be loaded: run `npm install ai@7` beside pawl.',
+      'Models and tools of the AI SDK need the package "ai", which could not be loaded: run `npm install ai@7` beside pawl.',
       { package: "ai" },
-      { cause: error },
+      isMissing ? {} : { cause: error },
     );
   }
 }
@@ -30,7 +32,7 @@ async function importAiSdk(): Promise<AiSdkPackage> {
 function checkVersion(ai: AiSdkPackage): AiSdkPackage {
   if (typeof ai.isStepCount === "function") return ai;
   throw new ConfigurationError(
-    'aiSdkModel needs version 7 of the package "ai": run `npm install ai@7` beside pawl.',
+    'Models and tools of the AI SDK need version 7 of the package "ai": run `npm install ai@7` beside pawl.',
     {
       package: "ai",
     },

@@ -1,6 +1,12 @@
 import type { ToolLoopAgentSettings, ToolSet } from "ai";
 import { ConfigurationError } from "../../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import {
+  assertOptions,
+  type OptionNames,
+  type OtherNames,
+  unknownOption,
+} from "../../core/naming/option-names.ts";
 import { plainJson } from "../../core/plain-json.ts";
 import type { ModelSettings } from "../../engine/ports/model-port.ts";
 
@@ -85,6 +91,9 @@ type HandledSetting =
   | (typeof OBSERVERS)[number]
   | (typeof REPAIRS)[number];
 
+/** A setting that `agent` refuses; its options leave it out. */
+export type RefusedSetting = Exclude<keyof LoopSettings, (typeof USED)[number] | (typeof IGNORED)[number]>;
+
 const PINNED =
   "the settings of a run do not change: put what changes into a promptTemplate({ … }), or use several steps";
 
@@ -107,29 +116,57 @@ const REFUSED: ReadonlyMap<string, string> = new Map([
   ),
 ]);
 
-/** All accepted settings, including those that only `agent` has. */
-const ACCEPTED: ReadonlySet<string> = new Set([
-  ...USED,
-  ...IGNORED,
-  "name",
-  "slices",
-  "settings",
-  "acceptCutAnswers",
-  "maxResultTokens",
-]);
+/** Names of other versions of the AI SDK, of other libraries, and of options that belong elsewhere. */
+const OTHER_NAMES: OtherNames = {
+  system: "instructions",
+  prompt: "instructions",
+  maxSteps: "maxTurns",
+  stepCountIs: "maxTurns",
+  maxIterations: "maxTurns",
+  maxTokens: "maxOutputTokens",
+  outputSchema: "output",
+  responseFormat: "output",
+  schema: "output",
+  store: "store of new Runner(agent, { … })",
+  pricing: "pricing of new Runner(agent, { … })",
+  policy: "policy of new Runner(agent, { … })",
+  budget: "budget of runner.run(input, { … })",
+};
 
-/** Refuses unknown settings: a setting that is silently ignored may be one that the code relies on. */
-export function assertAcceptedSettings(agent: string, given: object): void {
+/** Refuses unknown settings. `own` are the names of those that only `agent` has. */
+export function assertAcceptedSettings(
+  agent: string,
+  given: object,
+  own: { readonly [name: string]: true },
+): void {
+  const accepted: readonly string[] = [...USED, ...Object.keys(own)];
   for (const [setting, value] of Object.entries(given)) {
-    if (value === undefined || ACCEPTED.has(setting)) continue;
+    if (value === undefined || accepted.includes(setting) || IGNORED.some((name) => name === setting))
+      continue;
     const instead = REFUSED.get(setting);
     throw new ConfigurationError(
       instead === undefined
-        ? `Agent ${agent} has an unknown setting ${JSON.stringify(setting)}: correct its name, or leave it out.`
+        ? unknownOption(`Agent ${agent}`, setting, accepted, OTHER_NAMES)
         : `Agent ${agent} cannot have ${setting}: ${instead}.`,
     );
   }
 }
+
+const SETTINGS_NAMES = {
+  maxOutputTokens: true,
+  temperature: true,
+  topP: true,
+  topK: true,
+  presencePenalty: true,
+  frequencyPenalty: true,
+  stopSequences: true,
+  seed: true,
+  reasoning: true,
+  providerOptions: true,
+  toolChoice: true,
+  toolOptions: true,
+  instructionOptions: true,
+} satisfies OptionNames<AiSdkSettings>;
 
 const CALL_SETTINGS = [
   "maxOutputTokens",
@@ -151,6 +188,7 @@ export function requestSettings(
   more: Pick<AiSdkSettings, "toolOptions" | "instructionOptions">,
   settings: Partial<AiSdkSettings>,
 ): Partial<AiSdkSettings> {
+  assertOptions("`settings` of an agent", settings, SETTINGS_NAMES, { maxTokens: "maxOutputTokens" });
   const called = Object.fromEntries(CALL_SETTINGS.map((name) => [name, given[name]]));
   const filled = Object.entries(more).filter(([, value]) => Object.keys(value ?? {}).length > 0);
   const all = plainJson({ ...called, ...Object.fromEntries(filled), ...settings });

@@ -1,8 +1,12 @@
 import { ConfigurationError } from "../../core/errors.ts";
 import type { LoopSettings } from "./ai-sdk-settings.ts";
 
-type StopWhen = NonNullable<LoopSettings["stopWhen"]>;
-type Condition = Extract<StopWhen, (...given: never[]) => unknown>;
+type SdkCondition = Extract<LoopSettings["stopWhen"], (...given: never[]) => unknown>;
+
+/** As a method, so that a condition that is typed for the tools of one agent fits, too. */
+type Condition = { stops(...given: Parameters<SdkCondition>): ReturnType<SdkCondition> }["stops"];
+
+export type StopWhen = Condition | readonly Condition[];
 
 /** More turns than any agent is allowed in practice. */
 const MOST_TURNS = 10_000;
@@ -12,7 +16,7 @@ const MOST_TURNS = 10_000;
  * more and more steps. A condition that looks at more than their number is code, which cannot be pinned.
  */
 export function turnsUntilStop(agent: string, stopWhen: StopWhen): number {
-  const conditions = Array.isArray(stopWhen) ? stopWhen : [stopWhen];
+  const conditions = typeof stopWhen === "function" ? [stopWhen] : stopWhen;
   return Math.min(...conditions.map((condition) => stepCountOf(agent, condition)));
 }
 

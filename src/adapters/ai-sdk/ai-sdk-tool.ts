@@ -3,6 +3,7 @@ import { canonicalHash } from "../../core/canonical-json.ts";
 import { ConfigurationError } from "../../core/errors.ts";
 import { ownProperty } from "../../core/own-property.ts";
 import { plainJson } from "../../core/plain-json.ts";
+import { convertForeignTools } from "../../engine/definition/foreign-tool.ts";
 import { providerTool } from "../../engine/definition/provider-tool.ts";
 import { makeTool, type Tool } from "../../engine/definition/tool.ts";
 import { type ApprovalContext, ownApproval } from "./ai-sdk-approval.ts";
@@ -49,6 +50,15 @@ export function aiSdkTool(name: string, tool: AiSdkTool, given: ApprovalContext 
     },
   });
 }
+
+convertForeignTools((given, { name, context }) => {
+  const tool = given as AiSdkTool;
+  if (isProviderExecuted(tool))
+    throw new ConfigurationError(
+      `Tool ${name} is run by the provider, within a model's answer, so code cannot call it: give it to an agent.`,
+    );
+  return aiSdkTool(name, tool, { ...NO_CONTEXT, toolsContext: { [name]: context } });
+});
 
 /** True for a tool that the provider runs itself, within its answer. */
 export function isProviderExecuted(tool: AiSdkTool): boolean {

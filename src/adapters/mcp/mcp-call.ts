@@ -24,7 +24,7 @@ type Call = Pick<
 /** The longest that Node's timers accept: the engine's own timeout counts, and it aborts the signal. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** One attempt of a call. The class of the error tells whether it can have happened: see `NotApplied` and `FinalFailure`. */
+/** One attempt of a call. The class of the error shows whether it can have happened: see `NotApplied` and `FinalFailure`. */
 export async function callMcpTool(tool: PinnedTool, input: JsonObject, call: Call): Promise<unknown> {
   const link = await linkFor(tool, call);
   const { name } = tool.listed;

@@ -1,5 +1,5 @@
-import type { NetworkPolicy } from "../../core/network-policy.ts";
 import { type GuardedFetch, guardedFetch } from "../net/guarded-fetch.ts";
+import { hostNetwork } from "../net/host-network.ts";
 import { contentTypeOf, readAtMost } from "../net/response-text.ts";
 import { limitedEvents, type OnIgnored, UNREQUESTED } from "./mcp-event-stream.ts";
 import { type MessageLimit, TooLargeError } from "./mcp-message-limit.ts";
@@ -22,7 +22,10 @@ export type ServerFetchOptions = {
  * message that is too large.
  */
 export function serverFetch(server: ServerAddress, options: ServerFetchOptions): GuardedFetch {
-  const send = guardedFetch({ signal: new AbortController().signal, network: networkOf(server) });
+  const send = guardedFetch({
+    signal: new AbortController().signal,
+    network: hostNetwork(server.url, server.private),
+  });
   let answers = 0;
   return async (input, init) => {
     const kind = requestKind(init);
@@ -35,14 +38,6 @@ export function serverFetch(server: ServerAddress, options: ServerFetchOptions):
       answers -= 1;
     }
   };
-}
-
-/** A name that resolves to a private address is refused, as everywhere, unless the server has `private: true`. */
-function networkOf({ url, private: mayBePrivate = false }: ServerAddress): NetworkPolicy {
-  const { hostname, port, protocol } = new URL(url);
-  const usual = protocol === "https:" ? "443" : "80";
-  const entry = `${hostname}:${port === "" ? usual : port}${mayBePrivate ? "!private" : ""}`;
-  return { allowedDomains: [entry], allowPrivateAddresses: false };
 }
 
 /** The kind of a request: only "listening" and "question" are answered with messages. */

@@ -3,13 +3,17 @@ import { basename } from "node:path";
 /** A server: a command that starts it, with stdin and stdout as the connection, or a URL. */
 export type McpServer =
   | {
+      /** The program that starts the server. No shell is used. */
       readonly command: string;
+      /** Its arguments. */
       readonly args?: readonly string[];
       /** Added to PATH, HOME and the like: it gets nothing else of our environment. */
       readonly env?: { readonly [name: string]: string };
+      /** The folder that it starts in; by default the working directory. */
       readonly cwd?: string;
     }
   | {
+      /** The address of the server, for streamable HTTP. */
       readonly url: string | URL;
       /** Sent with every request, such as `Authorization`. */
       readonly headers?: { readonly [name: string]: string };

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import { plainJson } from "../../core/plain-json.ts";
-import type { ToolInputSchema } from "../../engine/definition/tool-schema.ts";
+import type { ValueSchema } from "../../engine/definition/value-schema.ts";
 import { checkByForeignSchema } from "../net/foreign-schema.ts";
 
 /**
@@ -8,7 +8,7 @@ import { checkByForeignSchema } from "../net/foreign-schema.ts";
  * schema and the time limit allows, so that the model learns of a mistake before anything is sent; the server checks the
  * rest. Arguments are sent unchanged: defaults are for the server to fill in.
  */
-export function mcpToolInput(inputSchema: unknown, server: string): ToolInputSchema {
+export function mcpToolInput(inputSchema: unknown, server: string): ValueSchema {
   const plain = plainJson(inputSchema);
   const jsonSchema: JsonObject = isJsonObject(plain) ? plain : { type: "object" };
   let schema: JsonObject | undefined;

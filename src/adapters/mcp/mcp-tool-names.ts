@@ -1,7 +1,6 @@
+import { LONGEST_TOOL_NAME, providerToolName } from "../../core/call/tool-name.ts";
 import { sha256Hex } from "../../core/canonical-json.ts";
 
-/** The longest tool name that all providers accept. */
-const LONGEST_NAME = 64;
 const HASH_DIGITS = 8;
 
 /**
@@ -12,23 +11,19 @@ const HASH_DIGITS = 8;
  * modelNames("files", ["read_file", "disk.usage"]); // Map { "read_file" => "files__read_file", "disk.usage" => "files__disk_usage" }
  */
 export function modelNames(server: string, tools: readonly string[]): ReadonlyMap<string, string> {
-  const plain = tools.map((tool) => [tool, spelled(`${server}__${tool}`)] as const);
+  const plain = tools.map((tool) => [tool, providerToolName(`${server}__${tool}`)] as const);
   const counts = new Map<string, number>();
   for (const [, name] of plain) counts.set(name, (counts.get(name) ?? 0) + 1);
   return new Map(
     plain.map(([tool, name]) => {
       const isUnchanged = name === `${server}__${tool}`;
-      const isUsable = name.length <= LONGEST_NAME && (isUnchanged || counts.get(name) === 1);
+      const isUsable = name.length <= LONGEST_TOOL_NAME && (isUnchanged || counts.get(name) === 1);
       return [tool, isUsable ? name : hashed(name, `${server}__${tool}`)];
     }),
   );
 }
 
-function spelled(name: string): string {
-  return name.replaceAll(/[^A-Za-z0-9_-]/g, "_");
-}
-
 function hashed(name: string, original: string): string {
   const hash = sha256Hex(original).slice(0, HASH_DIGITS);
-  return `${name.slice(0, LONGEST_NAME - HASH_DIGITS - 1)}_${hash}`;
+  return `${name.slice(0, LONGEST_TOOL_NAME - HASH_DIGITS - 1)}_${hash}`;
 }

@@ -6,6 +6,7 @@ import type { ToolAnnotations } from "../../core/call/tool-classification.ts";
 import { ConfigurationError, FinalFailure } from "../../core/errors.ts";
 import type { Json, JsonObject } from "../../core/json.ts";
 import { sizeOf } from "../../core/json-schema-check.ts";
+import { assertOptions, type OptionNames } from "../../core/naming/option-names.ts";
 import { checkUrl, type NetworkPolicy } from "../../core/network-policy.ts";
 import {
   makeTool,
@@ -48,12 +49,13 @@ export type McpToolOptions = Pick<
   | "reconcile"
 >;
 
+/** Options of `mcpTools` apart from the server. */
 export type McpOptions = {
   /** The prefix of its tools' names; by default, its key in `tools`. */
   readonly name?: string;
-  /** Only these of its tools, by the server's own names; `*` matches anything. */
+  /** Only these of its tools, by the server's own names; `*` matches anything. By default all. */
   readonly only?: readonly string[];
-  /** The timeout of a call; ten minutes by default. */
+  /** The timeout of a call; 600,000 ms by default. */
   readonly timeoutMs?: number;
   /** Overrides of the server's hints, by the server's own name of the tool. */
   readonly tools?: { readonly [tool: string]: McpToolOptions };
@@ -311,8 +313,38 @@ function shortened(description: string): string {
   return `${description.slice(0, LONGEST_DESCRIPTION).toWellFormed()} [${rest} more characters were cut]`;
 }
 
+const SERVER_NAMES = {
+  command: true,
+  args: true,
+  env: true,
+  cwd: true,
+  url: true,
+  headers: true,
+  private: true,
+  name: true,
+  only: true,
+  timeoutMs: true,
+  tools: true,
+} satisfies OptionNames<McpServer & McpOptions>;
+
+const TOOL_NAMES = {
+  effect: true,
+  recovery: true,
+  requiresIdempotencyKey: true,
+  inDoubt: true,
+  identity: true,
+  dedupe: true,
+  approval: true,
+  exclusive: true,
+  timeoutMs: true,
+  landsWithinMs: true,
+  keyValidForMs: true,
+  reconcile: true,
+} satisfies OptionNames<McpToolOptions>;
+
 /** Checks what the types require, for callers without types. */
 function assertServer(server: McpServer & McpOptions): void {
+  assertOptions("mcpTools", server, SERVER_NAMES, { transport: "command, or url", allow: "only" });
   const given: { readonly [option: string]: unknown } = { ...server };
   const hasCommand = typeof given.command === "string" && given.command !== "";
   if (hasCommand === (given.url !== undefined))
@@ -324,6 +356,8 @@ function assertServer(server: McpServer & McpOptions): void {
   if ("url" in server && /\S/.test(new URL(server.url).username + new URL(server.url).password))
     throw new ConfigurationError("mcpTools takes no url with a user name or password: give them in headers.");
   const nothing = () => undefined;
+  for (const [name, options] of Object.entries(server.tools ?? {}))
+    assertOptions(`mcpTools' tools.${name}`, options, TOOL_NAMES);
   for (const name of ["any of its tools", ...Object.keys(server.tools ?? {})])
     declaredTool(name, "", server, nothing);
 }

@@ -35,12 +35,6 @@ export type WorkAnswer =
 const MOST_THREADS = Math.max(2, Math.min(4, availableParallelism()));
 const MOST_MEGABYTES = 512;
 
-/** With the extension of this file: `.ts` among the sources, `.js` in the package. */
-const WORKER = new URL(
-  `../off-thread-worker${/\.\w+$/.exec(import.meta.url)?.[0] ?? ".js"}`,
-  import.meta.url,
-);
-
 /** Per source. A model's answer has at most 128 calls. */
 const MOST_WAITING = 256;
 
@@ -64,7 +58,7 @@ export async function offThread<Input, Output>(
 }
 
 async function askWorker(request: WorkRequest, { timeoutMs, signal }: ThreadLimits): Promise<unknown> {
-  const worker = idle.pop() ?? startWorker();
+  const worker = idle.pop() ?? (await startWorker());
   worker.ref();
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
   const giveUp = (error: Error) => {
@@ -97,8 +91,11 @@ async function askWorker(request: WorkRequest, { timeoutMs, signal }: ThreadLimi
 }
 
 /** It gets no environment variables: its input is untrusted. */
-function startWorker(): Worker {
-  const worker = new Worker(WORKER, {
+async function startWorker(): Promise<Worker> {
+  // Loaded on demand: in the package it is half a megabyte of text.
+  const { THREAD_CODE } = await import("./thread-code.ts");
+  const worker = new Worker(THREAD_CODE, {
+    eval: typeof THREAD_CODE === "string",
     env: {},
     execArgv: [],
     resourceLimits: { maxOldGenerationSizeMb: MOST_MEGABYTES },

@@ -92,7 +92,11 @@ export class RunMetrics {
       case "tool.retrying":
         return this.#count(retries, { "gen_ai.operation.name": "execute_tool" });
       case "model.failed":
-        if (event.retryInMs !== null) this.#count(retries, { "gen_ai.operation.name": "chat" });
+        if (event.retryInMs !== null)
+          this.#count(retries, {
+            "gen_ai.operation.name": "chat",
+            ...(event.outageSince === null ? {} : { "pawl.outage": true }),
+          });
         return;
       case "tool.in_doubt":
         return this.#count(inDoubt);

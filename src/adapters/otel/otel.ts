@@ -1,4 +1,5 @@
 import type { MeterProvider, TracerProvider } from "@opentelemetry/api";
+import { assertOptions, type OptionNames } from "../../core/naming/option-names.ts";
 import type { Telemetry } from "../../engine/ports/telemetry-port.ts";
 import { type Instruments, makeInstruments } from "./otel-metrics.ts";
 import { openTelemetry } from "./otel-package.ts";
@@ -6,17 +7,24 @@ import { OtelRun } from "./otel-run.ts";
 
 const { metrics, trace } = openTelemetry;
 
+/** Options of `otel`. */
 export type OtelOptions = {
   /**
-   * True to put instructions, messages, arguments and results into the spans. They are content of your users, so it is
-   * off by default. Secrets are never included.
+   * Puts instructions, messages, arguments and results into the spans; false by default, since they are content of your
+   * users. Secrets are never included.
    */
   readonly content?: boolean;
-  /** Defaults to the registered one. */
+  /** Makes the spans. Defaults to the registered one. */
   readonly tracerProvider?: TracerProvider;
-  /** Defaults to the registered one. */
+  /** Makes the metrics. Defaults to the registered one. */
   readonly meterProvider?: MeterProvider;
 };
+
+const OTEL_NAMES = {
+  content: true,
+  tracerProvider: true,
+  meterProvider: true,
+} satisfies OptionNames<OtelOptions>;
 
 /**
  * Traces and metrics of runs, for OpenTelemetry. If no SDK is registered, nothing is traced.
@@ -28,6 +36,7 @@ export type OtelOptions = {
  * await new Runner(pipeline, { telemetry: otel() }).run("Go");
  */
 export function otel(options: OtelOptions = {}): Telemetry {
+  assertOptions("The argument of otel", options, OTEL_NAMES);
   const { content = false } = options;
   let made: { readonly provider: MeterProvider; readonly instruments: Instruments } | undefined;
   // Looked up for each run and not here: a configuration file may be read before the SDK is registered.

@@ -1,3 +1,4 @@
+import { assertOptions } from "../../core/naming/option-names.ts";
 import { askHuman } from "../../engine/definition/ask-human.ts";
 import { fetchPage } from "./fetch-page.ts";
 import { listFiles, readFile, searchFiles, writeFile } from "./file-tools.ts";
@@ -35,6 +36,7 @@ export type BuiltInToolsSettings = {
   readonly [N in Exclude<BuiltInToolName, "send_mail">]?: SettingsOf<N>;
 } & { readonly send_mail?: SendMailOptions };
 
+/** The built-in tools by name. */
 export type BuiltInTools = ReturnType<typeof withoutSettings> & {
   readonly send_mail?: ReturnType<typeof sendMail>;
   readonly notify?: ReturnType<typeof notify>;
@@ -47,6 +49,7 @@ export type BuiltInTools = ReturnType<typeof withoutSettings> & {
  * const { fetch_page, write_file } = builtInTools();
  */
 export function builtInTools(settings: BuiltInToolsSettings = {}): BuiltInTools {
+  assertOptions("The argument of builtInTools", settings, BUILT_IN_TOOLS);
   const { send_mail: mail, notify: webhook } = settings;
   return {
     ...withoutSettings(settings),

@@ -11,13 +11,15 @@ import {
   isTextType,
   readAtMost,
 } from "../net/response-text.ts";
-import { MOST_TITLE_READ, type PageText } from "./page-text.ts";
+import { MOST_TITLE_READ } from "./page-limits.ts";
+import type { PageText } from "./page-text.ts";
 import { failureText, hostOf } from "./request-outcome.ts";
 
 const MOST_BYTES = 2_000_000;
 const USUAL_CHARACTERS = 20_000;
 const MOST_CHARACTERS = 100_000;
 
+/** The result of `fetch_page`. */
 export type FetchedPage = {
   readonly url: string;
   /** The final URL, if there was a redirect. */

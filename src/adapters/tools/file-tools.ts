@@ -117,6 +117,7 @@ export function keptFile({ name, size, hash }: ArtifactRecord) {
   return { path: name, bytes: size, hash };
 }
 
+/** The tool `list_files`: lists the files of the workspace. */
 export const listFiles = tool({
   name: "list_files",
   description: `List the files of the workspace with their sizes in bytes, at most ${MOST_LISTED} at once.`,

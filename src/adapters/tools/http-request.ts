@@ -22,7 +22,7 @@ function isSafe(method: (typeof METHODS)[number]): boolean {
   return method === "GET" || method === "HEAD";
 }
 
-const input = z
+const requestInput = z
   .object({
     method: z.enum(METHODS),
     url: z.url({ protocol: /^https?$/ }).describe("An absolute http or https URL."),
@@ -41,8 +41,9 @@ const input = z
     "leave out headers of the connection, such as Host and Content-Length",
   );
 
-type HttpInput = z.output<typeof input>;
+type HttpInput = z.output<typeof requestInput>;
 
+/** The result of `http_request`. */
 export type HttpAnswer = {
   readonly status: number;
   readonly headers: { readonly [name: string]: string };
@@ -54,14 +55,16 @@ export type HttpAnswer = {
  * Any HTTP request. It counts as external whatever its method; a page is better read with `fetch_page`. Redirects are not
  * followed: the caller must decide whether a request that changes something may go to another address.
  */
-export function httpRequest(given: SettingsOf<"http_request"> = {}): Tool<z.input<typeof input>, HttpAnswer> {
+export function httpRequest(
+  given: SettingsOf<"http_request"> = {},
+): Tool<z.input<typeof requestInput>, HttpAnswer> {
   const { settings, secrets } = checkSettings("http_request", given);
   const { keyed = false, idempotencyHeader = "Idempotency-Key" } = settings;
   const credentials = byOrigin(settings.credentials ?? {});
   return tool({
     name: "http_request",
     description: `Make one HTTP request. Redirects are not followed: the response then has a location. At most ${MOST_CHARACTERS} characters of the body are returned. To read a web page, use fetch_page instead.`,
-    inputSchema: input,
+    inputSchema: requestInput,
     effect: "external",
     recovery: keyed ? "keyed" : "opaque",
     timeoutMs: 60_000,

@@ -10,19 +10,19 @@ import { checkSettings, type SettingsOf } from "./settings.ts";
 /** Far more than is shown of it, so that the end that is cut off does not matter. */
 const MOST_READ = 64_000;
 
-const input = z.object({ text: z.string().min(1).describe("The message, in a sentence or two.") });
+const noticeInput = z.object({ text: z.string().min(1).describe("The message, in a sentence or two.") });
 
 /**
  * Posts to a webhook, once for each text. It gets `{ "text": …, "runId": …, "idempotencyKey": … }`, and the key in the header
  * `Idempotency-Key` as well, so that it can drop duplicates.
  */
-export function notify(given: SettingsOf<"notify">): Tool<z.input<typeof input>, { delivered: true }> {
+export function notify(given: SettingsOf<"notify">): Tool<z.input<typeof noticeInput>, { delivered: true }> {
   const { settings, secrets } = checkSettings("notify", given);
   const { url, keyed = false, headers = {} } = settings;
   return tool({
     name: "notify",
     description: "Send people a message through the configured webhook. The same text is sent once.",
-    inputSchema: input,
+    inputSchema: noticeInput,
     effect: "external",
     recovery: keyed ? "keyed" : "opaque",
     identity: ({ text }) => ({ text }),

@@ -1,4 +1,5 @@
 import { type FormatCallback, type HtmlToTextOptions, htmlToText } from "html-to-text";
+import { MOST_TITLE_READ } from "./page-limits.ts";
 
 /** A web page as the model sees it. */
 export type PageText = { readonly title: string | null; readonly text: string };
@@ -79,9 +80,6 @@ function withTags(html: string, most: number): string {
   }
   return html.slice(0, at);
 }
-
-/** Far more than is shown of it: it is cut again after secrets are hidden. */
-export const MOST_TITLE_READ = 20_000;
 
 function titleOf(html: string): string | null {
   const start = /<title(?:\s[^>]{0,500})?>/i.exec(html);

@@ -1,5 +1,5 @@
 import { buffer } from "node:stream/consumers";
-import PDFDocument from "pdfkit";
+import type PDFDocument from "pdfkit";
 import { messageOf } from "../net/error-causes.ts";
 import { readableText } from "../net/readable-text.ts";
 import { type Block, markdownBlocks } from "./markdown-blocks.ts";
@@ -13,6 +13,8 @@ import { type PdfDocument, type PdfFonts, PdfPages } from "./pdf-pages.ts";
 export type PdfFile = { readonly name: string; readonly bytes: Uint8Array };
 
 export type PdfOrder = {
+  /** The URL of the package: a thread whose code is text cannot look for packages. */
+  readonly pdfkit: string;
   readonly markdown: string;
   readonly title: string | null;
   readonly pageSize: "A4" | "LETTER";
@@ -61,7 +63,8 @@ async function makePdf(order: PdfOrder): Promise<MadePdf> {
   const blocks = blocksIn(order.markdown);
   const usable = new Map([...new Set(order.images.values())].map((file) => [file, usableImage(file)]));
   const images = new Map([...order.images].map(([href, file]) => [href, usable.get(file) as Buffer]));
-  const document = new PDFDocument({
+  const pdfkit = (await import(order.pdfkit)) as { readonly default: typeof PDFDocument };
+  const document = new pdfkit.default({
     size: order.pageSize,
     margin: 72,
     bufferPages: true,

@@ -72,12 +72,13 @@ async function rendered(wanted: PdfInput, call: ToolCallContext): Promise<MadePd
     throw new FinalFailure(
       `The Markdown has ${markdown.length} characters, and the maximum is ${MOST_CHARACTERS}: make several PDFs.`,
     );
-  // Only checked here: the thread that uses it loads it.
-  await loadPackage("render_pdf", "pdfkit@0.20", async () => import.meta.resolve("pdfkit"));
+  // Only found here: the thread that uses it loads it.
+  const pdfkit = await loadPackage("render_pdf", "pdfkit@0.20", async () => import.meta.resolve("pdfkit"));
   const found = await onThread(offThread(IMAGES_IN_MARKDOWN, markdown, limitsOf(call)));
   if ("problem" in found) throw new FinalFailure(found.problem);
   const { images, notes } = await imagesOf(found.hrefs, call);
   const order = {
+    pdfkit,
     markdown,
     title: wanted.title ?? null,
     pageSize: wanted.pageSize ?? "A4",

@@ -13,7 +13,7 @@ const WHERE_THE_HASH_IS = "give the hash that write_file or render_pdf returned 
 
 const addresses = z.union([z.email(), z.array(z.email()).min(1).max(100)]);
 
-const input = z.object({
+const mailInput = z.object({
   to: addresses.describe("One address, or several."),
   cc: addresses.optional(),
   subject: z
@@ -43,13 +43,15 @@ const input = z.object({
     .optional(),
 });
 
-type MailInput = z.output<typeof input>;
+type MailInput = z.output<typeof mailInput>;
 
+/** The result of `send_mail`. */
 export type SentMail = { readonly messageId: string; readonly rejected?: readonly string[] };
 
 /** Returns whether a mail with this Message-ID was sent; `null` if that is unknown. */
 export type FindSent = (messageId: string, call: ToolCallContext) => Promise<boolean | null>;
 
+/** The settings of `sendMail`. */
 export type SendMailOptions = SettingsOf<"send_mail"> & { readonly findSent?: FindSent };
 
 /**
@@ -61,14 +63,14 @@ export type SendMailOptions = SettingsOf<"send_mail"> & { readonly findSent?: Fi
  * @example
  * const send_mail = sendMail({ url: secret("smtps://me:password@mail.example.com"), from: "reports@example.com" });
  */
-export function sendMail(options: SendMailOptions): Tool<z.input<typeof input>, SentMail> {
+export function sendMail(options: SendMailOptions): Tool<z.input<typeof mailInput>, SentMail> {
   const { findSent, ...plain } = options;
   const { settings, secrets } = checkSettings("send_mail", plain);
   const server = serverOf(settings);
   return tool({
     name: "send_mail",
     description: "Send one email, with files of the run attached. The same mail is sent once.",
-    inputSchema: input,
+    inputSchema: mailInput,
     effect: "external",
     recovery: findSent === undefined ? "opaque" : "reconcile",
     // Not the text: the same subject to the same people is the same mail, however it is worded.
@@ -150,7 +152,7 @@ function unsent(why: string): FinalFailure {
   return new FinalFailure(`${why}: nothing was sent.`, { applied: false });
 }
 
-/** The error for a failed delivery: it tells whether the mail was not sent, will never be, or may have been. */
+/** The error for a failed delivery: its class shows whether the mail was not sent, will never be, or may have been. */
 function meaningOf(failure: DeliveryFailure, { host }: SmtpServer, call: ToolCallContext): Error {
   const { answer, isAboutLogin, hasBegun, refused } = failure;
   const why = readableText(call.hide(failure.message));
@@ -198,7 +200,7 @@ function serverOf({
   const auth = user === undefined || password === undefined ? null : { user, pass: password };
   return {
     host: host ?? "",
-    port: port ?? usualPort(secure),
+    port: port ?? usualPort({ secure }),
     secure,
     ignoreTls: false,
     auth,
@@ -206,7 +208,7 @@ function serverOf({
   };
 }
 
-function usualPort(secure: boolean): number {
+function usualPort({ secure }: Pick<SmtpServer, "secure">): number {
   return secure ? 465 : 587;
 }
 
@@ -220,7 +222,7 @@ function serverAt(address: string): Omit<SmtpServer, "mayBePrivate"> {
   const secure = url.protocol === "smtps:";
   return {
     host: url.hostname.replace(/^\[(.*)\]$/, "$1"),
-    port: url.port === "" ? usualPort(secure) : Number(url.port),
+    port: url.port === "" ? usualPort({ secure }) : Number(url.port),
     secure,
     // For a server on the same machine, with a self-signed certificate.
     ignoreTls: url.searchParams.get("ignoreTLS") === "true",

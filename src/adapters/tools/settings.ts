@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { ConfigurationError } from "../../core/errors.ts";
+import { unknownOption } from "../../core/naming/option-names.ts";
 import { extractSecrets, type Secret } from "../../core/secret/secret.ts";
 
 // The settings of the built-in tools as plain JSON, so that a file can contain them and be checked. Code may use `secret(…)`
@@ -17,8 +18,8 @@ const sendMailSettings = z
     host: z.string().min(1).optional().describe("The host of the mail server, if there is no url."),
     port: z.int().min(1).max(65_535).optional().describe("By default 587, or 465 if secure."),
     secure: z.boolean().optional().describe("Whether the connection begins with TLS."),
-    user: z.string().min(1).optional(),
-    password: z.string().min(1).optional(),
+    user: z.string().min(1).optional().describe("The user of the login."),
+    password: z.string().min(1).optional().describe("The password of the login."),
     private: z
       .boolean()
       .optional()
@@ -84,6 +85,7 @@ export const builtInToolSettings = {
   notify: notifySettings,
 } as const satisfies { readonly [name: string]: z.ZodType };
 
+/** The name of a built-in tool. */
 export type BuiltInToolName = keyof typeof builtInToolSettings;
 
 /** The same type, with a secret allowed in place of any string. */
@@ -95,6 +97,7 @@ type OrSecret<T> = T extends string
 
 type JsonSettings<N extends BuiltInToolName> = z.output<(typeof builtInToolSettings)[N]>;
 
+/** The settings of a built-in tool, with a `secret(…)` allowed in place of any text. */
 export type SettingsOf<N extends BuiltInToolName> = OrSecret<JsonSettings<N>>;
 
 /** Validated settings, and the secrets in them. */
@@ -103,13 +106,25 @@ export type CheckedSettings<N extends BuiltInToolName> = {
   readonly secrets: readonly string[];
 };
 
+const MISSING = /received undefined$/;
+
 export function checkSettings<N extends BuiltInToolName>(name: N, given: unknown): CheckedSettings<N> {
   const { revealed, texts } = extractSecrets(given);
   const schema: z.ZodType = builtInToolSettings[name];
   const parsed = schema.safeParse(revealed);
   if (parsed.success) return { settings: parsed.data as JsonSettings<N>, secrets: texts };
+  const unknown = parsed.error.issues.find(({ code }) => code === "unrecognized_keys");
+  if (unknown?.code === "unrecognized_keys")
+    throw new ConfigurationError(unknownOption(name, unknown.keys[0] ?? "", settingNames(schema)));
   const problems = parsed.error.issues.map(({ path, message }) =>
-    [name, ...path.map(String)].join(".").concat(`: ${message}`),
+    [name, ...path.map(String)].join(".").concat(MISSING.test(message) ? " is missing" : `: ${message}`),
   );
   throw new ConfigurationError(`The settings of ${name} cannot be used: ${problems.join("; ")}.`);
+}
+
+/** The names of a tool's settings. */
+export function settingNames(schema: z.ZodType | null): readonly string[] {
+  return schema !== null && "shape" in schema && typeof schema.shape === "object" && schema.shape !== null
+    ? Object.keys(schema.shape)
+    : [];
 }

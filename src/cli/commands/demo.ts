@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { ConfigurationError } from "../../core/errors.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { Command, ExitCode } from "../context/command.ts";
+import { ownProgram } from "../own-files.ts";
 
 export const demo: Command = {
   name: "demo",
@@ -29,8 +29,7 @@ export const demo: Command = {
 
 /** Runs the demo in its own process: it kills its workers, and is not part of the command line. */
 function runDemo(context: CliContext, words: readonly string[]): Promise<ExitCode> {
-  const extension = import.meta.url.endsWith(".ts") ? "ts" : "js";
-  const main = fileURLToPath(new URL(`../../demo/main.${extension}`, import.meta.url));
+  const main = ownProgram("demo/main");
   if (!existsSync(main))
     throw new ConfigurationError(`The demo is missing from this installation (${main}): reinstall Pawl.`);
   const env = context.useColour ? context.env : { ...context.env, NO_COLOR: "1" };

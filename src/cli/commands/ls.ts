@@ -1,14 +1,23 @@
-import type { RunRecord } from "../../store/store.ts";
+import type { RunRecord, RunStatus, StoreReader } from "../../store/store.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { Command, CommandInput } from "../context/command.ts";
 import { paragraph } from "../context/terminal-text.ts";
 import { withExistingStore } from "../run/command-store.ts";
 import { runDocument } from "../screen/documents.ts";
 import { formatAgo, formatMoney, formatWholeNumber, paintStatus } from "../screen/format.ts";
-import { shownStatus } from "../screen/run-status.ts";
+import { type ShownStatus, shownStatus } from "../screen/run-status.ts";
 import { type Column, formatTable } from "../screen/table.ts";
 
-const STATUSES = ["queued", "running", "waiting", "succeeded", "failed", "cancelled"] as const;
+/** Everything that the column `status` can show. */
+const STATUSES = Object.keys({
+  queued: true,
+  running: true,
+  interrupted: true,
+  waiting: true,
+  succeeded: true,
+  failed: true,
+  cancelled: true,
+} satisfies { readonly [S in ShownStatus]: true });
 const DEFAULT_LIMIT = 20;
 
 export const ls: Command = {
@@ -23,20 +32,10 @@ export const ls: Command = {
   example: "pawl ls --status waiting",
   execute: async (context, input) => {
     const limit = input.wholeNumber("limit", 1) ?? DEFAULT_LIMIT;
-    const status = STATUSES.find((each) => each === input.text("status"));
-    const pipeline = input.text("pipeline");
-    const runs = await withExistingStore(
-      context,
-      input,
-      (store) =>
-        store.listRuns({
-          limit,
-          ...(status === undefined ? {} : { status }),
-          ...(pipeline === null ? {} : { pipeline }),
-        }),
-      { readOnly: true },
-    );
     const now = context.clock.now();
+    const runs = await withExistingStore(context, input, (store) => listed(store, input, limit, now), {
+      readOnly: true,
+    });
     return {
       exitCode: 0,
       document: { runs: runs.map((run) => runDocument(run, now)) },
@@ -47,6 +46,26 @@ export const ls: Command = {
     };
   },
 };
+
+/** The store does not tell a running run from an interrupted one, so these are filtered here, all of them. */
+async function listed(
+  store: StoreReader,
+  input: CommandInput,
+  limit: number,
+  now: number,
+): Promise<readonly RunRecord[]> {
+  const pipeline = input.text("pipeline");
+  const status = input.text("status");
+  const ofPipeline = pipeline === null ? {} : { pipeline };
+  if (status !== "running" && status !== "interrupted")
+    return store.listRuns({
+      limit,
+      ...ofPipeline,
+      ...(status === null ? {} : { status: status as RunStatus }),
+    });
+  const running = await store.listRuns({ status: "running", ...ofPipeline });
+  return running.filter((run) => shownStatus(run, now) === status).slice(0, limit);
+}
 
 function columns({ clock }: CliContext): readonly Column<RunRecord>[] {
   const now = clock.now();

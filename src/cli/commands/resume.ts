@@ -1,4 +1,4 @@
-import { nearestName } from "../../core/job/run-spec-spelling.ts";
+import { nearestName } from "../../core/naming/nearest-name.ts";
 import { BUDGET_NAMES, type BudgetName } from "../../core/usage/budget.ts";
 import { Runner } from "../../engine/runner/runner.ts";
 import type { ResumeOptions } from "../../engine/runner/runner-options.ts";

@@ -1,8 +1,8 @@
 import { dirname, isAbsolute, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { ConfigurationError } from "../../core/errors.ts";
-import { defineConfig, type PawlConfig } from "../../engine/definition/config.ts";
-import { DEFAULT_STORE } from "../../store/open-store.ts";
+import type { PawlConfig } from "../../engine/definition/config.ts";
+import { DEFAULT_STORE, plainPath } from "../../store/open-store.ts";
 import type { CliEnvironment } from "../context/cli-context.ts";
 import { type ConfigProblem, importProblem, importQuietly } from "./config-import.ts";
 import { type FoundConfig, findConfig } from "./config-search.ts";
@@ -22,6 +22,7 @@ export async function loadConfig(cli: CliEnvironment, file?: string): Promise<Lo
   const show = (each: string) => shownPath(cli.cwd, each);
   const shown = show(path);
   const config = defaultExport(await importConfig(path, show), shown);
+  const { defineConfig } = await import("../../engine/definition/config.ts");
   try {
     return { path, config: defineConfig(config as PawlConfig) };
   } catch (error) {
@@ -53,7 +54,7 @@ export function projectFolder({ cwd }: Pick<CliEnvironment, "cwd">, { path }: Lo
 
 /** A relative file is resolved against the folder in which it was written. */
 function storeFrom(folder: string, url: string): string {
-  const file = /^file:(?!\/\/)(.+)$/.exec(url)?.[1];
+  const file = /^file:(?!\/\/)(.+)$/.exec(url)?.[1] ?? plainPath(url) ?? undefined;
   return file === undefined || isAbsolute(file) ? url : `file:${resolve(folder, file)}`;
 }
 

@@ -3,6 +3,7 @@ import { stripTypeScriptTypes } from "node:module";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { PawlError } from "../../core/errors.ts";
+import { OWN_FOLDER } from "../own-files.ts";
 
 /** An error in a configuration file and its location: `pawl.config.ts:12`. */
 export type ConfigProblem = { readonly place: string; readonly what: string };
@@ -19,11 +20,27 @@ async function quietly<T>(work: () => Promise<T>): Promise<T> {
   process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
     if (!isLoadWarning(rest)) emitWarning(warning, ...rest);
   };
+  const listenAgain = withoutCommonJsWarning();
   try {
     return await work();
   } finally {
     process.emitWarning = emitWarning;
+    listenAgain();
   }
+}
+
+/** Node emits one warning of its loader directly: an ES module in a CommonJS package, which is reported as an error anyway. */
+function withoutCommonJsWarning(): () => void {
+  const listeners = process.listeners("warning");
+  const filter = (warning: Error) => {
+    if (warning.message.startsWith("Failed to load the ES module")) return;
+    for (const listener of listeners) listener(warning);
+  };
+  process.removeAllListeners("warning").on("warning", filter);
+  return () => {
+    process.off("warning", filter);
+    for (const listener of listeners) process.on("warning", listener);
+  };
 }
 
 /** A package.json without "type", or type stripping being experimental in this Node. */
@@ -111,8 +128,6 @@ async function syntaxPlace(error: Error, path: string): Promise<SourceLine | nul
     return located instanceof Error ? headOf(located) : null;
   }
 }
-
-const OWN_FOLDER = fileURLToPath(new URL("../..", import.meta.url));
 
 /** The innermost stack frame in the user's own code. */
 function frameOf(error: Error): SourceLine | null {

@@ -13,7 +13,7 @@ export function commandHint(input: CommandInput, ...words: readonly string[]): s
 }
 
 /** Quotes a word for a POSIX shell, if needed. */
-function quoted(word: string): string {
+export function quoted(word: string): string {
   return /^[\w@%+=:,./-][\w@%+=:,./~#-]*$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 

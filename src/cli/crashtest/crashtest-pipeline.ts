@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { pricesFor } from "../../adapters/genai-prices.ts";
 import { ConfigurationError } from "../../core/errors.ts";
 import { sourceNamesOf, stepsOf } from "../../engine/definition/known-tools.ts";
@@ -9,6 +8,7 @@ import {
   crashExplorer,
   type ExplorerProgress,
 } from "../../testing/crash/crash-explorer.ts";
+import type { CrashReport } from "../../testing/crash/crash-report.ts";
 import type { Evidence } from "../../testing/crash/evidence.ts";
 import { UNDISTURBED } from "../../testing/crash/schedule.ts";
 import { type LoadedConfig, loadConfig } from "../config/config-file.ts";
@@ -47,7 +47,6 @@ export async function crashtestPipeline(context: CliContext, input: CommandInput
     context.stderr.write(
       paragraph(`Step code really runs, in every schedule: ${code.join(", ")}.`, context.stderr.columns),
     );
-  const notes = notesOf(target, crashtest.recorded);
   return watched(context, input, async (onProgress) => {
     // Once undisturbed: errors in the stand-ins show immediately.
     const { undisturbed } = await explore({ schedule: UNDISTURBED }, onProgress).finally(() => {
@@ -57,6 +56,7 @@ export async function crashtestPipeline(context: CliContext, input: CommandInput
     if (crashtest.recorded !== null) assertAsRecorded(crashtest.recorded, undisturbed);
     const report = await explore(options, onProgress);
     const { unproven } = report;
+    const notes = notesOf(target, crashtest.recorded, report);
     const kept = report.violations.length === 0 && unproven === null;
     return {
       exitCode: kept ? 0 : 1,
@@ -107,7 +107,7 @@ function assertNoSources({ pipeline }: RunTarget): void {
   const [source] = sourceNamesOf(pipeline);
   if (source === undefined) return;
   throw new ConfigurationError(
-    `${pipeline.name} has tools from a server (${source}), which would have to be started in every schedule: test it with crashExplorer of "pawl/testing", and a pipeline with tools of the same names instead.`,
+    `${pipeline.name} has tools from a server (${source}), which would have to be started in every schedule: test it with crashExplorer of "pawl/testing/crash", and a pipeline with tools of the same names instead.`,
   );
 }
 
@@ -134,12 +134,8 @@ function scenarioOf(
       ...(stopConditions === undefined ? {} : { stopConditions }),
     },
     ...(spec === null ? {} : { run: { spec } }),
-    ...(existsSync(MEMORY) ? { folder: MEMORY } : {}),
   };
 }
-
-/** An in-memory file system, if there is one: thousands of commits need not wait for a disk. */
-const MEMORY = "/dev/shm";
 
 /** The undisturbed replay must match the recording. */
 function assertAsRecorded({ run, calls }: RecordedRun, { accounts, lives }: Evidence): void {
@@ -169,13 +165,22 @@ function codeOf({ pipeline }: RunTarget): readonly string[] {
   return stepsOf(pipeline).flatMap(({ kind, name }) => (kind === "run" ? [name] : []));
 }
 
-function notesOf(target: RunTarget, recorded: RecordedRun | null): readonly string[] {
+function notesOf(
+  target: RunTarget,
+  recorded: RecordedRun | null,
+  { neverRan }: CrashReport,
+): readonly string[] {
   const code = codeOf(target);
   return [
     ...(recorded === null
       ? []
       : [
           `Replayed run ${recorded.run.runId}: the model and the tools gave their recorded answers. No tool was run, so their declarations were trusted: a tool that is declared keyed but ignores its key is found only with crashtests.${target.pipeline.name} in pawl.config.ts.`,
+        ]),
+    ...(recorded === null || neverRan.length === 0
+      ? []
+      : [
+          `Run ${recorded.run.runId} never ran ${neverRan.join(", ")}: name a run that did with --run, or configure crashtests.${target.pipeline.name} with a model that calls ${neverRan.length === 1 ? "it" : "them"}.`,
         ]),
     ...(code.length === 0 ? [] : [`Step code really ran, in every schedule: ${code.join(", ")}.`]),
   ];

@@ -1,15 +1,24 @@
 import { pathToFileURL } from "node:url";
 import { aiSdkModel } from "../../adapters/ai-sdk/ai-sdk.ts";
 import { ConfigurationError } from "../../core/errors.ts";
-import { nearestName } from "../../core/job/run-spec-spelling.ts";
+import type { Environment } from "../../core/job/blueprint-environment.ts";
+import type { BlueprintModel } from "../../core/job/blueprint-model.ts";
+import { nearestName } from "../../core/naming/nearest-name.ts";
 import { ownProperty } from "../../core/own-property.ts";
 import type { ConfiguredModel } from "../../engine/definition/config.ts";
 import type { ModelPort } from "../../engine/ports/model-port.ts";
 import { importQuietly } from "../config/config-import.ts";
+import { addressedModel } from "./addressed-model.ts";
 import { findPackage, type PackageSearch } from "./provider-package.ts";
 
 /** A model of an AI SDK provider. */
 type LanguageModel = Parameters<typeof aiSdkModel>[0];
+
+/** The models that a job file defines by their addresses, and the environment that they refer to. */
+type AddressedModels = {
+  readonly models: { readonly [name: string]: BlueprintModel };
+  readonly env: Environment;
+};
 
 type Models = { readonly [name: string]: ConfiguredModel };
 
@@ -33,9 +42,16 @@ export async function findModels(
   names: readonly string[],
   configured: Models,
   packages: PackageSearch | null,
+  job: AddressedModels = { models: {}, env: {} },
 ): Promise<ReadonlyMap<string, ModelPort>> {
   const found = await Promise.allSettled(
-    [...new Set(names)].map(async (name) => [name, await findModel(name, configured, packages)] as const),
+    [...new Set(names)].map(async (name) => {
+      const written = ownProperty(job.models, name);
+      const model = await (written === undefined
+        ? findModel(name, configured, packages, Object.keys(job.models))
+        : addressedModel(name, written, job.env, packages));
+      return [name, model] as const;
+    }),
   );
   const problems = found.flatMap((each) => (each.status === "rejected" ? [messageOf(each.reason)] : []));
   if (problems.length > 0) throw new ConfigurationError(problems.join(" "));
@@ -52,20 +68,29 @@ async function findModel(
   name: string,
   configured: Models,
   packages: PackageSearch | null,
+  atAddress: readonly string[],
 ): Promise<ModelPort> {
   const own = ownProperty(configured, name);
   if (own !== undefined) return "respond" in own ? own : aiSdkModel(own as LanguageModel);
   const [, provider, modelId] = /^([a-z][a-z0-9-]*)\/(.+)$/.exec(name) ?? [];
-  if (provider === undefined || modelId === undefined) throw noSuchModel(name, Object.keys(configured));
+  if (provider === undefined || modelId === undefined)
+    throw noSuchModel(name, [...Object.keys(configured), ...atAddress]);
+  if (provider === "openai-compatible")
+    throw new ConfigurationError(
+      `Model ${name} has no address: define it in the job file, \`models: { local: { base_url: "http://127.0.0.1:11434/v1", model: ${JSON.stringify(modelId)} } }\` under pipeline, and write \`model: local\`.`,
+    );
   const make = await factoryOf(name, provider, packages);
   return aiSdkModel(make(modelId));
 }
+
+const DEFINE_IT =
+  "define it with its address (base_url) under `models` of the pipeline, or in `models` of pawl.config.ts";
 
 function noSuchModel(name: string, names: readonly string[]): ConfigurationError {
   const near = nearestName(name, names);
   const meant =
     near === null
-      ? "write provider/model, such as openai/gpt-5.2, or add it to `models` in pawl.config.ts."
+      ? `write provider/model, such as openai/gpt-5.2, or ${DEFINE_IT}.`
       : `did you mean ${near}?`;
   return new ConfigurationError(`There is no model ${JSON.stringify(name)}: ${meant}`);
 }
@@ -109,7 +134,12 @@ function notInstalled(
     return new ConfigurationError(
       `Model ${name} needs the package ${packageName}, and ${refusals.join("; ")}. Install it as yourself: run \`npm install ai@7 ${packageName}\` beside pawl.config.ts.`,
     );
-  const near = PROVIDERS.includes(provider) ? null : nearestName(provider, PROVIDERS);
+  const isKnown = PROVIDERS.includes(provider);
+  const near = isKnown ? null : nearestName(provider, PROVIDERS);
+  if (!isKnown && near === null)
+    return new ConfigurationError(
+      `There is no provider ${JSON.stringify(provider)} for model ${name}, nor a package ${packageName}: use one of ${PROVIDERS.join(", ")}; for a model on a server of your own, ${DEFINE_IT}.`,
+    );
   return new ConfigurationError(
     near === null
       ? `Model ${name} needs the package ${packageName}, which is installed neither beside pawl.config.ts nor beside Pawl: run \`npm install ai@7 ${packageName}\` there.`

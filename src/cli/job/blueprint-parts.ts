@@ -50,7 +50,8 @@ export async function pipelineOf(
   const { tools = {}, models: configured = {}, jobs = {} } = loaded.config;
   assertEnvironment(blueprint, env);
   const names = Object.values(blueprint.agents).map(({ model }) => model);
-  const models = await findModels(names, configured, await packagesOf(loaded, env));
+  const job = { models: blueprint.models ?? {}, env };
+  const models = await findModels(names, configured, await packagesOf(loaded, env), job);
   const settings = withSecrets(blueprint.tools, env);
   const sources = new Map<string, ToolSource>();
   for (const [name, server] of Object.entries(blueprint.mcpServers))
@@ -81,8 +82,9 @@ async function packagesOf({ path }: LoadedConfig, env: Environment): Promise<Pac
 }
 
 /** Reports all missing variables at once, by name only. */
-function assertEnvironment({ name, mcpServers, tools }: Blueprint, env: Environment): void {
+function assertEnvironment({ name, models = {}, mcpServers, tools }: Blueprint, env: Environment): void {
   const parts = [
+    ...Object.entries(models).map(([key, part]) => [`models.${key}`, part] as const),
     ...Object.entries(mcpServers).map(([key, part]) => [`mcp_servers.${key}`, part] as const),
     ...Object.entries(tools).map(([key, part]) => [`tools.${key}`, part] as const),
   ];

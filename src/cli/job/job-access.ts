@@ -5,8 +5,10 @@ import {
   textsIn,
   variablesIn,
 } from "../../core/job/blueprint-environment.ts";
+import type { BlueprintModel } from "../../core/job/blueprint-model.ts";
 import type { RunSpec } from "../../core/job/run-spec.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import { ownProperty } from "../../core/own-property.ts";
 import type { ServerProgram } from "./job-programs.ts";
 
 /** The access to machine and network that a job asks for, each item with its location in the file. */
@@ -49,10 +51,11 @@ export function jobAccess(spec: RunSpec, env: Environment): JobAccess {
 const NOTHING = { programs: [], variables: [], addresses: [], openTools: [], models: [] };
 
 function blueprintAccess(
-  { mcpServers, tools, agents, steps }: Blueprint,
+  { models = {}, mcpServers, tools, agents, steps }: Blueprint,
   env: Environment,
 ): Omit<JobAccess, "domains" | "workspace"> {
   const servers = Object.entries(mcpServers).map(([name, each]) => [`mcp_servers.${name}`, each] as const);
+  const atAddress = Object.entries(models).map(([name, each]) => [`models.${name}`, each] as const);
   const settings = Object.entries(tools).map(([name, each]) => [`tools.${name}`, each] as const);
   const all = allSteps(steps);
   const named = [
@@ -62,7 +65,7 @@ function blueprintAccess(
   return {
     programs: servers.flatMap(([where, server]) => ("url" in server ? [] : [{ where, ...server }])),
     variables: [
-      ...[...servers, ...settings].flatMap(([where, part]) =>
+      ...[...servers, ...atAddress, ...settings].flatMap(([where, part]) =>
         variablesIn(part as Json).map((name) => ({ where, name, use: "reads" as const })),
       ),
       ...servers.flatMap(([where, server]) => variablesSet(where, server)),
@@ -73,6 +76,9 @@ function blueprintAccess(
           ? addressOf(where, server.url, env, { isServer: true, isPrivate: server.private === true })
           : [],
       ),
+      ...atAddress.flatMap(([where, { baseUrl, private: isPrivate = false }]) =>
+        addressOf(where, baseUrl, env, { isServer: false, isPrivate }),
+      ),
       ...settings.flatMap(([where, each]) => addressesIn(where, each, env)),
       // The hosts of a tool are checked when it is called.
       ...all
@@ -80,8 +86,16 @@ function blueprintAccess(
         .map((address) => ({ ...address, url: null, isPrivate: false })),
     ],
     openTools: OPEN_TOOLS.filter((name) => named.includes(name)),
-    models: Object.entries(agents).map(([name, { model }]) => ({ where: `agents.${name}`, name: model })),
+    models: Object.entries(agents).map(([name, { model }]) => ({
+      where: `agents.${name}`,
+      name: shownModel(model, ownProperty(models, model)),
+    })),
   };
+}
+
+/** A model at an address counts as one of the provider `openai-compatible`, whatever its name in the file. */
+function shownModel(name: string, atAddress: BlueprintModel | undefined): string {
+  return atAddress === undefined ? name : `openai-compatible/${atAddress.model}`;
 }
 
 const OPEN_TOOLS: readonly string[] = ["fetch_page", "http_request"];

@@ -1,11 +1,12 @@
 import type { z } from "zod";
 import { aiSdkTool } from "../../adapters/ai-sdk/ai-sdk-tool.ts";
 import { BUILT_IN_TOOLS, builtInToolSettings, builtInTools } from "../../adapters/tools/index.ts";
+import { settingNames } from "../../adapters/tools/settings.ts";
 import { ConfigurationError } from "../../core/errors.ts";
 import { type Environment, fillEnvironment } from "../../core/job/blueprint-environment.ts";
 import type { KnownTools, SpecProblem } from "../../core/job/run-spec.ts";
-import { nearestName } from "../../core/job/run-spec-spelling.ts";
 import type { JsonObject } from "../../core/json.ts";
+import { nearestName } from "../../core/naming/nearest-name.ts";
 import type { ConfiguredTool, PawlConfig } from "../../engine/definition/config.ts";
 import { isTool, type Tool } from "../../engine/definition/tool.ts";
 
@@ -69,7 +70,7 @@ function problemOf(issue: z.core.$ZodIssue, schema: z.ZodType | null): readonly 
   const path = issue.path.map((segment) => (typeof segment === "number" ? segment : String(segment)));
   if (issue.code !== "unrecognized_keys")
     return [{ path, message: `cannot be used: ${issue.message.replace(/\.$/, "")}.` }];
-  const names = namesIn(schema);
+  const names = settingNames(schema);
   return issue.keys.map((key) => {
     const near = nearestName(key, names);
     const meant =
@@ -80,12 +81,6 @@ function problemOf(issue: z.core.$ZodIssue, schema: z.ZodType | null): readonly 
           : `there are ${names.join(", ")}.`;
     return { path: [...path, key], message: `is not a setting of this tool: ${meant}` };
   });
-}
-
-function namesIn(schema: z.ZodType | null): readonly string[] {
-  return schema !== null && "shape" in schema && typeof schema.shape === "object" && schema.shape !== null
-    ? Object.keys(schema.shape)
-    : [];
 }
 
 /** A tool by its name. `settings` are those of the built-in tools, with environment variables filled in. */

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { LineCounter } from "yaml";
-import { PawlError } from "../../core/errors.ts";
 import { type KnownTools, parseRunSpec, type RunSpec } from "../../core/job/run-spec.ts";
 import { pathText, type SpecPath } from "../../core/job/run-spec-field.ts";
+import { JobFileError, type JobProblem } from "./job-file-error.ts";
 import { readJson } from "./job-file-json.ts";
 import { type JobText, offsetOf, type TextMistake, type ValuePosition } from "./job-file-text.ts";
 import { readYaml } from "./job-file-yaml.ts";
@@ -16,20 +16,6 @@ export type JobFile = { readonly path: string; readonly spec: RunSpec };
 export type ReadJobFile = JobFile & { readonly digest: string };
 
 export type JobFormat = "yaml" | "json";
-
-/** One mistake in a job file; line and column count from 1, and are null for the file as a whole. */
-export type JobProblem = {
-  readonly line: number | null;
-  readonly column: number | null;
-  /** The field as written, `budgets.max_steps`; empty for a syntax error. */
-  readonly path: string;
-  readonly message: string;
-};
-
-/** A job file cannot be used. Nothing was started; `details.problems` has every mistake, by line. */
-export class JobFileError extends PawlError<{ file: string; problems: readonly JobProblem[] }> {
-  readonly code = "job_file";
-}
 
 const FORMATS: ReadonlyMap<string, JobFormat> = new Map([
   [".yaml", "yaml"],

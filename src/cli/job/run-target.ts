@@ -1,9 +1,10 @@
 import { extname, resolve } from "node:path";
 import { ConfigurationError } from "../../core/errors.ts";
-import type { Budgets, RunSpec } from "../../core/job/run-spec.ts";
+import type { Budgets } from "../../core/job/budgets.ts";
+import type { RunSpec } from "../../core/job/run-spec.ts";
 import type { RunSpecInput } from "../../core/job/run-spec-input.ts";
-import { nearestName } from "../../core/job/run-spec-spelling.ts";
 import type { Json } from "../../core/json.ts";
+import { nearestName } from "../../core/naming/nearest-name.ts";
 import type { Agent } from "../../engine/definition/agent.ts";
 import type { PawlConfig } from "../../engine/definition/config.ts";
 import { rootOf } from "../../engine/definition/pipeline-root.ts";

@@ -3,7 +3,7 @@ import type { CliContext } from "../context/cli-context.ts";
 import type { ExitCode } from "../context/command.ts";
 import { cleanText, paragraph } from "../context/terminal-text.ts";
 import { WrongUseError } from "../context/wrong-use-error.ts";
-import { JobFileError } from "../job/job-file.ts";
+import { JobFileError } from "../job/job-file-error.ts";
 import { paint } from "../screen/format.ts";
 
 type Reporting = { readonly json: boolean; readonly verbose: boolean };
@@ -28,10 +28,10 @@ function errorText(context: CliContext, message: string): string {
   return lines.replace(/^error:/, (word) => paint(context).red(word));
 }
 
-/** A configuration error is wrong use (2) if no run was started, and a failure (1) if one was. */
+/** A configuration error is wrong use (2): one that failed a run is reported with the run. */
 function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof WrongUseError || error instanceof JobFileError) return 2;
-  return ConfigurationError.isInstance(error) && error.runId === undefined ? 2 : 1;
+  return ConfigurationError.isInstance(error) ? 2 : 1;
 }
 
 function describeError(error: unknown): {

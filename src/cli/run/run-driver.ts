@@ -1,7 +1,9 @@
+import { isDeepStrictEqual } from "node:util";
 import { PawlError, RunBusyError, RunNotBegunError } from "../../core/errors.ts";
 import { rootOf } from "../../engine/definition/pipeline-root.ts";
 import type { RunEvent } from "../../engine/ports/run-events.ts";
 import type { RunResult } from "../../engine/ports/run-result.ts";
+import { failedEarlier } from "../../engine/runner/failed-run.ts";
 import { Runner } from "../../engine/runner/runner.ts";
 import type { CommandResult } from "../context/command.ts";
 import { commandHint } from "../context/command-hint.ts";
@@ -86,8 +88,17 @@ class RunDriver {
       if (RunBusyError.isInstance(error)) throw busy(error);
       if (RunNotBegunError.isInstance(error)) throw error;
       if (!PawlError.isInstance(error) || error.runId === undefined) throw error;
-      return reportFailure(this.#work, error, error.runId);
+      return reportFailure(this.#work, await this.#failureOf(error, error.runId), error.runId);
     }
+  }
+
+  /** The failure of the run, now or earlier. Throws an error that only refuses to work on the run. */
+  async #failureOf(error: PawlError, runId: string): Promise<PawlError> {
+    if (this.#runId !== null) return error;
+    const run = await this.#work.store.getRun(runId);
+    const earlier = run === null ? null : failedEarlier(run);
+    if (earlier?.code !== error.code || !isDeepStrictEqual(earlier.details, error.details)) throw error;
+    return earlier;
   }
 
   stop(): void {

@@ -129,7 +129,8 @@ function waitingText(work: RunWork, runId: string, waits: readonly WaitRecord[])
   const lines = waits.flatMap((wait) => [
     "",
     ...wrap(cleanText(`${wait.waitId}: ${wait.question}`), columns).map(bold),
-    ...(wait.subject.arguments === undefined
+    // The arguments of a question are the question itself.
+    ...(wait.subject.arguments === undefined || wait.kind === "question"
       ? []
       : wrap(cleanText(JSON.stringify(wait.subject.arguments)), columns)),
     ...(needsMore(wait) ? wrap(cleanText(stillNeeded(wait)), columns) : []),

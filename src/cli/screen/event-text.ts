@@ -1,7 +1,8 @@
+import { isUnlikeFirst } from "../../core/call/duplicate-note.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import { toolCallId } from "../../core/step-path.ts";
 import { callIndexesIn, factsOf, leadingNumber, numbersIn } from "../../export/event-facts.ts";
-import type { EventRecord, StoreReader } from "../../store/store.ts";
+import type { EventRecord, StoreReader, ToolCallRecord } from "../../store/store.ts";
 import { cleanLine } from "../context/terminal-text.ts";
 import { counted, formatValue, formatWholeNumber } from "./format.ts";
 
@@ -14,7 +15,10 @@ export function isHeartbeat({ type }: EventRecord): boolean {
 export async function eventText(store: StoreReader, runId: string, event: EventRecord): Promise<string> {
   const facts = factsOf(event);
   const tools = await toolsOf(store, runId, facts);
-  return cleanLine([place(facts), ...shownFacts(facts), tools].filter((part) => part !== "").join("  "));
+  // A rejected request, a refused one in an outage, or one that was never sent.
+  const refused = event.type === "model.settled" && facts.basis === "none" ? "refused or not sent" : "";
+  const parts = [place(facts), ...shownFacts(facts), refused, tools];
+  return cleanLine(parts.filter((part) => part !== "").join("  "));
 }
 
 /** `research turn 2` for an event of a turn. */
@@ -58,11 +62,22 @@ async function toolsOf(store: StoreReader, runId: string, facts: JsonObject): Pr
   const indexes = callsIn(facts);
   if (typeof step !== "string" || indexes.length === 0) return "";
   const place = typeof turn === "number" ? turn : 0;
+  const settled = numbersIn(facts, "receipts");
   const names = await Promise.all(
-    indexes.map(async (index) => (await store.getToolCall(toolCallId(runId, step, place, index)))?.tool),
+    indexes.map(async (index) => {
+      const call = await store.getToolCall(toolCallId(runId, step, place, index));
+      const hasReceipt = facts.receipt !== undefined || settled.includes(index);
+      return call === null ? undefined : `${call.tool}${hasReceipt ? unlikeText(call) : ""}`;
+    }),
   );
   const known = names.filter((name) => name !== undefined);
   return known.length === 0 ? counted(indexes.length, "call") : known.join(", ");
+}
+
+/** A call that did not run, although the call whose result it got had other arguments. */
+function unlikeText({ receipt }: ToolCallRecord): string {
+  if (receipt === null || !isUnlikeFirst(receipt)) return "";
+  return ` (not run, other arguments: as ${receipt.duplicateOf})`;
 }
 
 function callsIn(facts: JsonObject): readonly number[] {

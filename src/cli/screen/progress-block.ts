@@ -1,5 +1,5 @@
 import { cleanLine, cut, pad, widthOf } from "../context/terminal-text.ts";
-import { formatClock, formatMoney, formatWholeNumber } from "./format.ts";
+import { formatClock, formatMoney, formatTimeOfDay, formatWholeNumber } from "./format.ts";
 import type { ActiveTool, RunProgress } from "./progress.ts";
 import { shownInput } from "./progress-lines.ts";
 
@@ -49,7 +49,18 @@ function activities({ model, tools }: RunProgress, now: number): readonly (reado
   const more = tools.length - shown.length;
   if (more > 0) return [...shown, [`and ${more} more`, ""]];
   if (shown.length > 0 || model === null) return shown;
-  return [[model.failed ? "asking the model again" : "asking the model", formatClock(now - model.since)]];
+  return [modelText(model, now)];
+}
+
+function modelText(
+  { failed, since, outage }: NonNullable<RunProgress["model"]>,
+  now: number,
+): readonly [string, string] {
+  const asking = failed ? "asking the model again" : "asking the model";
+  if (outage === null) return [asking, formatClock(now - since)];
+  const next = outage.until > now ? `next request in ${formatClock(outage.until - now)}` : asking;
+  const from = formatTimeOfDay(outage.wallSince);
+  return [`waiting for the model's provider since ${from}: ${next}`, formatClock(now - outage.since)];
 }
 
 const STATES = {

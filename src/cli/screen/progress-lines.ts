@@ -1,7 +1,7 @@
 import type { Json } from "../../core/json.ts";
 import type { RunEvent } from "../../engine/ports/run-events.ts";
 import { cleanLine } from "../context/terminal-text.ts";
-import { counted, formatDuration } from "./format.ts";
+import { counted, formatDuration, formatTimeOfDay } from "./format.ts";
 import type { RunProgress } from "./progress.ts";
 
 /** How a line is marked and painted. */
@@ -46,7 +46,7 @@ export function progressLines(
         ? []
         : [inside("plain", `turn ${event.turn}: ${event.text.trim()}`)];
     case "model.failed":
-      return [inside("warning", `the model failed: ${sentence(event.message)}${again(event.retryInMs)}`)];
+      return modelFailure(before, event, audience);
     case "usage.baseline":
       return [inside("warning", baselineText(event))];
     case "tool.finished":
@@ -74,10 +74,38 @@ export function progressLines(
     case "warning":
       return [outside("warning", event.message)];
     case "usage.settled":
+      return outageEnd(before, event, now);
     case "tool.started":
     case "run.finished":
       return [];
   }
+}
+
+/** On a terminal the live block shows the rest of an outage; a log gets a short line for each refused request. */
+function modelFailure(
+  before: RunProgress,
+  { message, retryInMs, outageSince }: Extract<RunEvent, { readonly type: "model.failed" }>,
+  audience: LineAudience,
+): readonly ProgressLine[] {
+  const what = sentence(message);
+  if (outageSince === null || retryInMs === null)
+    return [inside("warning", `the model failed: ${what}${again(retryInMs)}`)];
+  const since = `waiting since ${formatTimeOfDay(outageSince)}`;
+  const wait = audience === "log" ? `${since}${again(retryInMs)}` : since;
+  if (before.model?.outage?.wallSince !== outageSince)
+    return [inside("warning", `${what}; nothing is charged: ${wait}`)];
+  return audience === "log" ? [inside("warning", `still refused: ${wait}`)] : [];
+}
+
+function outageEnd(
+  { model }: RunProgress,
+  { basis }: Extract<RunEvent, { readonly type: "usage.settled" }>,
+  now: number,
+): readonly ProgressLine[] {
+  if (basis === "none" || model === null || model.outage === null) return [];
+  return [
+    inside("good", `the model's provider takes requests again`, formatDuration(now - model.outage.since)),
+  ];
 }
 
 function baselineText({ turn, charged }: Extract<RunEvent, { readonly type: "usage.baseline" }>): string {

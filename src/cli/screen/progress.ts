@@ -21,7 +21,10 @@ type ActiveStep = {
 };
 
 /** The model was asked, or will be asked again after a failure. */
-type ModelWait = { readonly since: number; readonly failed: boolean };
+type ModelWait = { readonly since: number; readonly failed: boolean; readonly outage: ModelOutage | null };
+
+/** The provider takes no requests. `wallSince` is wall-clock time; the next request is at `until` of the monotonic clock. */
+type ModelOutage = { readonly wallSince: number; readonly since: number; readonly until: number };
 
 export type ActiveTool = {
   readonly toolCallId: string;
@@ -56,12 +59,12 @@ export function progressAfter(
     case "turn.started":
       return {
         ...inTurn(progress, event.step, event.turn),
-        model: event.replayed ? null : { since: now, failed: false },
+        model: event.replayed ? null : { since: now, failed: false, outage: null },
       };
     case "model.failed":
-      return { ...progress, model: { since: now, failed: true } };
+      return { ...progress, model: { since: now, failed: true, outage: outageAfter(progress, event, now) } };
     case "usage.settled":
-      return { ...progress, model: null, charged: addAmount(progress.charged, event.charged) };
+      return withCharge(progress, event);
     case "turn.committed":
       return { ...progress, model: null, tools: [] };
     case "tool.started":
@@ -87,6 +90,26 @@ export function progressAfter(
     case "warning":
       return progress;
   }
+}
+
+function outageAfter(
+  { model }: RunProgress,
+  { outageSince, retryInMs }: Extract<RunEvent, { readonly type: "model.failed" }>,
+  now: number,
+): ModelOutage | null {
+  if (outageSince === null) return null;
+  const known = model?.outage?.wallSince === outageSince ? model.outage : null;
+  return { wallSince: outageSince, since: known?.since ?? now, until: now + (retryInMs ?? 0) };
+}
+
+/** A refused request does not end an outage: the event after this one reports the next attempt. */
+function withCharge(
+  progress: RunProgress,
+  { basis, charged }: Extract<RunEvent, { readonly type: "usage.settled" }>,
+): RunProgress {
+  const isOutage = basis === "none" && progress.model !== null && progress.model.outage !== null;
+  const model = isOutage ? progress.model : null;
+  return { ...progress, model, charged: addAmount(progress.charged, charged) };
 }
 
 function entered(progress: RunProgress, step: ActiveStep): RunProgress {

@@ -1,3 +1,4 @@
+import { isUnlikeFirst } from "../../core/call/duplicate-note.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
 import { ROOT_PATH } from "../../core/step-path.ts";
 import type { AttemptRecord, CheckpointRecord, ToolCallRecord, WaitRecord } from "../../store/store.ts";
@@ -164,7 +165,10 @@ function shortCallId({ toolCallId }: { readonly toolCallId: string }): string {
 
 function resultText({ receipt }: ToolCallRecord): string {
   if (receipt === null) return "";
-  if (receipt.duplicateOf !== null) return `as ${shortCallId({ toolCallId: receipt.duplicateOf })}`;
+  if (receipt.duplicateOf !== null) {
+    const unlike = isUnlikeFirst(receipt) ? "not run, other arguments: " : "";
+    return `${unlike}as ${shortCallId({ toolCallId: receipt.duplicateOf })}`;
+  }
   const doubt = receipt.uncertain ? "(may have happened) " : "";
   return `${doubt}${plainValue(receipt.output.value)}`;
 }

@@ -6,7 +6,9 @@ export function isInterrupted(run: RunRecord, now: number): boolean {
 }
 
 /** The status for people: a running run without a worker is interrupted. */
-export function shownStatus(run: RunRecord, now: number): RunStatus | "interrupted" {
+export type ShownStatus = RunStatus | "interrupted";
+
+export function shownStatus(run: RunRecord, now: number): ShownStatus {
   return isInterrupted(run, now) ? "interrupted" : run.status;
 }
 

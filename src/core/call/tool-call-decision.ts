@@ -1,5 +1,6 @@
 /** What may be done about a call whose outcome is unknown. */
 export type RecoveryClass = "repeat" | "keyed" | "reconcile" | "opaque";
+/** What a tool changes: something outside (`external`), the agent's memory, local files, or nothing. */
 export type SideEffectClass = "external" | "memory" | "local" | "read_only";
 
 /**

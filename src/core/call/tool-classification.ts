@@ -4,9 +4,9 @@ import { parseToolName, tokensOf, wordSet } from "./tool-name.ts";
 
 /** The operator's rules about the effects of tools. */
 export type ToolPolicy = {
-  /** An entry is a name or a pattern, as in `forbiddenActions`. */
+  /** Tools that count as external, whatever their names say. An entry is a name or a pattern, as in `forbiddenActions`. */
   readonly sideEffectDenylist?: readonly string[];
-  /** The same; to match a tool of an untrusted MCP server, an entry must name the server: `files/read_*`. */
+  /** Tools that only read. To match a tool of an untrusted MCP server, an entry must name the server: `files/read_*`. */
   readonly readOnlyAllowlist?: readonly string[];
   /** MCP servers whose tool names and hints are trusted. The tools of other servers are external and opaque. */
   readonly trustedServers?: readonly string[];

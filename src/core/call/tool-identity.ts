@@ -6,6 +6,13 @@ import { wordSet } from "./tool-name.ts";
 
 export type IdentityScope = "email" | "upload" | "memory";
 
+/** Each built-in scope in words: what its tools do, and how two of their calls are compared. */
+export const SCOPE_TEXTS: Readonly<Record<IdentityScope, string>> = {
+  email: "by its name it sends mail, and mails are compared by recipients, subject and attachments",
+  upload: "by its name it uploads, and uploads are compared by path and destination",
+  memory: "by its name it adds to a memory, and entries are compared by kind, scope and content",
+};
+
 /** Names of fields are compared without case and separators: `Idempotency-Key` and `idempotencykey` are IDEMPOTENCYKEY. */
 const KEY_NAMES = wordSet("IDEMPOTENCYKEY IDEMPOTENCYID IDEMPOTENCYTOKEN IDEMPOTENTKEY IDEMPOTENCEKEY");
 const REQUEST_NAMES = wordSet("REQUESTID REQUESTUUID REQID");
@@ -76,7 +83,7 @@ export function builtInIdentity(
   args: Json,
 ): { readonly scope: IdentityScope; readonly identity: Json } | null {
   const sent = withoutVolatile(tokens, args);
-  const scope = scopeOf(tokens, effect);
+  const scope = builtInScope(tokens, effect);
   if (scope === null || !isJsonObject(sent)) return null;
   const identity = IDENTITIES[scope](sent);
   return identity === null ? null : { scope, identity };
@@ -99,7 +106,8 @@ const OVERWRITE_WORDS = wordSet(
   "CLEAR DELETE EDIT ERASE FORGET MODIFY MOVE OVERWRITE REMOVE RENAME REPLACE SET UPDATE UPSERT",
 );
 
-function scopeOf(tokens: readonly string[], effect: SideEffectClass): IdentityScope | null {
+/** The built-in scope of a tool with these words in its name; null for none, and then all arguments are the identity. */
+export function builtInScope(tokens: readonly string[], effect: SideEffectClass): IdentityScope | null {
   if (effect === "read_only") return null;
   if (effect === "memory") return hasAny(tokens, OVERWRITE_WORDS) ? null : "memory";
   // get_upload_url, cancel_upload, create_mail_forward_rule: these do more than the scope covers.

@@ -7,6 +7,14 @@ export type ToolName = {
   readonly tokens: readonly string[];
 };
 
+/** The longest tool name that all providers accept. */
+export const LONGEST_TOOL_NAME = 64;
+
+/** The name with the characters replaced that providers refuse. */
+export function providerToolName(name: string): string {
+  return name.replaceAll(/[^A-Za-z0-9_-]/g, "_");
+}
+
 /** The first `__` ends the server's name, as in other clients: Pawl does not restrict what a tool's own name contains. */
 const WITH_SERVER = /^(?:mcp__)?(?<server>.+?)__(?<tool>.+)$/isu;
 

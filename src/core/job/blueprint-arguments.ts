@@ -1,8 +1,8 @@
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { nearestName } from "../naming/nearest-name.ts";
 import { allowedText, canBe, definitionsOf, isOpen } from "./blueprint-output.ts";
 import { parseTemplate } from "./blueprint-template.ts";
 import type { SpecPath, SpecProblem } from "./run-spec-field.ts";
-import { nearestName } from "./run-spec-spelling.ts";
 
 /**
  * The mistakes in the arguments of a tool that can be found before templates are filled in: unknown names, missing arguments,

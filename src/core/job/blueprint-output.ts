@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
 import { checkBySchema, isQuickToCheck } from "../json-schema-check.ts";
+import { nearestName } from "../naming/nearest-name.ts";
 import { valueAt } from "./blueprint-template.ts";
 import type { SpecProblem } from "./run-spec-field.ts";
-import { nearestName } from "./run-spec-spelling.ts";
 
 /** What is known about a value before the run. */
 export type KnownOutput =

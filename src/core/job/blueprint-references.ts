@@ -1,5 +1,6 @@
 import { KEY_PROPERTIES } from "../call/tool-call-key.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { nearestName } from "../naming/nearest-name.ts";
 import { ownProperty } from "../own-property.ts";
 import { argumentProblems } from "./blueprint-arguments.ts";
 import { environmentProblem, textsIn } from "./blueprint-environment.ts";
@@ -16,7 +17,6 @@ import { TOOL_NAME, TOOL_REFERENCE } from "./blueprint-rules.ts";
 import { collectSteps, type Scope, stepProblem, type WrittenStep } from "./blueprint-scope.ts";
 import { parseTemplate, referencesOf, type TemplateReference } from "./blueprint-template.ts";
 import type { Reading, Rule, SpecPath } from "./run-spec-field.ts";
-import { nearestName } from "./run-spec-spelling.ts";
 
 /**
  * Checks the references between the parts of a blueprint. It reads the raw value and skips parts of the wrong form, which
@@ -49,17 +49,24 @@ class ReferenceCheck {
   readonly #path: SpecPath;
   readonly #reading: Reading;
   readonly #agents: JsonObject;
+  readonly #models: JsonObject;
   readonly #servers: JsonObject;
   readonly #serversField: string;
   readonly #settings: JsonObject;
   readonly #steps: ReadonlyMap<string, WrittenStep>;
-  readonly #used = { agents: new Set<string>(), servers: new Set<string>(), tools: new Set<string>() };
+  readonly #used = {
+    agents: new Set<string>(),
+    models: new Set<string>(),
+    servers: new Set<string>(),
+    tools: new Set<string>(),
+  };
 
   constructor(written: JsonObject, path: SpecPath, reading: Reading) {
     this.#written = written;
     this.#path = path;
     this.#reading = reading;
     this.#agents = objectIn(written, "agents");
+    this.#models = objectIn(written, "models");
     this.#serversField = Object.hasOwn(written, "mcp_servers") ? "mcp_servers" : "mcpServers";
     this.#servers = objectIn(written, this.#serversField);
     this.#settings = objectIn(written, "tools");
@@ -80,6 +87,7 @@ class ReferenceCheck {
 
   checkUse(): void {
     this.#unused("agents", "agents", this.#agents, "an agent", "no step names it");
+    this.#unused("models", "models", this.#models, "a model", "no agent names it");
     this.#unused(
       this.#serversField,
       "servers",
@@ -102,7 +110,8 @@ class ReferenceCheck {
   }
 
   #agent(agent: JsonObject, path: SpecPath): void {
-    const { tools, output } = agent;
+    const { model, tools, output } = agent;
+    if (typeof model === "string") this.#used.models.add(model);
     if (Array.isArray(tools))
       for (const [index, tool] of (tools as readonly Json[]).entries())
         if (isOfForm(TOOL_REFERENCE, tool)) this.#tool(tool, [...path, "tools", index]);
@@ -167,7 +176,7 @@ class ReferenceCheck {
 
   #unused(
     field: string,
-    kind: "agents" | "servers" | "tools",
+    kind: "agents" | "models" | "servers" | "tools",
     named: JsonObject,
     what: string,
     why: string,
@@ -288,7 +297,7 @@ class ReferenceCheck {
 }
 
 function isOfForm(rule: Rule<string>, value: Json | undefined): value is string {
-  return rule.schema.safeParse(value).success;
+  return rule.schema().safeParse(value).success;
 }
 
 function ended(sentence: string): string {

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { once } from "../once.ts";
 import { environmentProblem } from "./blueprint-environment.ts";
 import type { Rule } from "./run-spec-field.ts";
 
@@ -19,11 +20,13 @@ const WORD = /^\p{L}[\p{L}\p{N}_-]*$/u;
 /** A name that is used in templates and before a slash: one word. */
 function word(what: string): Rule<string> {
   return {
-    schema: z
-      .string()
-      .min(1)
-      .max(100)
-      .refine((name) => WORD.test(name)),
+    schema: once(() =>
+      z
+        .string()
+        .min(1)
+        .max(100)
+        .refine((name) => WORD.test(name)),
+    ),
     must: `the name of ${what}, 1 to 100 letters, digits, "_" or "-", beginning with a letter`,
   };
 }
@@ -35,7 +38,7 @@ export const AGENT_NAME = word("an agent");
 
 /** The names of its tools begin with it, and providers accept only short names. */
 export const SERVER_NAME: Rule<string> = {
-  schema: z.string().regex(/^[A-Za-z](?:[A-Za-z0-9-]|_(?!_)){0,29}(?<!_)$/),
+  schema: once(() => z.string().regex(/^[A-Za-z](?:[A-Za-z0-9-]|_(?!_)){0,29}(?<!_)$/)),
   must: 'the name of an MCP server, 1 to 30 letters, digits, "-" or single "_", beginning with a letter',
 };
 
@@ -43,94 +46,117 @@ const TOOL = "[A-Za-z][A-Za-z0-9_.:-]{0,127}";
 const SERVER = "[A-Za-z][A-Za-z0-9_-]{0,29}";
 
 export const TOOL_NAME: Rule<string> = {
-  schema: z.string().regex(new RegExp(`^(?:${SERVER}/)?${TOOL}$`)),
+  schema: once(() => z.string().regex(new RegExp(`^(?:${SERVER}/)?${TOOL}$`))),
   must: 'the name of a tool, such as "send_mail", or "notes/search" for one of an MCP server',
 };
 
 export const TOOL_REFERENCE: Rule<string> = {
-  schema: z.string().regex(new RegExp(`^(?:${TOOL}|${SERVER}/[A-Za-z0-9_.:*-]{1,128})$`)),
+  schema: once(() => z.string().regex(new RegExp(`^(?:${TOOL}|${SERVER}/[A-Za-z0-9_.:*-]{1,128})$`))),
   must: 'the name of a tool, such as "read_file", or "notes/search" or "notes/*" for those of an MCP server',
 };
 
 export const MODEL: Rule<string> = {
-  schema: line(200),
+  schema: once(() => line(200)),
   must: 'the name of a model, such as "openai/gpt-5.2"',
 };
 
+/** No slash: `provider/model` names a model of a provider's package. */
+export const MODEL_NAME = word("a model");
+
+/** A key in the file itself would be stored with the run. */
+export const KEY_VARIABLE: Rule<string | null> = {
+  schema: once(() =>
+    z
+      .string()
+      .regex(/^\$\{[A-Za-z_][A-Za-z0-9_]*\}$/)
+      .nullable(),
+  ),
+  must: "an environment variable, ${NAME}, or null for none",
+};
+
 export const PHASE: Rule<string | null> = {
-  schema: line(100).nullable(),
+  schema: once(() => line(100).nullable()),
   must: "a name of 1 to 100 characters in one line, or null for none",
 };
 
 export const INSTRUCTIONS: Rule<string> = {
-  schema: z.string().max(LONGEST),
+  schema: once(() => z.string().max(LONGEST)),
   must: `a text of at most ${LONGEST} characters`,
 };
 
 export const TEMPLATE: Rule<string | null> = {
-  schema: z
-    .string()
-    .max(LONGEST)
-    .refine((text) => text.trim() !== "")
-    .nullable(),
+  schema: once(() =>
+    z
+      .string()
+      .max(LONGEST)
+      .refine((text) => text.trim() !== "")
+      .nullable(),
+  ),
   must: `a text of 1 to ${LONGEST} characters, or null for the output of the previous step`,
 };
 
 export const QUESTION: Rule<string> = {
-  schema: z
-    .string()
-    .max(LONGEST)
-    .refine((text) => text.trim() !== ""),
+  schema: once(() =>
+    z
+      .string()
+      .max(LONGEST)
+      .refine((text) => text.trim() !== ""),
+  ),
   must: `a question of 1 to ${LONGEST} characters`,
 };
 
 export const ANSWER: Rule<string> = {
-  schema: line(200),
+  schema: once(() => line(200)),
   must: "an answer of 1 to 200 characters in one line",
 };
 
 export const DOTTED_PATH: Rule<string | null> = {
-  schema: z
-    .string()
-    .regex(/^[^\s.{}]+(?:\.[^\s.{}]+)*$/)
-    .max(1_000)
-    .nullable(),
+  schema: once(() =>
+    z
+      .string()
+      .regex(/^[^\s.{}]+(?:\.[^\s.{}]+)*$/)
+      .max(1_000)
+      .nullable(),
+  ),
   must: 'names with dots between them, such as "is_complete" or "review.verdict"',
 };
 
 export function COUNT(least: number, most: number): Rule<number> {
-  return { schema: z.int().min(least).max(most), must: `a whole number from ${least} to ${most}` };
+  return {
+    schema: once(() => z.int().min(least).max(most)),
+    must: `a whole number from ${least} to ${most}`,
+  };
 }
 
 export const OUTPUT_TOKENS: Rule<number | null> = {
-  schema: z.int().min(1).max(10_000_000).nullable(),
+  schema: once(() => z.int().min(1).max(10_000_000).nullable()),
   must: "a whole number from 1 to 10000000, or null for the default",
 };
 
 export const TEMPERATURE: Rule<number | null> = {
-  schema: z.number().min(0).max(2).nullable(),
+  schema: once(() => z.number().min(0).max(2).nullable()),
   must: "a number from 0 to 2, or null for the default",
 };
 
 export const PROBABILITY: Rule<number | null> = {
-  schema: z.number().min(0).max(1).nullable(),
+  schema: once(() => z.number().min(0).max(1).nullable()),
   must: "a number from 0 to 1, or null for the default",
 };
 
 export const SEED: Rule<number | null> = {
-  schema: z.int().nullable(),
+  schema: once(() => z.int().nullable()),
   must: "a whole number, or null for none",
 };
 
 export const STOP_SEQUENCE: Rule<string> = {
-  schema: z.string().min(1).max(1_000),
+  schema: once(() => z.string().min(1).max(1_000)),
   must: "a text of 1 to 1000 characters",
 };
 
 const LEVELS = ["provider-default", "none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
 
 export const REASONING: Rule<string | null> = {
-  schema: z.enum(LEVELS).nullable(),
+  schema: once(() => z.enum(LEVELS).nullable()),
   must: `one of ${LEVELS.join(", ")}, or null for the default`,
 };
 
@@ -142,19 +168,19 @@ function environmentWhy(text: string | null): string | null {
 const noNul = (text: string) => !text.includes("\0");
 
 export const ARGUMENT: Rule<string> = {
-  schema: z.string().max(LONGEST).refine(noNul),
+  schema: once(() => z.string().max(LONGEST).refine(noNul)),
   must: `a text of at most ${LONGEST} characters; put numbers and true or false in quotes`,
   why: environmentWhy,
 };
 
 export const COMMAND: Rule<string> = {
-  schema: line(1_000),
+  schema: once(() => line(1_000)),
   must: 'a program, such as "npx" or "./server.js"; what follows it goes into args',
   why: (text) => environmentWhy(text) ?? (text.startsWith("~") ? '"~" works in a shell only' : null),
 };
 
 export const FOLDER: Rule<string | null> = {
-  schema: line(1_000).nullable(),
+  schema: once(() => line(1_000).nullable()),
   must: "the path of a folder, or null for that of this file",
   why: (text) => {
     if (text?.startsWith("~")) return '"~" works in a shell only, so write the whole path';
@@ -165,7 +191,7 @@ export const FOLDER: Rule<string | null> = {
 };
 
 export const URL_TEXT: Rule<string> = {
-  schema: line(2_000).refine((text) => text.includes("${") || isWebAddress(text)),
+  schema: once(() => line(2_000).refine((text) => text.includes("${") || isWebAddress(text))),
   must: 'an address such as "https://example.com/mcp"',
   why: environmentWhy,
 };
@@ -182,11 +208,11 @@ export function hasCredentials(address: string): boolean {
 }
 
 export const VARIABLE_NAME: Rule<string> = {
-  schema: z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/),
+  schema: once(() => z.string().regex(/^[A-Za-z_][A-Za-z0-9_]*$/)),
   must: 'the name of a variable, letters, digits or "_"',
 };
 
 export const HEADER_NAME: Rule<string> = {
-  schema: z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/),
+  schema: once(() => z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/)),
   must: 'the name of a header, such as "Authorization"',
 };

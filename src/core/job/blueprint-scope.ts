@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { nearestName } from "../naming/nearest-name.ts";
 import type { KnownOutput } from "./blueprint-output.ts";
-import { nearestName } from "./run-spec-spelling.ts";
 
 /** What a step can refer to. */
 export type Scope = {

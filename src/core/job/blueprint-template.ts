@@ -1,5 +1,5 @@
 import { isJsonObject, type Json } from "../json.ts";
-import { nearestName } from "./run-spec-spelling.ts";
+import { nearestName } from "../naming/nearest-name.ts";
 
 /** What a template may refer to: the input of the run, the input of the step, and the outputs of earlier steps. */
 const TEMPLATE_ROOTS = ["input", "previous", "steps"] as const;

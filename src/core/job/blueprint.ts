@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from "../json.ts";
+import { AT_ADDRESS, addressField, type BlueprintModel, textsByName } from "./blueprint-model.ts";
 import {
   AGENT_NAME,
   ANSWER,
@@ -8,9 +9,9 @@ import {
   DOTTED_PATH,
   FOLDER,
   HEADER_NAME,
-  hasCredentials,
   INSTRUCTIONS,
   MODEL,
+  MODEL_NAME,
   OUTPUT_TOKENS,
   PHASE,
   PIPELINE_NAME,
@@ -26,16 +27,17 @@ import {
   TEMPLATE,
   TOOL_NAME,
   TOOL_REFERENCE,
-  URL_TEXT,
   VARIABLE_NAME,
 } from "./blueprint-rules.ts";
 import { anyObject, itemsOf, kindOf, mapOf, orNull } from "./run-spec-collections.ts";
-import { anything, type Field, laterField, listOf, objectOf, single } from "./run-spec-field.ts";
+import { addedLater, anything, type Field, laterField, listOf, objectOf, single } from "./run-spec-field.ts";
 import { YES_OR_NO } from "./run-spec-rules.ts";
 
 /** A pipeline that is defined in a job file: agents, steps, and the sources of their tools. Every field is filled in. */
 export type Blueprint = {
   readonly name: string;
+  /** Models at an address, by their names. Absent by default, so that the blueprints of earlier runs stay equal. */
+  readonly models?: { readonly [name: string]: BlueprintModel };
   readonly mcpServers: { readonly [name: string]: BlueprintServer };
   /** The settings of tools, by their names. */
   readonly tools: { readonly [name: string]: JsonObject };
@@ -59,7 +61,7 @@ export type BlueprintServer =
     };
 
 export type BlueprintAgent = {
-  /** `openai/gpt-5.2`, or a name in `models` of the configuration. */
+  /** `openai/gpt-5.2`, or a name in `models` of the blueprint or of the configuration. */
   readonly model: string;
   readonly instructions: string;
   /** Names of tools; `server/tool` and `server/*` are tools of an MCP server. */
@@ -141,7 +143,7 @@ const STEP_PARTS = {
 
 /** A step inside a step: its schema is a reference, since steps are recursive. */
 const INNER_STEP: Pick<Field<BlueprintStep>, "schema" | "read"> = {
-  schema: { $ref: "#/$defs/step" },
+  schema: () => ({ $ref: "#/$defs/step" }),
   read: (...given) => STEP.read(...given),
 };
 
@@ -253,7 +255,7 @@ const AGENT = objectOf<BlueprintAgent>(
     model: single(
       MODEL,
       null,
-      "provider/model, such as openai/gpt-5.2; or a name in `models` of pawl.config.ts.",
+      "provider/model, such as openai/gpt-5.2; or a name in `models` of this blueprint or of pawl.config.ts.",
     ),
     instructions: single(INSTRUCTIONS, { value: "" }, "The system prompt of the agent."),
     tools: listOf(
@@ -273,25 +275,6 @@ const AGENT = objectOf<BlueprintAgent>(
   "an agent",
 );
 
-const texts = (name: Parameters<typeof mapOf>[0], description: string) =>
-  mapOf(name, single(ARGUMENT, null, ""), description);
-
-/** Addresses are stored and shown to people, so they must not contain credentials. */
-function address(description: string): Field<string> {
-  const field = single(URL_TEXT, null, description);
-  return {
-    ...field,
-    read(value, path, reading) {
-      if (typeof value !== "string" || !hasCredentials(value)) return field.read(value, path, reading);
-      reading.report(
-        path,
-        "contains a user name or password, and would be stored: use headers, with ${NAME} for a variable.",
-      );
-      return undefined;
-    },
-  };
-}
-
 const SERVER = kindOf<BlueprintServer>(
   {
     command: objectOf<Extract<BlueprintServer, { command: string }>>(
@@ -303,7 +286,7 @@ const SERVER = kindOf<BlueprintServer>(
           0,
           "Its arguments. ${NAME} is an environment variable.",
         ),
-        env: texts(
+        env: textsByName(
           VARIABLE_NAME,
           "Environment variables of the server in addition to the usual ones. ${NAME} is an environment variable.",
         ),
@@ -319,8 +302,8 @@ const SERVER = kindOf<BlueprintServer>(
     ),
     url: objectOf<Extract<BlueprintServer, { url: string }>>(
       {
-        url: address("The address of the server. ${NAME} is an environment variable."),
-        headers: texts(HEADER_NAME, "Headers of every request. ${NAME} is an environment variable."),
+        url: addressField("The address of the server. ${NAME} is an environment variable."),
+        headers: textsByName(HEADER_NAME, "Headers of every request. ${NAME} is an environment variable."),
         private: laterField(
           YES_OR_NO,
           "Whether its name may resolve to a private address; an IP address, and localhost, may be private anyway.",
@@ -339,6 +322,13 @@ const SERVER = kindOf<BlueprintServer>(
 export const BLUEPRINT: Field<Blueprint> = objectOf<Blueprint>(
   {
     name: single(PIPELINE_NAME, null, "The name of the pipeline: runs are found by it."),
+    models: addedLater(
+      mapOf(
+        MODEL_NAME,
+        AT_ADDRESS,
+        "Models at an address, by a name of your choice, for the `model` of agents.",
+      ),
+    ),
     mcpServers: mapOf(
       SERVER_NAME,
       SERVER,
@@ -358,4 +348,4 @@ export const BLUEPRINT: Field<Blueprint> = objectOf<Blueprint>(
 );
 
 /** The definitions that the JSON Schema of a document with a blueprint needs. */
-export const BLUEPRINT_DEFINITIONS: JsonObject = { step: STEP.schema };
+export const blueprintDefinitions = (): JsonObject => ({ step: STEP.schema() });

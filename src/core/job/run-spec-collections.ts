@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { nearestName } from "../naming/nearest-name.ts";
 import { described, type Field, type Rule, type SpecPath, shown, single } from "./run-spec-field.ts";
-import { nearestName } from "./run-spec-spelling.ts";
 
 const MAX_ITEMS = 1_000;
 
@@ -13,7 +13,7 @@ export function mapOf<T>(
   const absent = { value: {} };
   const names = single(name, null, "");
   return {
-    schema: described({ type: "object", additionalProperties: item.schema }, description, absent),
+    schema: () => described({ type: "object", additionalProperties: item.schema() }, description, absent),
     absent,
     fields: {},
     read(value, path, reading) {
@@ -44,14 +44,11 @@ export function itemsOf<T>(
   description: string,
 ): Field<readonly T[]> {
   const absent = least === 0 ? { value: [] } : null;
-  const schema: JsonObject = {
-    type: "array",
-    items: item.schema,
-    maxItems: MAX_ITEMS,
-    ...(least === 0 ? {} : { minItems: least }),
-  };
   return {
-    schema: described(schema, description, absent),
+    schema: () => {
+      const limits = { maxItems: MAX_ITEMS, ...(least === 0 ? {} : { minItems: least }) };
+      return described({ type: "array", items: item.schema(), ...limits }, description, absent);
+    },
     absent,
     fields: {},
     read(value, path, reading) {
@@ -69,7 +66,7 @@ export function itemsOf<T>(
 /** Any JSON object. */
 export function anyObject(description: string, absent: Field<JsonObject>["absent"]): Field<JsonObject> {
   return {
-    schema: described({ type: "object" }, description, absent),
+    schema: () => described({ type: "object" }, description, absent),
     absent,
     fields: {},
     read(value, path, { report }) {
@@ -82,10 +79,12 @@ export function anyObject(description: string, absent: Field<JsonObject>["absent
 
 /** A field that may be left out or null. */
 export function orNull<T extends Json | object>(field: Field<T>): Field<T | null> {
-  const { description = "" } = field.schema;
   return {
     ...field,
-    schema: { description, anyOf: [field.schema, { type: "null" }], default: null },
+    schema: () => {
+      const schema = field.schema();
+      return { description: schema.description ?? "", anyOf: [schema, { type: "null" }], default: null };
+    },
     absent: { value: null },
     read: (value, path, reading) => (value === null ? null : field.read(value, path, reading)),
   };
@@ -99,7 +98,7 @@ export function kindOf<T>(
 ): Field<T> {
   const kindFields = Object.keys(kinds);
   return {
-    schema: described({ anyOf: Object.values(kinds).map(({ schema }) => schema) }, description, null),
+    schema: () => described({ anyOf: Object.values(kinds).map((kind) => kind.schema()) }, description, null),
     absent: null,
     fields: {},
     read(value, path, reading) {

@@ -2,9 +2,10 @@ import type { z } from "zod";
 import { assertJson } from "../canonical-json.ts";
 import { NotJsonError } from "../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
-import { normaliseKeyName } from "../secret/redaction.ts";
+import { normaliseKeyName } from "../naming/key-name.ts";
+import { nearestName } from "../naming/nearest-name.ts";
 import { zodJsonSchema } from "../zod-json-schema.ts";
-import { inStyleOf, nearestName, snakeCase } from "./run-spec-spelling.ts";
+import { inStyleOf, snakeCase } from "./run-spec-spelling.ts";
 
 export type SpecPath = readonly (string | number)[];
 
@@ -32,7 +33,8 @@ export type KnownTools = {
 
 /** One field of a RunSpec: its help, its JSON Schema and how it is read, in one place. */
 export type Field<T> = {
-  readonly schema: JsonObject;
+  /** Its JSON Schema, for editors: made when it is asked for, since reading does not need it. */
+  schema(): JsonObject;
   /** The default; null for a required field. */
   readonly absent: { readonly value: T } | null;
   /** The fields inside it, if it has any. */
@@ -45,7 +47,8 @@ export type Fields<T> = { readonly [K in keyof T]: Field<T[K]> };
 
 /** What a single value must be. */
 export type Rule<T> = {
-  readonly schema: z.ZodType<T>;
+  /** Made when it is first used: the rules of job files are part of every program. */
+  readonly schema: () => z.ZodType<T>;
   /** Ends the sentence "must be …". */
   readonly must: string;
   /** Why a value of the right type is not allowed; null if it is. */
@@ -59,7 +62,7 @@ export function single<T extends Json>(
   description: string,
 ): Field<T> {
   return {
-    schema: described(zodJsonSchema(rule.schema), description, absent),
+    schema: () => described(zodJsonSchema(rule.schema()), description, absent),
     absent,
     fields: {},
     read(value, path, { report }) {
@@ -76,10 +79,19 @@ export function laterField<T extends Json>(rule: Rule<T>, description: string): 
   return { ...single(rule, null, description), absent: { value: undefined } };
 }
 
+/** The same, for a field of any kind. */
+export function addedLater<T>(field: Field<T>): Field<T | undefined> {
+  const schema = () => {
+    const { default: _, ...rest } = field.schema();
+    return rest;
+  };
+  return { ...field, schema, absent: { value: undefined } };
+}
+
 /** Any JSON. */
 export function anything(absent: Json, description: string): Field<Json> {
   return {
-    schema: described({}, description, { value: absent }),
+    schema: () => described({}, description, { value: absent }),
     absent: { value: absent },
     fields: {},
     read(value, path, { report }) {
@@ -95,10 +107,12 @@ const MAX_ITEMS = 1_000;
 
 /** A list of texts without duplicates, compared case-insensitively. Empty by default. */
 export function listOf(rule: Rule<string>, what: string, description: string): Field<readonly string[]> {
-  const items = zodJsonSchema(rule.schema);
   const absent = { value: [] };
   return {
-    schema: described({ type: "array", items, uniqueItems: true, maxItems: MAX_ITEMS }, description, absent),
+    schema: () => {
+      const items = zodJsonSchema(rule.schema());
+      return described({ type: "array", items, uniqueItems: true, maxItems: MAX_ITEMS }, description, absent);
+    },
     absent,
     fields: {},
     read(value, path, reading) {
@@ -137,7 +151,7 @@ function readItems(
 type Checked<T> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly message: string };
 
 function check<T>({ schema, must, why }: Rule<T>, value: unknown): Checked<T> {
-  const parsed = schema.safeParse(value);
+  const parsed = schema().safeParse(value);
   if (!parsed.success) return { ok: false, message: `must be ${must}, not ${shown(value)}.` };
   const reason = why?.(parsed.data) ?? null;
   return reason === null
@@ -156,7 +170,7 @@ export function objectOf<T extends object>(
   const spellings = new Map(all.flatMap(([name]) => [name, snakeCase(name)].map((each) => [each, name])));
   const isRequired = all.some(([, field]) => field.absent === null);
   return {
-    schema: described(objectSchema(all, ignored), description, null),
+    schema: () => described(objectSchema(all, ignored), description, null),
     absent: isRequired ? null : { value: collect<T>(all, ({ absent: each }) => each?.value) },
     fields,
     read(value, path, reading) {
@@ -184,14 +198,22 @@ function objectSchema(
   fields: readonly (readonly [string, Field<unknown>])[],
   ignored: { readonly [name: string]: JsonObject },
 ): JsonObject {
-  const required = fields.filter(([, field]) => field.absent === null).map(([name]) => name);
+  const needed = fields.filter(([, field]) => field.absent === null).map(([name]) => name);
+  const required = needed.filter((name) => snakeCase(name) === name);
+  const eitherSpelling = needed
+    .filter((name) => snakeCase(name) !== name)
+    .map((name) => ({ anyOf: [{ required: [name] }, { required: [snakeCase(name)] }] }));
   const properties = Object.fromEntries(
-    fields.flatMap(([name, { schema }]) => [name, snakeCase(name)].map((each) => [each, schema])),
+    fields.flatMap(([name, field]) => {
+      const schema = field.schema();
+      return [name, snakeCase(name)].map((each) => [each, schema]);
+    }),
   );
   return {
     type: "object",
     properties: { ...ignored, ...properties },
     ...(required.length > 0 ? { required } : {}),
+    ...(eitherSpelling.length > 0 ? { allOf: eitherSpelling } : {}),
     additionalProperties: false,
   };
 }

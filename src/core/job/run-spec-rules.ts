@@ -2,48 +2,38 @@ import { z } from "zod";
 import { artifactNameProblem } from "../artifact-name.ts";
 import { assertPatterns } from "../call/action-pattern.ts";
 import { assertAllowedDomains, ENTRIES } from "../network-policy.ts";
+import { once } from "../once.ts";
 import { assertStepName } from "../step-path.ts";
+import type { BudgetRange } from "./budgets.ts";
 import type { Rule } from "./run-spec-field.ts";
 
-export const YES_OR_NO: Rule<boolean> = { schema: z.boolean(), must: "true or false" };
+export const YES_OR_NO: Rule<boolean> = { schema: once(() => z.boolean()), must: "true or false" };
 
-/** A count. Zero is for things that can be forbidden altogether. */
-export function countOf(least: 0 | 1, most: number): Rule<number | null> {
+/** The value of a budget. */
+export function limitOf(range: BudgetRange): Rule<number | null> {
   return {
-    // Adding 0 turns -0, which JSON does not have, into 0.
-    schema: z
-      .int()
-      .min(least)
-      .max(most)
-      .overwrite((count) => count + 0)
-      .nullable(),
-    must: `a whole number from ${least} to ${most}, or null for no limit`,
+    schema: once(() => {
+      // Adding 0 turns -0, which JSON does not have, into 0.
+      const number = range.isWhole ? z.int().overwrite((count) => count + 0) : z.number();
+      return number.min(range.least).max(range.most).nullable();
+    }),
+    must: `${range.must}, or null for no limit`,
   };
 }
 
-/** At least 0.06 seconds, so that the deadline does not pass before the run starts. */
-export const MINUTES: Rule<number | null> = {
-  schema: z.number().min(0.001).max(5_256_000).nullable(),
-  must: "a number of minutes from 0.001 to 5256000 (ten years), or null for no limit",
-};
-
-/** At least one micro-dollar, the smallest unit. */
-export const DOLLARS: Rule<number | null> = {
-  schema: z.number().min(0.000_001).max(1_000_000).nullable(),
-  must: "a number of US dollars from 0.000001 to 1000000, or null for no limit",
-};
-
 export const OBJECTIVE: Rule<string> = {
-  schema: z
-    .string()
-    .min(1)
-    .max(100_000)
-    .refine((text) => text.trim() !== ""),
+  schema: once(() =>
+    z
+      .string()
+      .min(1)
+      .max(100_000)
+      .refine((text) => text.trim() !== ""),
+  ),
   must: "a text of 1 to 100000 characters that says what to do",
   why: (text) => (/[^\P{Cc}\t\n\r]/u.test(text) ? "leave out control characters" : null),
 };
 
-const NAME = z.string().min(1).max(1_000);
+const name = () => z.string().min(1).max(1_000);
 
 /** One line without spaces at its ends. */
 function isPlainLine(text: string): boolean {
@@ -60,22 +50,30 @@ function accepts(assertion: () => void): boolean {
 }
 
 export const PIPELINE: Rule<string | null> = {
-  schema: NAME.refine((name) => accepts(() => assertStepName("pipeline", name))).nullable(),
+  schema: once(() =>
+    name()
+      .refine((name) => accepts(() => assertStepName("pipeline", name)))
+      .nullable(),
+  ),
   must: 'the name of a pipeline, 1 to 100 characters without "/", "#", "[", "]" or spaces at its ends',
 };
 
 export const DOMAIN: Rule<string> = {
-  schema: NAME.refine((domain) => isPlainLine(domain) && accepts(() => assertAllowedDomains([domain], "It"))),
+  schema: once(() =>
+    name().refine((domain) => isPlainLine(domain) && accepts(() => assertAllowedDomains([domain], "It"))),
+  ),
   must: `a host such as ${ENTRIES}`,
 };
 
 export const ACTION: Rule<string> = {
-  schema: NAME.refine((pattern) => isPlainLine(pattern) && accepts(() => assertPatterns([pattern], "It"))),
+  schema: once(() =>
+    name().refine((pattern) => isPlainLine(pattern) && accepts(() => assertPatterns([pattern], "It"))),
+  ),
   must: 'the name of a tool or a pattern, such as "send_email" or "github:*", without spaces at its ends',
 };
 
 export const CONDITION: Rule<string> = {
-  schema: z.string().regex(/^[A-Za-z][A-Za-z0-9_.-]{0,99}$/),
+  schema: once(() => z.string().regex(/^[A-Za-z][A-Za-z0-9_.-]{0,99}$/)),
   must: 'a name of 1 to 100 letters, digits, "_", "-" or ".", beginning with a letter',
   // Conditions are looked up by name, and every object has properties of these names.
   why: (name) =>
@@ -85,7 +83,7 @@ export const CONDITION: Rule<string> = {
 };
 
 export const OUTPUT: Rule<string> = {
-  schema: NAME,
+  schema: once(name),
   must: 'the path of a file in the workspace, such as "report.pdf"',
   why: artifactNameProblem,
 };
@@ -95,7 +93,7 @@ export const RUN_ID_MARKS = /<(?:id|run_id)>/g;
 
 /** Any directory, even outside the default one: code may choose freely, a job file within what the operator allows. */
 export const WORKSPACE: Rule<string | null> = {
-  schema: NAME.nullable(),
+  schema: once(() => name().nullable()),
   must: "the path of a directory, or null for the default",
   why(directory) {
     if (directory === null) return null;

@@ -1,10 +1,11 @@
 import { canonicalJson } from "../canonical-json.ts";
 import { ConfigurationError } from "../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { normaliseKeyName } from "../naming/key-name.ts";
 import { ownProperty } from "../own-property.ts";
-import { normaliseKeyName } from "../secret/redaction.ts";
-import { BLUEPRINT, BLUEPRINT_DEFINITIONS, type Blueprint } from "./blueprint.ts";
+import { BLUEPRINT, type Blueprint, blueprintDefinitions } from "./blueprint.ts";
 import { checkReferences } from "./blueprint-references.ts";
+import { BUDGET_RANGES, type Budgets } from "./budgets.ts";
 import {
   anything,
   type Field,
@@ -22,10 +23,8 @@ import {
 import {
   ACTION,
   CONDITION,
-  countOf,
-  DOLLARS,
   DOMAIN,
-  MINUTES,
+  limitOf,
   OBJECTIVE,
   OUTPUT,
   PIPELINE,
@@ -64,19 +63,6 @@ export type RunSpec = {
   readonly artifacts: { readonly workspaceDir: string | null; readonly expectedOutputs: readonly string[] };
 };
 
-/** The limits of a run, over all its resumes together; null is no limit. */
-export type Budgets = {
-  readonly maxWallclockMinutes: number | null;
-  readonly maxSteps: number | null;
-  readonly maxToolCalls: number | null;
-  readonly maxRetriesPerToolCall: number | null;
-  readonly maxSameErrorRepeats: number | null;
-  readonly maxTokens: number | null;
-  readonly maxCostUsd: number | null;
-  /** Time spent waiting for a person counts as wall-clock time. */
-  readonly countWaitingTime: boolean;
-};
-
 /** The name of the pipeline of a RunSpec. */
 export function pipelineName({ pipeline }: Pick<RunSpec, "pipeline">): string | null {
   return typeof pipeline === "string" || pipeline === null ? pipeline : pipeline.name;
@@ -91,7 +77,7 @@ function nameOrBlueprint(): Field<RunSpec["pipeline"]> {
   const description = "The pipeline to run: its name in pawl.config.ts, or agents and steps.";
   const name = single(PIPELINE, NO_VALUE, "A pipeline by its name in pawl.config.ts.");
   return {
-    schema: { description, anyOf: [name.schema, BLUEPRINT.schema], default: null },
+    schema: () => ({ description, anyOf: [name.schema(), BLUEPRINT.schema()], default: null }),
     absent: NO_VALUE,
     fields: BLUEPRINT.fields,
     read(value, path, reading) {
@@ -149,28 +135,36 @@ const RUN_SPEC: Field<RunSpec> = objectOf<RunSpec>(
     budgets: objectOf<Budgets>(
       {
         maxWallclockMinutes: single(
-          MINUTES,
+          limitOf(BUDGET_RANGES.maxWallclockMinutes),
           NO_VALUE,
           "The maximum duration of the run, in minutes from its start.",
         ),
-        maxSteps: single(countOf(1, 1_000_000), NO_VALUE, "How many steps the run may start."),
-        maxToolCalls: single(countOf(0, 10_000_000), NO_VALUE, "How many tool calls the run may make."),
+        maxSteps: single(limitOf(BUDGET_RANGES.maxSteps), NO_VALUE, "How many steps the run may start."),
+        maxToolCalls: single(
+          limitOf(BUDGET_RANGES.maxToolCalls),
+          NO_VALUE,
+          "How many tool calls the run may make.",
+        ),
         maxRetriesPerToolCall: single(
-          countOf(0, 1_000),
+          limitOf(BUDGET_RANGES.maxRetriesPerToolCall),
           NO_VALUE,
           "How often one tool call may be retried after its first attempt.",
         ),
         maxSameErrorRepeats: single(
-          countOf(1, 1_000),
+          limitOf(BUDGET_RANGES.maxSameErrorRepeats),
           NO_VALUE,
           "How often in a row the same error may occur before the run asks a person or fails.",
         ),
         maxTokens: single(
-          countOf(1, 1_000_000_000_000),
+          limitOf(BUDGET_RANGES.maxTokens),
           NO_VALUE,
           "How many tokens, in and out, models may use.",
         ),
-        maxCostUsd: single(DOLLARS, NO_VALUE, "How much models may cost, in US dollars."),
+        maxCostUsd: single(
+          limitOf(BUDGET_RANGES.maxCostUsd),
+          NO_VALUE,
+          "How much models may cost, in US dollars.",
+        ),
         countWaitingTime: single(
           YES_OR_NO,
           NO,
@@ -310,7 +304,7 @@ export function runSpecJsonSchema(): JsonObject {
   return {
     $schema: "https://json-schema.org/draft/2020-12/schema",
     title: "Pawl RunSpec",
-    ...RUN_SPEC.schema,
-    $defs: BLUEPRINT_DEFINITIONS,
+    ...RUN_SPEC.schema(),
+    $defs: blueprintDefinitions(),
   };
 }

@@ -1,6 +1,7 @@
 import { canonicalJson } from "../canonical-json.ts";
 import { type GradualWork, runToEnd } from "../gradual-work.ts";
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
+import { normaliseKeyName } from "../naming/key-name.ts";
 import {
   isMark,
   markOfNamed,
@@ -104,11 +105,6 @@ function collectTexts(value: Json, found: Set<string>): void {
   } else if (typeof value === "object" && value !== null) {
     for (const item of Object.values(value) as readonly Json[]) collectTexts(item, found);
   }
-}
-
-/** The form in which key names are compared: `API_Key`, `api-key` and `apikey` are one. */
-export function normaliseKeyName(name: string): string {
-  return name.replace(/[_-]/g, "").toLowerCase();
 }
 
 /** Names as they are compared, and the pattern that finds them in a text. */

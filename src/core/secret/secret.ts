@@ -3,7 +3,7 @@ import { MAX_DEPTH } from "../json.ts";
 import { REDACTED } from "./secret-mark.ts";
 
 /** `Symbol.for`, so that a secret is recognised even if two copies of the package are installed. */
-const MARKER = Symbol.for("pawl.secret");
+const SECRET_MARKER = Symbol.for("pawl.secret");
 
 /** A text that hides itself: printed, logged or serialized as JSON, it is "[secret]". */
 export class Secret {
@@ -14,7 +14,7 @@ export class Secret {
     this.#value = value;
   }
 
-  get [MARKER](): true {
+  get [SECRET_MARKER](): true {
     return true;
   }
 
@@ -51,7 +51,7 @@ export function secret(value: string): Secret {
 }
 
 export function isSecret(value: unknown): value is Secret {
-  return typeof value === "object" && value !== null && MARKER in value;
+  return typeof value === "object" && value !== null && SECRET_MARKER in value;
 }
 
 /** For callers without types; above all for an environment variable that is not set. */

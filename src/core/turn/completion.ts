@@ -9,6 +9,10 @@ export type CompletedTurn = {
   readonly toolCalls: readonly { readonly name: string; readonly input: Json }[];
 };
 
+/**
+ * Decides when an agent is done: by the form of its answers (`auto`), by a word (`signal`), by its first answer
+ * without tool calls (`answer`), or by a function.
+ */
 export type Completion = "auto" | "signal" | "answer" | ((turn: CompletedTurn) => boolean);
 
 const FLAGS = ["isComplete", "is_complete", "done", "finished"] as const;

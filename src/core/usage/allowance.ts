@@ -1,4 +1,4 @@
-import type { Budgets } from "../job/run-spec.ts";
+import type { Budgets } from "../job/budgets.ts";
 import { limitOfBudgets, wallclockOf, withBudget } from "./budget.ts";
 import { type Limit, stricter } from "./quota.ts";
 

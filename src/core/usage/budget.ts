@@ -1,9 +1,9 @@
 import { ConfigurationError } from "../errors.ts";
-import { type Budgets, parseRunSpec } from "../job/run-spec.ts";
+import type { Budgets } from "../job/budgets.ts";
+import { BUDGET_RANGES, type BudgetName, isInRange } from "../job/budgets.ts";
 import type { Limit } from "./quota.ts";
 
-/** The name of a budget, as in a RunSpec and in errors. */
-export type BudgetName = Exclude<keyof Budgets, "countWaitingTime">;
+export type { BudgetName } from "../job/budgets.ts";
 
 export const BUDGET_NAMES: readonly BudgetName[] = [
   "maxWallclockMinutes",
@@ -50,9 +50,7 @@ export function withBudget(budgets: Budgets, name: unknown, value: unknown): Bud
     throw new ConfigurationError(
       `${JSON.stringify(value)} is no limit for ${JSON.stringify(name)}: give a number for one of ${BUDGET_NAMES.join(", ")}.`,
     );
-  const parsed = parseRunSpec({ objective: "-", budgets: { [known]: value } });
-  if (parsed.ok) return { ...budgets, [known]: value };
-  throw new ConfigurationError(
-    `${value} cannot be ${known}: ${parsed.problems.map(({ message }) => message).join(" ")}`,
-  );
+  const range = BUDGET_RANGES[known];
+  if (isInRange(value, range)) return { ...budgets, [known]: value };
+  throw new ConfigurationError(`${value} cannot be ${known}: it must be ${range.must}.`);
 }

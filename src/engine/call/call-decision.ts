@@ -24,6 +24,7 @@ import type { Receipt, Store, ToolCallAttempt, ToolCallRecord, WaitRecord } from
 import type { PreparedTool } from "../definition/prepared-tool.ts";
 import { cancelled, failed, type ToolOutcome, unknownOutcome } from "../definition/tool-outcome.ts";
 import type { RunWith } from "../run/active-run.ts";
+import { duplicateOutcome } from "./call-duplicate.ts";
 import type { EarlierCall } from "./call-earlier-result.ts";
 import type { CallPayload } from "./call-payload.ts";
 import { argumentsHash, type PreparedCall } from "./call-prepared.ts";
@@ -123,7 +124,7 @@ export function decideCall(run: DecisionRun, undecided: UndecidedCall): CallPlan
     case "replay":
       throw new Error(`Call ${idempotencyKey} is settled and has no receipt.`);
     case "deduplicate":
-      return deduplicated(earlier);
+      return { kind: "settled", attempt: 0, ...duplicateOutcome(tool, request, earlier) };
     case "ask":
       return {
         kind: "person",
@@ -277,22 +278,6 @@ function lastAttempt({
 
 function settled(outcome: ToolOutcome): CallEnd {
   return { kind: "settled", outcome, attempt: 0 };
-}
-
-/** The end of a duplicate call: its own row, with the whole receipt of the first call. */
-function deduplicated(earlier: EarlierCall): CallEnd {
-  if (earlier.kind !== "succeeded") throw new Error("Only a successful call can be deduplicated.");
-  const { output, toolCallId, lacking } = earlier;
-  return settled({
-    status: "deduplicated",
-    output,
-    errorCode: null,
-    uncertain: false,
-    source: "pawl",
-    correlationId: null,
-    duplicateOf: toolCallId,
-    sessionEvents: lacking,
-  });
 }
 
 function refuse(

@@ -14,6 +14,7 @@ export type EarlierCall =
   | {
       readonly kind: "succeeded";
       readonly toolCallId: string;
+      readonly request: Json;
       readonly output: ToolOutput;
       readonly lacking: readonly SessionEvent[];
     }
@@ -54,39 +55,47 @@ async function succeededBefore(
   return null;
 }
 
-/** The whole result of a successful call. A duplicate names the first call, and has its receipt. */
+/** The whole result of a successful call. A duplicate names the first call, and has its result. */
 export async function succeededCall(run: EarlierCallRun, call: ToolCallRecord): Promise<EarlierCall> {
   const { receipt, tool } = call;
   if (receipt === null) return NO_EARLIER_CALL;
   const { output, blob, duplicateOf } = receipt;
   const toolCallId = duplicateOf ?? call.toolCallId;
-  const lacking = await lackingEvents(run, call);
-  if (blob === null) return { kind: "succeeded", toolCallId, output, lacking };
+  // The first call of a fork may have been deleted with the run that made it.
+  const first = (duplicateOf === null ? null : await run.store.getToolCall(duplicateOf)) ?? call;
+  const lacking = await lackingEvents(run, toolCallId, first);
+  const { request } = first;
+  if (blob === null) return { kind: "succeeded", toolCallId, request, output, lacking };
   const value = await readBlobValue(run, blob, tool);
-  return { kind: "succeeded", toolCallId, output: { type: output.type, value } as ToolOutput, lacking };
+  return {
+    kind: "succeeded",
+    toolCallId,
+    request,
+    output: { type: output.type, value } as ToolOutput,
+    lacking,
+  };
 }
 
 /** Session events of the first call that the session lost in a rollback. */
 async function lackingEvents(
   run: RunWith<"keeper" | "runId" | "store">,
+  origin: string,
   { toolCallId, receipt }: ToolCallRecord,
 ): Promise<readonly SessionEvent[]> {
-  const first = receipt?.duplicateOf ?? null;
-  const original = first === null ? receipt : ((await run.store.getToolCall(first))?.receipt ?? null);
-  const events = original?.sessionEvents ?? [];
-  const origin = first ?? toolCallId;
+  const events = toolCallId === origin ? (receipt?.sessionEvents ?? []) : [];
   if (events.length === 0 || (await run.store.isApplied(run.runId, origin))) return [];
   await run.keeper.prepareReplay(origin);
   return events;
 }
 
-/** A call that has just ended, as an earlier call for the next one of its identity. */
+/** A call that has just ended, as an earlier call for the next one of its identity. `request`: of the call that ran. */
 export function asEarlierCall(
   toolCallId: string,
   { status, output, uncertain, duplicateOf }: ToolOutcome,
+  request: Json,
 ): EarlierCall {
   if (status === "succeeded" || status === "deduplicated")
     // Its session events are recorded by the first call.
-    return { kind: "succeeded", toolCallId: duplicateOf ?? toolCallId, output, lacking: [] };
+    return { kind: "succeeded", toolCallId: duplicateOf ?? toolCallId, request, output, lacking: [] };
   return uncertain ? { kind: "uncertain", toolCallId, failedWith: output.value } : NO_EARLIER_CALL;
 }

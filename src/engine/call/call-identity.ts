@@ -132,7 +132,7 @@ async function declaredIdentity(
 }
 
 /** The key is derived from the identity, so it cannot be part of it. */
-function withoutKey(tool: PreparedTool, input: Json): Json {
+export function withoutKey(tool: Pick<PreparedTool, "keyProperty">, input: Json): Json {
   if (tool.keyProperty === null || !isJsonObject(input)) return input;
   const { [tool.keyProperty]: _, ...rest } = input;
   return rest;

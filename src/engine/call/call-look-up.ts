@@ -1,14 +1,14 @@
 import type { Reconciliation } from "../definition/tool.ts";
 import { errorText, type ToolOutcome } from "../definition/tool-outcome.ts";
-import { type ActiveRun, reach } from "../run/active-run.ts";
+import { reach } from "../run/active-run.ts";
 import { BoundedAttempt } from "./call-attempt.ts";
 import type { Correlation } from "./call-correlation.ts";
 import { freshInput, type PreparedCall } from "./call-prepared.ts";
-import { callContext, isRunControlError, outcomeOf, tookTooLong } from "./tool-gateway.ts";
+import { callContext, isRunControlError, outcomeOf, type ToolRun, tookTooLong } from "./tool-gateway.ts";
 
 /** Asks the tool's `reconcile` about a call in doubt. Anything but a clear answer counts as `unknown`. */
 export async function lookUp(
-  run: ActiveRun,
+  run: ToolRun,
   call: PreparedCall,
   attempt: number,
   correlation: Correlation,

@@ -1,6 +1,6 @@
 import type { NewCheckpoint } from "../../store/store.ts";
 import type { PreparedTool } from "../definition/prepared-tool.ts";
-import { type ActiveRun, type RunWith, reach } from "../run/active-run.ts";
+import { type RunWith, reach } from "../run/active-run.ts";
 import { beforeSideEffect } from "../run/checkpoint-cursor.ts";
 import { assertInTime } from "../run/deadline.ts";
 import type { ClockReading } from "../run/lease-keeper.ts";
@@ -63,13 +63,18 @@ export function begunProgress(
   return { isBegun: true, attempt: 1, unsent: 0, mayHaveHappened: false, correlationId: null, ...times };
 }
 
+/** What recording attempts in the ledger needs of a run. */
+type LedgerRun = RunWith<
+  "runId" | "fence" | "store" | "contract" | "time" | "stop" | "observe" | "keeper" | "artifacts"
+>;
+
 /** The attempts of one call, as the ledger records them: each is begun before it is sent, and ended before the next. */
 export class CallAttempts {
-  readonly #run: ActiveRun;
+  readonly #run: LedgerRun;
   readonly #call: PreparedCall;
   #progress: CallProgress;
 
-  constructor(run: ActiveRun, call: PreparedCall, progress: CallProgress) {
+  constructor(run: LedgerRun, call: PreparedCall, progress: CallProgress) {
     this.#run = run;
     this.#call = call;
     this.#progress = progress;
@@ -79,9 +84,14 @@ export class CallAttempts {
     return this.#progress;
   }
 
-  /** True if any attempt so far may have taken effect. */
-  setMayHaveHappened(mayHaveHappened: boolean): void {
-    this.#progress = { ...this.#progress, mayHaveHappened };
+  /** An attempt so far may have taken effect. */
+  markMayHaveHappened(): void {
+    this.#progress = { ...this.#progress, mayHaveHappened: true };
+  }
+
+  /** It is certain that no attempt so far has taken effect. */
+  markNotHappened(): void {
+    this.#progress = { ...this.#progress, mayHaveHappened: false };
   }
 
   /** Writes `running` to the ledger, before anything is sent. */

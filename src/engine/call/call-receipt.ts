@@ -1,9 +1,11 @@
 import { blobReferenceOf, renderBlobReference } from "../../core/blob-reference.ts";
+import { outputForModel } from "../../core/call/duplicate-note.ts";
 import { LeaseLostError } from "../../core/errors.ts";
 import { estimateResultTokens, type TextEstimator } from "../../core/usage/token-estimate.ts";
 import type { NewReceipt } from "../../store/store.ts";
 import type { ToolOutcome } from "../definition/tool-outcome.ts";
 import { type RunWith, reach } from "../run/active-run.ts";
+import type { Duplicate } from "./call-duplicate.ts";
 import { callId, type PreparedCall } from "./call-prepared.ts";
 
 /** The receipt of an outcome: its result inline, or a reference to a blob if it is over the threshold. */
@@ -20,7 +22,7 @@ export function makeReceipt(
     ...outcome,
     callIndex,
     blob: null,
-    tokens: estimateResultTokens(output, text, estimate),
+    tokens: shownTokens(outcome, text, estimate),
   };
   // A text of n characters has at most 3n bytes, so most results need not be encoded to know that they are small.
   if (text.length * 3 <= blobThresholdBytes) return inline;
@@ -32,6 +34,13 @@ export function makeReceipt(
     output: { type: output.type, value: renderBlobReference(reference) },
     blob: { blobId: reference.blobId, bytes },
   };
+}
+
+/** The tokens of the whole result as the model sees it. `text` is the JSON of its value. */
+function shownTokens(outcome: ToolOutcome, text: string, estimate: TextEstimator): number {
+  const shown = outputForModel(outcome);
+  const shownText = shown === outcome.output ? text : JSON.stringify(shown.value);
+  return estimateResultTokens(shown, shownText, estimate);
 }
 
 /** A receipt that is not stored yet, and the attempt that it is for. */
@@ -62,14 +71,21 @@ export async function storeReceipt(
   reach(run, "tool:receipt-stored", stepPath, turnIndex);
 }
 
-/** Emits `tool.deduplicated` for a call that was not run because an earlier one succeeded. */
+/**
+ * Emits `tool.deduplicated` for a call that was not run because an earlier one succeeded, and a warning if its arguments
+ * were not those of the earlier one.
+ */
 export function emitDuplicate(
   run: RunWith<"runId" | "observe">,
   place: Pick<PreparedCall, "stepPath" | "turnIndex" | "callIndex">,
   tool: string,
-  { duplicateOf }: ToolOutcome,
+  { outcome: { duplicateOf }, duplicate }: { readonly outcome: ToolOutcome; readonly duplicate?: Duplicate },
 ): void {
   if (duplicateOf === null) return;
   const toolCallId = callId(run, place);
   run.observe.emit({ type: "tool.deduplicated", runId: run.runId, toolCallId, tool, duplicateOf });
+  const warning = duplicate?.warning ?? null;
+  if (warning === null) return;
+  const message = `${toolCallId} (${tool}) did not run: ${warning}`;
+  run.observe.emit({ type: "warning", runId: run.runId, message });
 }

@@ -15,6 +15,7 @@ import { type ActiveRun, type RunWith, rest } from "../run/active-run.ts";
 import { asksAbout, asksAboutFailures } from "../run/escalation.ts";
 import { readClock } from "../run/lease-keeper.ts";
 import { Correlation } from "./call-correlation.ts";
+import type { Duplicate } from "./call-duplicate.ts";
 import { lookUp } from "./call-look-up.ts";
 import { callId, type PreparedCall } from "./call-prepared.ts";
 import { CallAttempts, type CallProgress, remainingLandingMs } from "./call-progress.ts";
@@ -23,7 +24,13 @@ import { makeReceipt } from "./call-receipt.ts";
 import { type AttemptFailure, dispatchTool } from "./tool-gateway.ts";
 
 export type CallEnd =
-  | { readonly kind: "settled"; readonly outcome: ToolOutcome; readonly attempt: number }
+  | {
+      readonly kind: "settled";
+      readonly outcome: ToolOutcome;
+      readonly attempt: number;
+      /** Given for a call that was deduplicated. */
+      readonly duplicate?: Duplicate;
+    }
   /** A person has to decide; the call stays as it is until then. */
   | { readonly kind: "person"; readonly wait: NewCallWait };
 
@@ -155,7 +162,7 @@ class CallWork {
       await this.#attempts.end(failure, "in_doubt");
       return exhausted;
     }
-    if (outcome !== "not_applied") this.#attempts.setMayHaveHappened(true);
+    if (outcome !== "not_applied") this.#attempts.markMayHaveHappened();
     switch (decision.kind) {
       case "fail":
         return this.#fail(failure, decision);
@@ -282,7 +289,7 @@ class CallWork {
 
   /** The call did not happen: retries it, unless its retries are exhausted. */
   async #afterAbsence(): Promise<ActionResult> {
-    this.#attempts.setMayHaveHappened(false);
+    this.#attempts.markNotHappened();
     const failure = this.#lastFailure;
     if (failure === null) return { next: { kind: "retry" } };
     if (failure.isFinal) return this.#fail(failure, { uncertain: false });

@@ -17,7 +17,7 @@ import { keyProblem, type PreparedTool } from "../definition/prepared-tool.ts";
 import type { ToolCallContext } from "../definition/tool.ts";
 import { errorText, type Presentation, succeeded, type ToolOutcome } from "../definition/tool-outcome.ts";
 import type { OpenSpan, SpanFacts, SpanStart } from "../ports/telemetry-port.ts";
-import { type ActiveRun, type RunWith, reach } from "../run/active-run.ts";
+import { type RunWith, reach } from "../run/active-run.ts";
 import { runDeadlineError } from "../run/deadline.ts";
 import { assertMaySend, reachAfterSentMark, writeSentMark } from "../run/sent-mark.ts";
 import { BoundedAttempt } from "./call-attempt.ts";
@@ -55,12 +55,17 @@ export type CallAttempt = {
   readonly onLate: (outcome: ToolOutcome) => Promise<void>;
 };
 
+/** What running a tool's code needs of a run: for a call, and for a look-up. */
+export type ToolRun = RunWith<
+  "runId" | "fence" | "time" | "stop" | "policy" | "observe" | "keeper" | "artifacts" | "effects"
+>;
+
 /**
  * The only code that invokes a tool. It checks the lease, the key, the approval and the constraints right before, and
  * turns whatever the tool returns or throws into a value that can be stored. Only errors that pause or end the run are rethrown.
  */
 export async function dispatchTool(
-  run: ActiveRun,
+  run: ToolRun & RunWith<"store" | "contract">,
   call: PreparedCall,
   dispatch: CallAttempt,
 ): Promise<AttemptResult> {
@@ -148,7 +153,7 @@ function dispatchProblem(run: RunWith<"runId" | "policy">, call: PreparedCall): 
 }
 
 async function execute(
-  run: ActiveRun,
+  run: ToolRun,
   call: PreparedCall,
   dispatch: CallAttempt & { readonly effect: EffectInProgress },
   traceHeaders: OpenSpan["headers"],

@@ -1,4 +1,3 @@
-import { z } from "zod";
 import { ConfigurationError } from "../../core/errors.ts";
 import { isDeeper, type Json, MAX_PAYLOAD_DEPTH, throughJson } from "../../core/json.ts";
 import { sizeOf } from "../../core/json-schema-check.ts";
@@ -7,43 +6,37 @@ import { MAX_ANSWER_VALUES } from "../../core/turn/answer-limits.ts";
 import type { StoredResponse } from "../../store/store.ts";
 import type { PreparedAgent } from "./agent.ts";
 
-/** A response, parsed by the agent's output schema. `problem` is a sentence for the model to act on. */
-export type AgentAnswer = { readonly output: Json; readonly problem: string | null };
+/**
+ * A response, parsed by the agent's output schema. `misfit` is what is wrong with it ("is not valid JSON"), and `problem` a
+ * sentence about that for the model to act on.
+ */
+export type AgentAnswer = {
+  readonly output: Json;
+  readonly misfit: string | null;
+  readonly problem: string | null;
+};
 
 export async function answerOf({ agent }: PreparedAgent, response: StoredResponse): Promise<AgentAnswer> {
   const text = textOf(response.content);
-  if (agent.output === null) return { output: text, problem: null };
-  if (toolCallsOf(response.content).length > 0) return { output: null, problem: null };
+  if (agent.output === null) return fitting(text);
+  if (toolCallsOf(response.content).length > 0) return fitting(null);
   const value = parseAnswer(text);
-  if (value === undefined)
-    return {
-      output: null,
-      problem: "Your answer is not valid JSON. Answer again with nothing but the JSON.",
-    };
+  if (value === undefined) return misfit("is not valid JSON", ". Answer again with nothing but the JSON.");
   if (isDeeper(value, MAX_PAYLOAD_DEPTH))
-    return {
-      output: null,
-      problem: `Your answer is nested deeper than ${MAX_PAYLOAD_DEPTH} levels. Answer again with flatter JSON.`,
-    };
+    return misfit(`is nested deeper than ${MAX_PAYLOAD_DEPTH} levels`, ". Answer again with flatter JSON.");
   if (sizeOf(value, MAX_ANSWER_VALUES) === null)
-    return {
-      output: null,
-      problem: `Your answer has more than ${MAX_ANSWER_VALUES} values. Answer again with less.`,
-    };
-  const checked = await (agent.checkOutput?.(value) ?? checkByZod(agent.output, value));
-  if (checked.ok) return { output: storable(agent.name, checked.value), problem: null };
-  return { output: null, problem: `Your answer does not fit the schema: ${checked.error}\nAnswer again.` };
+    return misfit(`has more than ${MAX_ANSWER_VALUES} values`, ". Answer again with less.");
+  const checked = await agent.output.parse(value);
+  if (checked.ok) return fitting(storable(agent.name, checked.value));
+  return misfit(`does not fit the schema: ${checked.error}`, "\nAnswer again.");
 }
 
-type ZodCheck =
-  | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly error: string };
+function fitting(output: Json): AgentAnswer {
+  return { output, misfit: null, problem: null };
+}
 
-async function checkByZod(schema: z.ZodType, value: Json): Promise<ZodCheck> {
-  const parsed = await schema.safeParseAsync(value);
-  return parsed.success
-    ? { ok: true, value: parsed.data }
-    : { ok: false, error: z.prettifyError(parsed.error) };
+function misfit(what: string, request: string): AgentAnswer {
+  return { output: null, misfit: what, problem: `Your answer ${what}${request}` };
 }
 
 /** The answer after the schema's defaults and transforms, as JSON: a date becomes a string. */

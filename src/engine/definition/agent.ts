@@ -1,8 +1,7 @@
-import type { z } from "zod";
 import type { ToolPolicy } from "../../core/call/tool-classification.ts";
+import { LONGEST_TOOL_NAME, providerToolName } from "../../core/call/tool-name.ts";
 import { ConfigurationError } from "../../core/errors.ts";
 import type { Json, JsonObject } from "../../core/json.ts";
-import type { SchemaCheck } from "../../core/json-schema-check.ts";
 import { assertStepName } from "../../core/step-path.ts";
 import type { CompletionRule } from "../../core/turn/completion.ts";
 import { type Completion, completionRule } from "../../core/turn/completion.ts";
@@ -12,7 +11,6 @@ import {
   toolSchemaHash,
 } from "../../core/turn/turn-fingerprint.ts";
 import { estimatorFor, type TextEstimator, type TokenEstimator } from "../../core/usage/token-estimate.ts";
-import { zodJsonSchema } from "../../core/zod-json-schema.ts";
 import type { Slice } from "../../session/slice.ts";
 import { SliceSet } from "../../session/slice-set.ts";
 import type { ModelPort, ModelSettings, ModelTool } from "../ports/model-port.ts";
@@ -22,6 +20,7 @@ import { KEY_STAND_IN, type PreparedTool, prepareTool, withKey } from "./prepare
 import { sessionTools } from "./session-tools.ts";
 import { isTool, type Tool } from "./tool.ts";
 import { isToolSource, type ToolSource } from "./tool-source.ts";
+import type { ValueSchema } from "./value-schema.ts";
 
 const AGENT = Symbol.for("pawl.agent");
 
@@ -36,9 +35,10 @@ export type Agent<O = unknown> = {
   /** Its tool sources, by the prefix of their tools' names. */
   readonly sources: { readonly [name: string]: ToolSource };
   readonly slices: readonly Slice[];
-  readonly output: z.ZodType<O> | null;
-  /** Replaces zod's check of an answer against the output schema; null: zod checks it. */
-  readonly checkOutput: OutputCheck | null;
+  /** Null: its output is text. */
+  readonly output: ValueSchema | null;
+  /** Type only: never has a value. The output is stored, so it is JSON: a `Date` is a string. */
+  readonly outputType?: O;
   readonly settings: ModelSettings;
   /** The most turns that it may take where its step sets none; null: the default of steps. */
   readonly maxTurns: number | null;
@@ -46,14 +46,10 @@ export type Agent<O = unknown> = {
   readonly acceptCutAnswers: boolean;
   /** The most tokens of one tool result that it sees where its step sets none; null: a share of its history. */
   readonly maxResultTokens: number | null;
-  /** Resolves once the definition is complete: the output schema may load asynchronously. */
-  readonly ready: () => Promise<void>;
 };
 
-type OutputCheck = (answer: Json) => Promise<SchemaCheck>;
-
 /** The parts of an agent, independent of the model library. */
-export type AgentDefinition<O> = {
+export type AgentDefinition = {
   readonly name: string;
   readonly model: ModelPort;
   /** A text, or a prompt template that is rendered from the session in every turn. */
@@ -62,8 +58,7 @@ export type AgentDefinition<O> = {
   readonly tools?: { readonly [name: string]: Tool | ToolSource };
   /** The slices that its tools change, in addition to those of its prompt. */
   readonly slices?: readonly Slice[];
-  readonly output?: z.ZodType<O>;
-  readonly checkOutput?: OutputCheck;
+  readonly output?: ValueSchema;
   readonly settings?: Partial<ModelSettings>;
   /** The most turns that it may take, unless its step sets `maxTurns`; 20 by default. */
   readonly maxTurns?: number;
@@ -71,30 +66,30 @@ export type AgentDefinition<O> = {
   readonly acceptCutAnswers?: boolean;
   /** The most tokens of one tool result that it sees, unless its step sets them; by default a third of `historyMaxTokens`. */
   readonly maxResultTokens?: number;
-  readonly ready?: () => Promise<void>;
 };
 
 /** Every request carries a cap: without one, its cost could not be reserved beforehand. */
 const DEFAULT_MAX_OUTPUT_TOKENS = 4_096;
 
-export function defineAgent<O = string>(definition: AgentDefinition<O>): Agent<O> {
+export function defineAgent<O = string>(definition: AgentDefinition): Agent<O> {
   assertStepName("agent", definition.name);
   if (typeof definition.model !== "object" || definition.model === null)
     throw new ConfigurationError(`Agent ${definition.name} has no model: give it an AI SDK model.`);
-  if (definition.output !== undefined)
-    zodJsonSchema(definition.output, `The output schema of agent ${definition.name}`);
   const settings: ModelSettings = { maxOutputTokens: DEFAULT_MAX_OUTPUT_TOKENS, ...definition.settings };
   if (!Number.isSafeInteger(settings.maxOutputTokens) || settings.maxOutputTokens < 1) {
     throw new ConfigurationError(
       `maxOutputTokens of agent ${definition.name} is ${settings.maxOutputTokens}: give a whole number of at least 1.`,
     );
   }
-  const { maxResultTokens = 1 } = definition;
-  if (!Number.isSafeInteger(maxResultTokens) || maxResultTokens < 1)
+  for (const limit of ["maxResultTokens", "maxTurns"] as const) {
+    const { [limit]: value = 1 } = definition;
+    if (Number.isSafeInteger(value) && value >= 1) continue;
     throw new ConfigurationError(
-      `maxResultTokens of agent ${definition.name} is ${maxResultTokens}: give a whole number of at least 1.`,
+      `${limit} of agent ${definition.name} is ${value}: give a whole number of at least 1.`,
     );
+  }
   const { tools, sources } = splitTools(definition);
+  assertToolNames(definition.name, tools);
   const prompt = agentPrompt(definition.name, definition.instructions ?? "");
   const { slices = [] } = definition;
   const taken = prompt.tools.find(({ name }) => Object.hasOwn(tools, name));
@@ -111,16 +106,14 @@ export function defineAgent<O = string>(definition: AgentDefinition<O>): Agent<O
     sources,
     slices: [...new SliceSet([...prompt.slices, ...slices])],
     output: definition.output ?? null,
-    checkOutput: definition.checkOutput ?? null,
     settings,
     maxTurns: definition.maxTurns ?? null,
     acceptCutAnswers: definition.acceptCutAnswers ?? false,
     maxResultTokens: definition.maxResultTokens ?? null,
-    ready: definition.ready ?? (() => Promise.resolve()),
   };
 }
 
-function splitTools({ name: agent, tools: given = {} }: Pick<AgentDefinition<unknown>, "name" | "tools">) {
+function splitTools({ name: agent, tools: given = {} }: Pick<AgentDefinition, "name" | "tools">) {
   const tools = new Map<string, Tool>();
   const sources = new Map<string, ToolSource>();
   for (const [name, tool] of Object.entries(given)) {
@@ -132,6 +125,30 @@ function splitTools({ name: agent, tools: given = {} }: Pick<AgentDefinition<unk
       );
   }
   return { tools: Object.fromEntries(tools), sources: Object.fromEntries(sources) };
+}
+
+/** Providers refuse a request with any other tool name, so it is checked before there is a run. */
+function assertToolNames(agent: string, tools: Agent["tools"]): void {
+  const named = Object.entries(tools).map(([key, tool]) => [key, tool.name ?? key] as const);
+  for (const [, name] of named) {
+    const spelled = providerToolName(name);
+    if (name !== "" && name === spelled && name.length <= LONGEST_TOOL_NAME) continue;
+    const suggested = spelled.slice(0, LONGEST_TOOL_NAME).replaceAll(/^_+|_+$/g, "");
+    throw new ConfigurationError(
+      `Agent ${agent} has a tool named ${JSON.stringify(name)}, which model providers refuse: use 1 to ${LONGEST_TOOL_NAME} letters, digits, "_" or "-"${suggested === "" ? "" : `, such as ${JSON.stringify(suggested)}`}.`,
+    );
+  }
+  assertUniqueNames(agent, named);
+}
+
+function assertUniqueNames(agent: string, named: readonly (readonly [key: string, name: string])[]): void {
+  for (const [index, [key, name]] of named.entries()) {
+    const first = named.find(([, other]) => other === name);
+    if (first === named[index] || first === undefined) continue;
+    throw new ConfigurationError(
+      `Agent ${agent} has two tools named ${JSON.stringify(name)}, under tools.${first[0]} and tools.${key}: rename one of them.`,
+    );
+  }
 }
 
 export function isAgent(value: unknown): value is Agent {
@@ -160,16 +177,15 @@ export async function prepareAgent(
   estimateTokens: TokenEstimator,
   policy: ToolPolicy,
 ): Promise<PreparedAgent> {
-  await agent.ready();
   const estimate = estimatorFor(estimateTokens, agent.model);
-  const prepared = await Promise.all(
-    Object.entries({ ...sourceTools, ...agent.tools }).map(([key, tool]) => prepareTool(key, tool, policy)),
-  );
+  const given = Object.entries({ ...sourceTools, ...agent.tools });
+  const prepared = await Promise.all(given.map(([key, tool]) => prepareTool(key, tool, policy)));
   const tools = new Map(prepared.map((tool) => [tool.name, tool]));
-  if (tools.size < prepared.length) {
-    throw new ConfigurationError(`Two tools of agent ${agent.name} have the same name: rename one of them.`);
-  }
-  const outputSchema = agent.output === null ? null : zodJsonSchema(agent.output);
+  assertUniqueNames(
+    agent.name,
+    given.map(([key, tool]) => [key, tool.name ?? key]),
+  );
+  const outputSchema = agent.output === null ? null : await agent.output.jsonSchema();
   return {
     agent,
     prompt: agent.prompt,

@@ -1,6 +1,7 @@
 import { assertPattern, matchesAction, type NamedTool } from "../../core/call/action-pattern.ts";
 import type { SideEffectClass } from "../../core/call/tool-call-decision.ts";
 import { ConfigurationError } from "../../core/errors.ts";
+import { assertOptions, type OptionNames } from "../../core/naming/option-names.ts";
 import { type ApprovalNeed, ONE_PERSON } from "../../core/person.ts";
 
 /**
@@ -28,7 +29,7 @@ export const CLASSES: readonly string[] = [
 /** An arbitrary limit that only a mistake exceeds. */
 const MOST_PEOPLE = 100;
 
-const RULE_WORDS: readonly string[] = ["match", "people", "notStarter"] satisfies (keyof ApprovalRule)[];
+const RULE_NAMES = { match: true, people: true, notStarter: true } satisfies OptionNames<ApprovalRule>;
 
 /** The entries of `policy.approve` as rules. */
 export function approvalRules(given: unknown): readonly ApprovalRule[] {
@@ -46,11 +47,7 @@ function ruleOf(entry: unknown, what: string): ApprovalRule {
       `policy.approve has ${JSON.stringify(entry) ?? typeof entry}: use ${CLASSES.join(", ")}, or { match: "refund_*", people: 2 }.`,
     );
   const { match, people = 1, notStarter = false } = entry as { readonly [word: string]: unknown };
-  const unknown = Object.keys(entry).find((word) => !RULE_WORDS.includes(word));
-  if (unknown !== undefined)
-    throw new ConfigurationError(
-      `${what} has no ${JSON.stringify(unknown)}: use one of ${RULE_WORDS.join(", ")}.`,
-    );
+  assertOptions(what, entry, RULE_NAMES);
   assertPattern(match, `${what}.match`);
   if (typeof people !== "number" || !Number.isSafeInteger(people) || people < 1 || people > MOST_PEOPLE)
     throw new ConfigurationError(

@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { ConfigurationError, NeedsHuman } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
-import { type Tool, tool } from "./tool.ts";
+import { builtInTool, type Tool } from "./tool.ts";
 
 /** The `NeedsHuman` reason of a tool that asks a question: the person's answer is the tool's result. */
 export const QUESTION = "question";
 
-const input = z.object({
+const questionInput = z.object({
   question: z
     .string()
     .min(1)
@@ -24,10 +24,10 @@ const input = z.object({
  * @example
  * const writer = agent({ name: "writer", model, instructions: "Ask where you are not sure.", tools: { ask_human: askHuman } });
  */
-export const askHuman: Tool<z.input<typeof input>, Json> = tool({
+export const askHuman: Tool<z.input<typeof questionInput>, Json> = builtInTool({
   name: "ask_human",
   description: "Ask a person a question and wait for the answer.",
-  inputSchema: input,
+  inputSchema: questionInput,
   effect: "read_only",
   execute({ question }): Promise<Json> {
     throw new NeedsHuman(QUESTION, question);
@@ -42,6 +42,15 @@ export function askAt(step: string): typeof askHuman {
 /** The question of a step, as text. */
 export function questionOf<I>(question: string | ((input: I) => string), given: I, step: string): string {
   const text: unknown = typeof question === "function" ? question(given) : question;
-  if (typeof text === "string" && text.trim() !== "") return text;
-  throw new ConfigurationError(`The question of step ${step} is ${JSON.stringify(text)}: give a text.`);
+  assertQuestion(text, step);
+  return text;
+}
+
+export function assertQuestion(text: unknown, step: string): asserts text is string {
+  if (typeof text === "string" && text.trim() !== "") return;
+  throw new ConfigurationError(
+    text === undefined
+      ? `Step.human(${JSON.stringify(step)}, …) has no question: give it { question: "…" }.`
+      : `The question of step ${step} is ${JSON.stringify(text)}: give a text.`,
+  );
 }

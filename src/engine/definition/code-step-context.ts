@@ -4,6 +4,7 @@ import type { SessionView } from "../../session/session-view.ts";
 import type { GranularState } from "../../store/store.ts";
 import type { ArtifactAccess } from "./artifact-access.ts";
 import type { EarlierSteps } from "./earlier-steps.ts";
+import type { ForeignCall, ForeignTool } from "./foreign-tool.ts";
 import type { Tool } from "./tool.ts";
 import type { ToolSource } from "./tool-source.ts";
 
@@ -24,7 +25,19 @@ export interface CodeStepContext extends ArtifactAccess, EarlierSteps {
    * result; calls are matched by their arguments, not by position. A `secret(…)` in the input is passed to the tool and
    * never stored.
    */
-  call<A, O>(tool: Tool<A, O>, input: CallInput<A>): Promise<Jsonified<O>>;
+  call<A, O>(tool: Tool<A, O>, input: CallInput<NoInfer<A>>): Promise<Jsonified<O>>;
+  /**
+   * Calls a tool of the AI SDK in the same way. Such a tool has no name, so the call gives it one: keep it, since receipts
+   * are found by it. Its effect is derived from the name; unless that is clearly a read, a call in doubt asks a person.
+   *
+   * @example
+   * const { celsius } = await ctx.call(weather, { city: "Rome" }, { name: "get_weather" });
+   */
+  call<A, O>(
+    tool: ForeignTool<A, O>,
+    input: CallInput<NoInfer<A>>,
+    options: ForeignCall,
+  ): Promise<Jsonified<O>>;
   /** Opens a source such as `mcpTools({ name: "files", … })` until the run ends. Returns its tools by their full names. */
   tools(source: ToolSource): Promise<{ readonly [name: string]: Tool }>;
   /** The state of the granular step of that name; null if it has none yet. */

@@ -1,7 +1,8 @@
 import { ConfigurationError } from "../../core/errors.ts";
-import { type Budgets, parseRunSpec } from "../../core/job/run-spec.ts";
-import { nearestName } from "../../core/job/run-spec-spelling.ts";
+import type { Budgets } from "../../core/job/budgets.ts";
+import { parseRunSpec } from "../../core/job/run-spec.ts";
 import type { Json } from "../../core/json.ts";
+import { assertOptions, kindOf, type OptionNames, unknownOption } from "../../core/naming/option-names.ts";
 import { assertPricing, type Pricing } from "../../core/usage/usage.ts";
 import type { ModelPort } from "../ports/model-port.ts";
 import type { Telemetry } from "../ports/telemetry-port.ts";
@@ -18,7 +19,7 @@ export type ConfiguredModel = ModelPort | { readonly provider: string; readonly 
 /** A tool for blueprints: made with `tool({ … })`, or an AI SDK tool. */
 export type ConfiguredTool = Tool | { readonly inputSchema: unknown };
 
-/** Options of `crashExplorer` of `pawl/testing`. `pawl crashtest` checks the values: the engine does not import tests. */
+/** Options of `crashExplorer` of `pawl/testing/crash`. `pawl crashtest` checks the values: the engine does not import tests. */
 export type ConfiguredCrashtest = {
   readonly input?: Json;
   /** A stand-in such as `scriptedModel([…])`; `"real"` calls the agents' own models, in every schedule. */
@@ -44,10 +45,13 @@ export type PawlConfig = {
   readonly store?: string;
   /** The pipelines that `pawl run <name>` can start. A run is resumed by its pipeline's own name. */
   readonly pipelines?: { readonly [name: string]: Agent | StepNode };
+  /** Rules for tools, approvals, secrets and the network. */
   readonly policy?: Policy;
+  /** Limits on the actions of all runs. */
   readonly constraints?: Constraints;
   /** The budgets of runs that set none themselves. */
   readonly budgets?: Partial<Budgets>;
+  /** The prices of models, for budgets in dollars. By default those of `pawl/prices`. */
   readonly pricing?: Pricing;
   /** The models that a blueprint may name as an agent's `model`. They take precedence over provider packages. */
   readonly models?: { readonly [name: string]: ConfiguredModel };
@@ -61,7 +65,7 @@ export type PawlConfig = {
   readonly crashtests?: { readonly [pipeline: string]: ConfiguredCrashtest };
   /** The parent folder of the runs' workspaces; by default the folder of the configuration. */
   readonly workspaceRoot?: string;
-  /** Limits on job files. By default: no programs, no environment variables, no private hosts, a workspace of its own here. */
+  /** Limits on job files; `{}` by default: no programs, no environment variables, no private hosts, a workspace of its own here. */
   readonly jobs?: JobCeiling;
 };
 
@@ -94,18 +98,16 @@ export function defineConfig(config: PawlConfig): PawlConfig {
       `The configuration is ${kindOf(given)}: give an object, \`defineConfig({ pipelines: { … } })\`.`,
     );
   for (const [name, value] of Object.entries(given)) {
-    if (!Object.hasOwn(CHECKS, name)) throw unknownName(name);
-    if (value !== undefined) CHECKS[name as keyof PawlConfig](value);
+    if (value === undefined) continue;
+    if (!Object.hasOwn(CHECKS, name))
+      throw new ConfigurationError(unknownOption("A configuration", name, Object.keys(CHECKS), OTHER_NAMES));
+    CHECKS[name as keyof PawlConfig](value);
   }
   return config.budgets === undefined ? config : { ...config, budgets: readBudgets(config.budgets) };
 }
 
-function unknownName(name: string): ConfigurationError {
-  const names = Object.keys(CHECKS);
-  const nearest = nearestName(name, names);
-  const meant = nearest === null ? `use one of ${names.join(", ")}.` : `did you mean ${nearest}?`;
-  return new ConfigurationError(`A configuration has no ${JSON.stringify(name)}: ${meant}`);
-}
+/** An agent under `agents` is a pipeline like any other. */
+const OTHER_NAMES = { agents: "pipelines", agent: "pipelines", database: "store", db: "store" };
 
 function assertText(name: string, value: unknown, example: string): void {
   if (typeof value === "string" && value.trim() !== "" && !value.includes("\0")) return;
@@ -183,25 +185,20 @@ function assertTelemetry(telemetry: unknown): void {
   throw new ConfigurationError(`telemetry is ${kindOf(telemetry)}: give \`otel()\` of "pawl/otel".`);
 }
 
-const CRASHTEST_NAMES = [
-  "input",
-  "model",
-  "tools",
-  "person",
-  "invariants",
-  "mayFail",
-] satisfies (keyof ConfiguredCrashtest)[];
+const CRASHTEST_NAMES = {
+  input: true,
+  model: true,
+  tools: true,
+  person: true,
+  invariants: true,
+  mayFail: true,
+} satisfies OptionNames<ConfiguredCrashtest>;
 
 function assertCrashtests(crashtests: unknown): void {
   const wanted = "stand-ins by pipeline, `{ report: { input, model, tools } }`";
   for (const [name, crashtest] of entriesOf("crashtests", crashtests, wanted)) {
-    const unknown = entriesOf(`crashtests.${name}`, crashtest, CRASHTEST_NAMES.join(", ")).find(
-      ([key]) => !CRASHTEST_NAMES.some((known) => known === key),
-    );
-    if (unknown === undefined) continue;
-    throw new ConfigurationError(
-      `crashtests.${name} has ${JSON.stringify(unknown[0])}: it takes ${CRASHTEST_NAMES.join(", ")}.`,
-    );
+    entriesOf(`crashtests.${name}`, crashtest, Object.keys(CRASHTEST_NAMES).join(", "));
+    assertOptions(`crashtests.${name}`, crashtest, CRASHTEST_NAMES);
   }
 }
 
@@ -212,11 +209,4 @@ function entriesOf(name: string, value: unknown, wanted: string): [string, unkno
 
 function isPlain(value: unknown): value is { readonly [name: string]: unknown } {
   return typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Promise);
-}
-
-function kindOf(value: unknown): string {
-  if (value === null || value === undefined) return String(value);
-  if (Array.isArray(value)) return "a list";
-  if (value instanceof Promise) return "a promise";
-  return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }

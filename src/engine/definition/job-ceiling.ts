@@ -1,4 +1,5 @@
 import { ConfigurationError } from "../../core/errors.ts";
+import { assertOptions } from "../../core/naming/option-names.ts";
 import { assertAllowedDomains } from "../../core/network-policy.ts";
 
 /**
@@ -43,11 +44,8 @@ const EXAMPLES: { readonly [K in keyof Required<JobCeiling>]: string } = {
 export function assertJobCeiling(given: unknown): asserts given is JobCeiling {
   if (typeof given !== "object" || given === null || Array.isArray(given))
     throw new ConfigurationError(`jobs is not an object: give one with ${Object.keys(EXAMPLES).join(", ")}.`);
+  assertOptions("jobs", given, EXAMPLES);
   for (const [name, value] of Object.entries(given)) {
-    if (!Object.hasOwn(EXAMPLES, name))
-      throw new ConfigurationError(
-        `jobs has no ${JSON.stringify(name)}: use one of ${Object.keys(EXAMPLES).join(", ")}.`,
-      );
     if (value === undefined || CHECKS[name as keyof JobCeiling](value)) continue;
     throw new ConfigurationError(
       `jobs.${name} cannot be used: write it like ${EXAMPLES[name as keyof JobCeiling]}.`,

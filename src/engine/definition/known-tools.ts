@@ -1,9 +1,11 @@
+import type { NamedTool } from "../../core/call/action-pattern.ts";
 import type { Classification, ToolPolicy } from "../../core/call/tool-classification.ts";
 import type { Agent } from "./agent.ts";
 import { rootOf } from "./pipeline-root.ts";
 import { classify } from "./prepared-tool.ts";
 import { type GranularStep, isAgentStep, type StepNode } from "./step.ts";
 import type { Tool } from "./tool.ts";
+import type { OpenSources } from "./tool-source.ts";
 
 /** A tool of a pipeline's agent, with its classification. */
 export type KnownTool = {
@@ -42,6 +44,71 @@ export function stepsOf(target: Agent | StepNode): readonly StepNode[] {
 
 function withChildren(step: StepNode): readonly StepNode[] {
   return [step, ...(step.children ?? []).flatMap(withChildren)];
+}
+
+/** A tool that a rule, or a stand-in, can name. */
+export type BindableTool = NamedTool & Pick<Tool, "effect" | "recovery" | "isSessionTool">;
+
+/** The tools that are known before a run begins. */
+export type BindableTools = {
+  readonly tools: readonly BindableTool[];
+  /** False if there may be more tools than these. */
+  readonly isComplete: boolean;
+};
+
+const NONE: BindableTools = { tools: [], isComplete: true };
+const UNKNOWN: BindableTools = { tools: [], isComplete: false };
+
+/** All tools of a step and its children. Without `sources`, no server is opened and its tools are unknown. */
+export async function toolsIn(step: StepNode, sources: OpenSources | null): Promise<BindableTools> {
+  // A step that may be skipped does not open its servers here.
+  const inside = step.kind === "when" ? null : sources;
+  return joinedTools([
+    await ownTools(step, sources),
+    ...(await Promise.all((step.children ?? []).map((child) => toolsIn(child, inside)))),
+  ]);
+}
+
+const WITHOUT_TOOLS: readonly string[] = ["pipeline", "loop", "turn-loop", "when"];
+
+async function ownTools(step: StepNode, sources: OpenSources | null): Promise<BindableTools> {
+  if (isAgentStep(step)) {
+    const { tools, sources: given } = step.agent;
+    return joinedTools([named(tools), Object.keys(given).length === 0 ? NONE : await opened(given, sources)]);
+  }
+  if (WITHOUT_TOOLS.includes(step.kind)) return NONE;
+  if (step.tools === undefined) return UNKNOWN;
+  try {
+    return named(await step.tools(sources ?? CLOSED));
+  } catch {
+    return UNKNOWN; // The step reports the error itself when it begins.
+  }
+}
+
+async function opened(given: Agent["sources"], sources: OpenSources | null): Promise<BindableTools> {
+  try {
+    return named(await (sources ?? CLOSED).toolsOf(given));
+  } catch {
+    return UNKNOWN;
+  }
+}
+
+const CLOSED: OpenSources = {
+  toolsOf: () => Promise.reject(new Error("No server is opened here.")),
+};
+
+function named(tools: Agent["tools"]): BindableTools {
+  return {
+    tools: Object.entries(tools).map(([key, tool]) => ({ ...tool, name: tool.name ?? key })),
+    isComplete: true,
+  };
+}
+
+export function joinedTools(all: readonly BindableTools[]): BindableTools {
+  return {
+    tools: all.flatMap(({ tools }) => tools),
+    isComplete: all.every(({ isComplete }) => isComplete),
+  };
 }
 
 /** The declaration to add to a tool so that a crash during a call needs no person; null if none is needed. */

@@ -2,8 +2,9 @@ import { assertPatterns } from "../../core/call/action-pattern.ts";
 import type { SideEffectClass } from "../../core/call/tool-call-decision.ts";
 import type { ToolPolicy } from "../../core/call/tool-classification.ts";
 import { ConfigurationError } from "../../core/errors.ts";
+import { normaliseKeyName } from "../../core/naming/key-name.ts";
+import { assertOptions, type OptionNames } from "../../core/naming/option-names.ts";
 import { assertAllowedDomains, type NetworkPolicy } from "../../core/network-policy.ts";
-import { normaliseKeyName } from "../../core/secret/redaction.ts";
 import { isSecret, type Secret } from "../../core/secret/secret.ts";
 import { type ApprovalRule, approvalRules } from "./approval-rule.ts";
 
@@ -59,33 +60,28 @@ export type RunRules = {
   readonly redactionKey: Uint8Array | null;
 };
 
-const POLICY_WORDS = [
-  "sideEffectDenylist",
-  "readOnlyAllowlist",
-  "trustedServers",
-  "approve",
-  "secretKeys",
-  "secrets",
-  "redactionKey",
-  "allowPrivateAddresses",
-  "network",
-] as const satisfies (keyof Policy)[];
-const CONSTRAINT_WORDS = [
-  "forbiddenActions",
-  "allowedDomains",
-  "noDuplicateExternalActions",
-] as const satisfies (keyof Constraints)[];
+const POLICY_NAMES = {
+  sideEffectDenylist: true,
+  readOnlyAllowlist: true,
+  trustedServers: true,
+  approve: true,
+  secretKeys: true,
+  secrets: true,
+  redactionKey: true,
+  allowPrivateAddresses: true,
+  network: true,
+} satisfies OptionNames<Policy>;
+const CONSTRAINT_NAMES = {
+  forbiddenActions: true,
+  allowedDomains: true,
+  noDuplicateExternalActions: true,
+} satisfies OptionNames<Constraints>;
 
-/** A misspelt rule would silently have no effect. */
-function assertWords(what: string, rules: unknown, words: readonly string[]): void {
-  if (typeof rules !== "object" || rules === null || Array.isArray(rules))
-    throw new ConfigurationError(`The runner's ${what} is not an object: give one with ${words.join(", ")}.`);
-  const unknown = Object.keys(rules).find((word) => !words.includes(word));
-  if (unknown === undefined) return;
-  throw new ConfigurationError(
-    `The runner's ${what} has no ${JSON.stringify(unknown)}: use one of ${words.join(", ")}.`,
-  );
-}
+const POLICY_OTHER_NAMES = {
+  approval: "approve",
+  allowedDomains: "constraints.allowedDomains",
+  forbiddenActions: "constraints.forbiddenActions",
+};
 
 function secretsOf(given: unknown = []): readonly Secret[] {
   if (Array.isArray(given) && given.every(isSecret)) return given;
@@ -104,8 +100,8 @@ function redactionKeyOf(given: unknown): Uint8Array | null {
 }
 
 export function makeRules(policy: Policy = {}, constraints: Constraints = {}): RunRules {
-  assertWords("policy", policy, POLICY_WORDS);
-  assertWords("constraints", constraints, CONSTRAINT_WORDS);
+  assertOptions("The runner's policy", policy, POLICY_NAMES, POLICY_OTHER_NAMES);
+  assertOptions("The runner's constraints", constraints, CONSTRAINT_NAMES);
   const lists = {
     "policy.sideEffectDenylist": policy.sideEffectDenylist,
     "policy.readOnlyAllowlist": policy.readOnlyAllowlist,

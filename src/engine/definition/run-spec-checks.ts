@@ -59,7 +59,7 @@ export function assertRunnable(
   const unpriced = modelsOf(root).find(({ modelId }) => priceOfModel(pricing, modelId) === undefined);
   if (unpriced !== undefined)
     throw new ConfigurationError(
-      `The RunSpec has maxCostUsd, and model ${unpriced.modelId} has no price: give a \`pricing\` that knows it, or use maxTokens.`,
+      `The RunSpec has maxCostUsd, and model ${unpriced.modelId} has no price: give the Runner or pawl.config.ts a \`pricing\` that has it (import { pricesFor } from "pawl/prices" for the usual models), or use maxTokens.`,
     );
 }
 

@@ -1,6 +1,6 @@
 import type { SessionTool } from "../../session/session-tool.ts";
 import { makeTool, type Tool } from "./tool.ts";
-import { zodInput } from "./tool-schema.ts";
+import { zodInput } from "./value-schema.ts";
 
 /**
  * Tools that read and change the session and nothing else. They run one at a time, so that each sees the events of the

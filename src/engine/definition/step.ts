@@ -1,48 +1,22 @@
 import { ConfigurationError } from "../../core/errors.ts";
-import type { Json, JsonObject } from "../../core/json.ts";
+import type { Json, Jsonified, JsonObject } from "../../core/json.ts";
+import { assertOptions, kindOf, type OptionNames } from "../../core/naming/option-names.ts";
 import { assertStepName } from "../../core/step-path.ts";
 import type { Completion } from "../../core/turn/completion.ts";
 import { defaultResultTokens } from "../../core/usage/result-share.ts";
-import type { Agent } from "./agent.ts";
-import { askAt, askHuman, questionOf } from "./ask-human.ts";
+import { type Agent, isAgent } from "./agent.ts";
+import { askAt, askHuman, assertQuestion, questionOf } from "./ask-human.ts";
 import type { CodeStepContext } from "./code-step-context.ts";
 import type { EarlierSteps } from "./earlier-steps.ts";
+import type { After, PipelineOf } from "./pipeline-of.ts";
 import { classify } from "./prepared-tool.ts";
+import type { PipelineStep, StepNode, WiredStep } from "./step-node.ts";
 import type { StopConditions } from "./stop-conditions.ts";
-import type { Tool } from "./tool.ts";
-import type { OpenSources } from "./tool-source.ts";
 
-/**
- * A step, as data. The registry maps its `kind` to an executor, so a step kind of your own is an object like this and an
- * executor.
- */
-export interface StepNode<O = unknown> {
-  readonly kind: string;
-  readonly name: string;
-  /** Groups steps for people: `plan`, `crawl`, `render` … */
-  readonly phase?: string;
-  /** The steps inside this one. They are part of the pipeline's pinned shape. */
-  readonly children?: readonly StepNode[];
-  /** Finds problems before the first step of a run begins. Returns one sentence for each. */
-  readonly problems?: (sources: OpenSources) => Promise<readonly string[]>;
-  /** The tools that the step itself calls, by name, if they are known beforehand. By default it may call any tool. */
-  readonly tools?: (sources: OpenSources) => Promise<{ readonly [name: string]: Tool }>;
-  /** Type only: never has a value. */
-  readonly outputType?: O;
-}
-
-/** Steps in order. */
-export interface PipelineStep<O = unknown> extends StepNode<O> {
-  readonly kind: "pipeline";
-  readonly children: readonly StepNode[];
-  /** True for a mere wrapper: its name is not part of the paths of its steps. */
-  readonly inline: boolean;
-  /** The stop conditions that a RunSpec may name. */
-  readonly stopConditions?: StopConditions;
-}
+export type { PipelineStep, StepNode, WiredStep } from "./step-node.ts";
 
 /** A body that is repeated on its own output. */
-export interface LoopStep<O = unknown> extends StepNode<O> {
+export interface LoopStep<O = unknown, I = never> extends WiredStep<O, I> {
   readonly kind: "loop";
   readonly children: readonly [StepNode<O>];
   readonly until: (output: O, context: JsonObject) => boolean | Promise<boolean>;
@@ -73,16 +47,21 @@ export function modelsOf(step: StepNode): readonly Agent["model"][] {
   return [...own, ...(step.children ?? []).flatMap(modelsOf)];
 }
 
-/** A step of ordinary code. */
-export interface CodeStep<O = unknown> extends StepNode<O> {
-  readonly kind: "run";
-  readonly code: (input: never, context: CodeStepContext) => Promise<O> | O;
+/** Loads what the models of a step need. A package that is missing is found before a run is started. */
+export async function loadModels(step: StepNode): Promise<void> {
+  for (const model of modelsOf(step)) await model.load?.();
 }
 
-/** Options of `Step.granular`. */
-export type GranularOptions = {
+/** A step of ordinary code. */
+export interface CodeStep<O = unknown, I = never> extends WiredStep<O, I> {
+  readonly kind: "run";
+  readonly code: (input: never, context: CodeStepContext) => unknown;
+}
+
+/** Options of `Step.granular`. `I` is the output of the step before it. */
+export type GranularOptions<I = never> = {
   /** The step's input instead of the previous output: a value, or a deterministic function of the earlier outputs. */
-  readonly input?: Json | ((given: Json, earlier: EarlierSteps) => Json | Promise<Json>);
+  readonly input?: Json | ((given: I, earlier: EarlierSteps) => Json | Promise<Json>);
   /** The most tokens of history that the model sees; 128,000 by default. */
   readonly historyMaxTokens: number;
   /**
@@ -118,14 +97,23 @@ export const Step = {
    * @example
    * const research = Step.granular("research", researcher, { maxTurns: 20 });
    */
-  granular<O>(
+  granular<O, I = Json>(
     name: string,
     agent: Agent<O>,
-    options: Partial<GranularOptions> & { readonly maxTurns?: number; readonly phase?: string } = {},
-  ): PipelineStep<O> {
+    options: Partial<GranularOptions<I>> & {
+      /** The most turns that it may take. By default the agent's, or 20. */
+      readonly maxTurns?: number;
+      /** A name, for people, for steps that belong together. */
+      readonly phase?: string;
+    } = {},
+  ): PipelineStep<O, I> {
+    assertStepName("step", name);
+    assertOptions(`Step.granular(${JSON.stringify(name)}, …)`, options, GRANULAR_NAMES, {
+      maxSteps: "maxTurns",
+    });
+    assertAgent(name, agent);
     const { maxTurns = agent.maxTurns ?? DEFAULT_MAX_TURNS, phase, ...rest } = options;
     assertPhase(name, phase);
-    assertStepName("step", name);
     const given = { ...GRANULAR_DEFAULTS, ...rest };
     const maxResultTokens =
       rest.maxResultTokens ?? agent.maxResultTokens ?? defaultResultTokens(given.historyMaxTokens);
@@ -153,36 +141,49 @@ export const Step = {
   /**
    * Ordinary code. An interrupted step runs again from its start; its calls through `ctx.call` have receipts and are not
    * made again. Any other effect is at-least-once.
+   *
+   * Written inside `Pipeline.of`, the input has the type of the previous output; elsewhere annotate it, or it is `Json`.
+   *
+   * @example
+   * const total = Step.run("total", (prices: number[]) => prices.reduce((sum, price) => sum + price, 0));
    */
-  run<I = never, O = Json>(
+  run<I = Json, O = Json>(
     name: string,
-    code: (input: I, context: CodeStepContext) => Promise<O> | O,
-    options: { readonly phase?: string } = {},
-  ): CodeStep<O> {
+    code: ((input: I, context: CodeStepContext) => Promise<O> | O) & ReturnsJson<O>,
+    options: {
+      /** A name, for people, for steps that belong together. */
+      readonly phase?: string;
+    } = {},
+  ): CodeStep<Jsonified<O>, I> {
     assertStepName("step", name);
+    assertOptions(`Step.run(${JSON.stringify(name)}, …)`, options, RUN_NAMES);
+    assertFunction(`Step.run(${JSON.stringify(name)}, …)`, "code", code);
     assertPhase(name, options.phase);
     return { kind: "run", name, code, ...options };
   },
 
   /**
-   * A question to a person. The run waits, and the answer is the step's output.
+   * A question to a person. The run waits, and the answer is the step's output: one of the `choices`, or any JSON.
    *
    * @example
    * Step.human("check", { question: (draft) => `Send this? ${draft}`, choices: ["yes", "no"] });
    */
-  human<I = never>(
+  human<I = Json, const C extends string = never>(
     name: string,
-    {
-      question,
-      choices,
-      ...options
-    }: {
+    given: {
+      /** A text, or a function of the step's input. */
       readonly question: string | ((input: I) => string);
-      readonly choices?: readonly string[];
+      /** The answers to choose from. By default any value is an answer. */
+      readonly choices?: readonly C[];
+      /** A name, for people, for steps that belong together. */
       readonly phase?: string;
     },
-  ): CodeStep<Json> {
-    const step = Step.run<I, Json>(
+  ): CodeStep<HumanAnswer<C>, I> {
+    assertOptions(`Step.human(${JSON.stringify(name)}, …)`, given, HUMAN_NAMES, HUMAN_OTHER_NAMES);
+    const { question, choices, ...options } = given;
+    if (typeof question !== "function") assertQuestion(question, name);
+    // Any JSON by its type. The store accepts no answer that is not one of the choices.
+    const { outputType: _, ...step } = Step.run<I, Json>(
       name,
       (input, context) =>
         context.call(askAt(name), {
@@ -194,19 +195,29 @@ export const Step = {
     return { ...step, tools: async () => ({ ask_human: askHuman }) };
   },
 
-  /** Repeats the body, on its own output, until `until` returns true. Every iteration is a step instance of its own. */
-  loop<O>(
+  /**
+   * Repeats the body, on its own output, until `until` returns true. Every iteration is a step instance of its own. The
+   * body's output must fit its input.
+   */
+  loop<O, I = Json>(
     name: string,
-    body: StepNode<O>,
+    body: After<O, O> & WiredStep<O, I>,
     options: {
+      /** Called with the output of each iteration; true ends the loop. */
       readonly until: (output: O, context: JsonObject) => boolean | Promise<boolean>;
+      /** The run fails with `MaxIterationsExceededError` after this many. */
       readonly maxIterations: number;
       /** A failing iteration ends the loop. `"abort"` is the default and the only choice so far. */
       readonly onFailure?: "abort";
+      /** A name, for people, for steps that belong together. */
       readonly phase?: string;
     },
-  ): LoopStep<O> {
+  ): LoopStep<O, I> {
     assertStepName("step", name);
+    const which = `Step.loop(${JSON.stringify(name)}, …)`;
+    assertOptions(which, options, LOOP_NAMES, { max: "maxIterations", maxTurns: "maxIterations" });
+    assertStep(which, body);
+    assertFunction(which, "until", options.until);
     assertPositive(`maxIterations of step ${name}`, options.maxIterations);
     assertPhase(name, options.phase);
     return {
@@ -220,16 +231,29 @@ export const Step = {
   },
 };
 
-/** The output type of the last step; unknown if the types do not show which step is last. */
-type OutputOfLast<S extends readonly StepNode[]> = S extends readonly [...StepNode[], StepNode<infer O>]
-  ? O
-  : unknown;
+/** Refuses code whose output cannot be stored, such as a `Date`. Nothing at all is stored as null. */
+type ReturnsJson<O> = unknown extends O
+  ? unknown
+  : [Exclude<O, void>] extends [Jsonified<O>]
+    ? unknown
+    : { readonly "The output of a step must be JSON: pass a date as its ISO string.": never };
+
+/** The answer to a question: one of its choices; any JSON if it has none. */
+type HumanAnswer<C extends string> = [C] extends [never] ? Json : C;
 
 /** Composes steps. */
-export const Pipeline = {
-  /** Steps in order; each one's input is the output of the step before it. */
-  of<S extends readonly StepNode[]>(name: string, ...steps: S): PipelineStep<OutputOfLast<S>> {
+export const Pipeline: {
+  readonly of: PipelineOf;
+  readonly stoppingWhen: <O, I>(
+    pipeline: PipelineStep<O, I>,
+    conditions: StopConditions,
+  ) => PipelineStep<O, I>;
+} = {
+  // The type of a pipeline is in the signatures of `PipelineOf`; this one fits them all.
+  of(name: string, ...given: readonly (StepNode | undefined)[]): PipelineStep<never, unknown> {
     assertStepName("pipeline", name);
+    for (const step of given) assertStep(`Pipeline.of(${JSON.stringify(name)}, …)`, step);
+    const steps = given.filter((step) => step !== undefined);
     if (steps.length === 0) throw new ConfigurationError(`Pipeline ${name} has no steps: give at least one.`);
     const names = steps.map((step) => step.name);
     const twice = names.find((step, index) => names.indexOf(step) !== index);
@@ -245,7 +269,7 @@ export const Pipeline = {
    * @example
    * Pipeline.stoppingWhen(report, { email_sent_once: succeededOnce("send_email") });
    */
-  stoppingWhen<O>(pipeline: PipelineStep<O>, conditions: StopConditions): PipelineStep<O> {
+  stoppingWhen(pipeline, conditions) {
     for (const [name, condition] of Object.entries(conditions)) {
       if (typeof condition === "function") continue;
       throw new ConfigurationError(
@@ -255,6 +279,53 @@ export const Pipeline = {
     return { ...pipeline, stopConditions: { ...pipeline.stopConditions, ...conditions } };
   },
 };
+
+const GRANULAR_NAMES = {
+  input: true,
+  historyMaxTokens: true,
+  maxResultTokens: true,
+  blobThresholdBytes: true,
+  enforceIdempotency: true,
+  completion: true,
+  degradedReplay: true,
+  maxTurns: true,
+  phase: true,
+} satisfies OptionNames<NonNullable<Parameters<typeof Step.granular>[2]>>;
+
+const RUN_NAMES = { phase: true } satisfies OptionNames<NonNullable<Parameters<typeof Step.run>[2]>>;
+
+const HUMAN_NAMES = { question: true, choices: true, phase: true } satisfies OptionNames<
+  Parameters<typeof Step.human>[1]
+>;
+
+const HUMAN_OTHER_NAMES = { prompt: "question", message: "question", options: "choices", answers: "choices" };
+
+const LOOP_NAMES = { until: true, maxIterations: true, onFailure: true, phase: true } satisfies OptionNames<
+  Parameters<typeof Step.loop>[2]
+>;
+
+function assertAgent(step: string, agent: unknown): void {
+  if (isAgent(agent)) return;
+  throw new ConfigurationError(
+    `Step.granular(${JSON.stringify(step)}, …) has ${kindOf(agent)} where its agent belongs: make one with agent({ … }).`,
+  );
+}
+
+function assertStep(which: string, step: unknown): void {
+  if (isAgent(step))
+    throw new ConfigurationError(
+      `${which} has agent ${step.name} where a step belongs: wrap it, Step.granular(${JSON.stringify(step.name)}, agent).`,
+    );
+  if (typeof step === "object" && step !== null && "kind" in step && "name" in step) return;
+  throw new ConfigurationError(
+    `${which} has ${kindOf(step)} where a step belongs: make one with Step.granular, Step.run, Step.human or Step.loop.`,
+  );
+}
+
+function assertFunction(which: string, what: string, value: unknown): void {
+  if (typeof value === "function") return;
+  throw new ConfigurationError(`${which} has ${kindOf(value)} as its ${what}: give a function.`);
+}
 
 function assertPhase(step: string, phase: unknown): void {
   if (phase === undefined || (typeof phase === "string" && phase.trim() === phase && phase !== "")) return;

@@ -1,4 +1,3 @@
-import { z } from "zod";
 import type { ReceiptStatus } from "../../core/call/tool-call-decision.ts";
 import { isJsonObject, isStackOverflow, type Json, MAX_PAYLOAD_DEPTH, throughJson } from "../../core/json.ts";
 import { sizeOf } from "../../core/json-schema-check.ts";
@@ -64,14 +63,14 @@ export function succeeded(
   present: Presentation,
 ): ToolOutcome | Promise<ToolOutcome> {
   if (tool.output === null) return presented(secrets, tool, result, correlationId, present);
-  return tool.output.safeParseAsync(result).then(
+  return tool.output.parse(result).then(
     (parsed) =>
-      parsed.success
-        ? presented(secrets, tool, parsed.data, correlationId, present)
+      parsed.ok
+        ? presented(secrets, tool, parsed.value, correlationId, present)
         : unusable(
             tool,
             "invalid_output",
-            `does not fit its schema (${secrets.hideText(z.prettifyError(parsed.error))})`,
+            `does not fit its schema (${secrets.hideText(parsed.error)})`,
             correlationId,
           ),
     (error: unknown) =>
@@ -106,7 +105,7 @@ function presented(
   });
   const notDone = (errorCode: string, how: string) => (error: unknown) => {
     const isTooLarge = error instanceof TooManyValues;
-    const why = isTooLarge ? error.message : `${how} (${secrets.hideText(errorText(error))})`;
+    const why = isTooLarge ? error.message : `${how} (${secrets.hideText(withoutDrawing(errorText(error)))})`;
     return unusable(tool, isTooLarge ? "result_too_large" : errorCode, why, correlationId);
   };
   if (present !== null)
@@ -197,4 +196,9 @@ export function errorText(error: unknown): string {
   } catch {
     return Object.prototype.toString.call(content);
   }
+}
+
+/** V8 draws the circle of a circular structure over several lines. */
+function withoutDrawing(text: string): string {
+  return text.replace(/\n\s+--> .*$/s, "");
 }

@@ -1,15 +1,15 @@
-import type { z } from "zod";
 import type { ReconcileStatus, RecoveryClass, SideEffectClass } from "../../core/call/tool-call-decision.ts";
 import type { ToolAnnotations } from "../../core/call/tool-classification.ts";
 import { ConfigurationError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
 import type { ToolOutput } from "../../core/message.ts";
+import { assertOptions, type OptionNames, type OtherNames } from "../../core/naming/option-names.ts";
 import type { NetworkPolicy } from "../../core/network-policy.ts";
 import { isSecret, type Secret } from "../../core/secret/secret.ts";
-import { zodJsonSchema } from "../../core/zod-json-schema.ts";
+import type { AnySchema } from "../../core/standard-schema.ts";
 import type { SessionView } from "../../session/session-view.ts";
 import type { ArtifactAccess } from "./artifact-access.ts";
-import { type ToolInputSchema, zodInput } from "./tool-schema.ts";
+import { assertJsonSchema, isSchema, type ValueSchema, valueSchema } from "./value-schema.ts";
 
 /** The second argument of a tool's `execute` and `reconcile`: the call that it serves. */
 export interface ToolCallContext extends ArtifactAccess {
@@ -63,11 +63,17 @@ export type Reconciliation<O> =
 export interface ToolDefinition<I, O, A = unknown> {
   /** By default the key in the agent's `tools`. Required for a tool that a code step calls. */
   readonly name?: string;
-  /** `"local"` by default. */
+  /** A prefix for rules, `namespace:tool`; `"local"` by default. */
   readonly namespace?: string;
+  /** What the tool does, for the model. */
   readonly description: string;
-  readonly inputSchema: z.ZodType<I, A>;
-  readonly outputSchema?: z.ZodType<O>;
+  /**
+   * The schema of its arguments; a call whose arguments do not fit does not run. A schema of zod, or of any library that
+   * follows Standard Schema and can give a JSON Schema; or `jsonSchema(…)` of the AI SDK.
+   */
+  readonly inputSchema: AnySchema<I, A>;
+  /** The schema of its result, which needs no JSON Schema. A result that does not fit is a failure. */
+  readonly outputSchema?: AnySchema<O>;
   /** The kind of change that the tool makes. By default derived from its name; `external` if the name is not known. */
   readonly effect?: SideEffectClass;
   /**
@@ -81,22 +87,29 @@ export interface ToolDefinition<I, O, A = unknown> {
   readonly inDoubt?: "ask" | "tell";
   /** The arguments that make two calls the same effect. It then happens once in a run, unless `dedupe` is `call`. */
   readonly identity?: (input: I) => Json;
-  /** `effect`: each effect once in a run, whichever step asks. `call`: every call runs. */
+  /**
+   * `effect`: each effect once in a run, whichever step asks. `call`: every call runs. By default `effect` for a tool that has
+   * an `identity`, or whose name says that it sends mail (`send_mail`), uploads (`upload_file`) or adds to a memory, else
+   * `call`. Without an `identity`, two mails are the same if recipients, subject and attachments are, whatever their text;
+   * two uploads by path and destination; two memories by kind, scope and content. A call that does not run because of that,
+   * although its arguments differ, is a `warning`.
+   */
   readonly dedupe?: "effect" | "call";
   /** Calls that need a person's approval: all, or those for which the function returns true. By default none. */
   readonly approval?: boolean | ((input: I) => ApprovalVerdict | Promise<ApprovalVerdict>);
   /** Never runs in parallel with another call of its turn. False by default. */
   readonly exclusive?: boolean;
-  /** The time limit of one attempt; ten minutes by default. */
+  /** The time limit of one attempt; 600,000 ms by default. */
   readonly timeoutMs?: number;
-  /** How long after its end an attempt may still take effect outside; one minute by default. */
+  /** How long after its end an attempt may still take effect outside; 60,000 ms by default. */
   readonly landsWithinMs?: number;
-  /** How long the outside system remembers a key; 24 hours by default. */
+  /** How long the outside system remembers a key; 86,400,000 ms (24 hours) by default. */
   readonly keyValidForMs?: number;
   /** Secrets of the tool, such as an API key: hidden in everything that the run stores, emits or throws. */
   readonly secrets?: readonly Secret[];
   /** The URLs that a call connects to. They are checked against the run's `allowedDomains` before it runs. */
   readonly urls?: (input: I) => readonly string[];
+  /** Does the work. It runs again only as `recovery` allows. */
   execute(input: I, call: ToolCallContext): Promise<O> | O;
   /** Asks the outside system whether a call happened. It must not change anything. */
   reconcile?(input: I, call: ToolCallContext): Promise<Reconciliation<O>> | Reconciliation<O>;
@@ -124,8 +137,8 @@ export type Tool<A = never, O = unknown> = {
   /** The tool's name on that server; null if it has none. */
   readonly ownName: string | null;
   readonly description: string;
-  readonly input: ToolInputSchema;
-  readonly output: z.ZodType | null;
+  readonly input: ValueSchema;
+  readonly output: Pick<ValueSchema, "parse"> | null;
   /** Null: derived from its name and the policy. */
   readonly effect: SideEffectClass | null;
   readonly recovery: RecoveryClass | null;
@@ -199,15 +212,20 @@ export function makeTool<A = never, O = unknown>(
  *   execute: ({ a, b }) => a + b,
  * });
  */
-export function tool<I, O, A = unknown>(definition: ToolDefinition<I, O, A>): Tool<A, O> {
+export function tool<I, O, A = I>(definition: ToolDefinition<I, O, A>): Tool<A, O> {
   assertDefinition(definition);
+  return builtInTool(definition);
+}
+
+/** `tool` for Pawl's own tools, which need no check at run time: it would be a part of every start. */
+export function builtInTool<I, O, A = I>(definition: ToolDefinition<I, O, A>): Tool<A, O> {
   const { inputSchema: _, outputSchema: __, ...rest } = definition;
   const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
   return makeTool<A, O>({
     ...given,
     description: definition.description,
-    input: zodInput(definition.inputSchema),
-    output: definition.outputSchema ?? null,
+    input: valueSchema(definition.inputSchema),
+    output: definition.outputSchema === undefined ? null : valueSchema(definition.outputSchema),
     // Called on the definition, so that a method has its `this`.
     execute: (input, call) => definition.execute(input, call),
     reconcile: given.reconcile === undefined ? null : (input, call) => definition.reconcile?.(input, call),
@@ -222,11 +240,12 @@ export function isTool(value: unknown): value is Tool {
 function assertDefinition<I, O, A>(definition: ToolDefinition<I, O, A>): void {
   const given: { readonly [name: string]: unknown } = { ...definition };
   const which = `The tool ${JSON.stringify(given.name ?? given.description ?? "without a name")}`;
+  assertOptions(which, definition, TOOL_OPTIONS, OTHER_TOOL_OPTIONS);
   if (typeof given.description !== "string")
     throw new ConfigurationError(`${which} needs a description: say what it does.`);
   if (typeof definition.execute !== "function")
     throw new ConfigurationError(`${which} needs an execute function.`);
-  if (typeof given.inputSchema !== "object" || given.inputSchema === null || !("_zod" in given.inputSchema))
+  if (!isSchema(given.inputSchema))
     throw new ConfigurationError(`${which} needs an inputSchema: give it a zod schema, z.object({ … }).`);
   const { secrets = [] } = given;
   if (!Array.isArray(secrets) || !secrets.every(isSecret))
@@ -237,8 +256,53 @@ function assertDefinition<I, O, A>(definition: ToolDefinition<I, O, A>): void {
     throw new ConfigurationError(
       `${which} has recovery "reconcile" and no reconcile function: give it one that looks a call up.`,
     );
-  zodJsonSchema(definition.inputSchema, `${which}: its inputSchema`);
+  const { approval = false } = given;
+  if (typeof approval !== "boolean" && typeof approval !== "function")
+    throw new ConfigurationError(
+      `${which} has approval ${JSON.stringify(approval)}: give true, or a function of its input, ({ amount }) => amount > 100.`,
+    );
+  assertJsonSchema(valueSchema(definition.inputSchema, `${which}: its inputSchema`));
 }
+
+const TOOL_OPTIONS = {
+  name: true,
+  namespace: true,
+  description: true,
+  inputSchema: true,
+  outputSchema: true,
+  effect: true,
+  recovery: true,
+  requiresIdempotencyKey: true,
+  inDoubt: true,
+  identity: true,
+  dedupe: true,
+  approval: true,
+  exclusive: true,
+  timeoutMs: true,
+  landsWithinMs: true,
+  keyValidForMs: true,
+  secrets: true,
+  urls: true,
+  execute: true,
+  reconcile: true,
+} satisfies OptionNames<ToolDefinition<unknown, unknown>>;
+
+const SDK_TOOL = "it belongs to the AI SDK's own tool({ … }), which an agent takes as it is.";
+
+const OTHER_TOOL_OPTIONS: OtherNames = {
+  parameters: "inputSchema",
+  schema: "inputSchema",
+  handler: "execute",
+  run: "execute",
+  func: "execute",
+  needsApproval: "approval",
+  sideEffects: "effect",
+  idempotent: "recovery",
+  retries: "maxRetriesPerToolCall of the Runner",
+  toModelOutput: SDK_TOOL,
+  strict: SDK_TOOL,
+  providerOptions: SDK_TOOL,
+};
 
 const CHOICES: { readonly [option: string]: readonly string[] } = {
   effect: ["external", "memory", "local", "read_only"] satisfies SideEffectClass[],

@@ -36,6 +36,7 @@ export const CRASH_POINTS = [
   "run:waiting",
 ] as const;
 
+/** A place in the engine at which `crashAt` can stop a process. */
 export type CrashPoint = (typeof CRASH_POINTS)[number];
 
 /** The place in the run where the point was reached. `turnIndex` is 0 outside of turns. */

@@ -9,6 +9,8 @@ import type { Usage } from "../../core/usage/usage.ts";
 export interface ModelPort {
   readonly provider: string;
   readonly modelId: string;
+  /** Loads what the model needs. Called before a run is started or resumed: what is missing must not make it fail. */
+  load?(): Promise<void>;
   /** Rejects with a `ModelCallError` that records how far the request got. */
   respond(request: ModelRequest): Promise<ModelResponse>;
 }
@@ -41,11 +43,17 @@ type Validated = { readonly ok: true; readonly value: Json } | { readonly ok: fa
 export type ModelSettings = {
   /** The output cap of a request; 4,096 by default. */
   readonly maxOutputTokens: number;
+  /** How much the answers vary; by default the provider's. */
   readonly temperature?: number;
+  /** The share of likely tokens to choose from; by default the provider's. */
   readonly topP?: number;
+  /** A seed for providers that take one; by default none. */
   readonly seed?: number;
+  /** Texts that end an answer. */
   readonly stopSequences?: readonly string[];
+  /** How much the model reasons, such as `low` or `high`; by default the provider's. */
   readonly reasoning?: string;
+  /** Options for one provider, by its name. */
   readonly providerOptions?: JsonObject;
 };
 

@@ -22,6 +22,7 @@ export type RunEvent =
       readonly turn: number;
       readonly replayed: boolean;
     }
+  /** An attempt at a model call failed. It is settled: a refused one was charged nothing. */
   | {
       readonly type: "model.failed";
       readonly runId: string;
@@ -29,7 +30,13 @@ export type RunEvent =
       readonly turn: number;
       readonly attempt: number;
       readonly message: string;
+      /** Null if there is no next attempt. */
       readonly retryInMs: number | null;
+      /**
+       * Set while the provider takes no requests (429, 503, 529, no connection): the wall-clock time of the first of these
+       * refusals in a row. The run waits, unless `retryInMs` is null: then the outage has reached `maxOutageMs`.
+       */
+      readonly outageSince: number | null;
     }
   /** A model call was charged without an answer from the provider. */
   | {

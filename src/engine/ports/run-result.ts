@@ -1,13 +1,17 @@
 import type { JsonObject } from "../../core/json.ts";
 import type { GranularState, RunUsage, WaitRecord } from "../../store/store.ts";
 
-/** The outcome of a run. A failure is thrown, not returned. */
-export type RunResult<O> = {
+/** The outcome of a run. A failure is thrown, not returned. Check `status` before you use `output`. */
+export type RunResult<O> = FinishedRun & RunOutcome<O>;
+
+/** `queued`: its worker released it, and any worker can claim it. */
+export type RunOutcome<O> =
+  /** `output` is as it is stored: JSON. */
+  | { readonly status: "succeeded"; readonly output: O }
+  | { readonly status: "waiting" | "cancelled" | "queued"; readonly output: null };
+
+type FinishedRun = {
   readonly runId: string;
-  /** `queued`: its worker released it, and any worker can claim it. */
-  readonly status: "succeeded" | "waiting" | "cancelled" | "queued";
-  /** Null unless the run succeeded. */
-  readonly output: O;
   /** The run's context, and the state of its last granular step. */
   readonly context: JsonObject & { readonly granularState?: GranularState };
   readonly usage: RunUsage;

@@ -96,6 +96,8 @@ export type RunPolicy = {
 export type ModelParts = {
   readonly timeoutMs: number;
   readonly maxAttempts: number;
+  /** The longest outage of a provider that is waited out; null for any. */
+  readonly maxOutageMs: number | null;
   readonly pricing: Pricing;
   readonly estimateTokens: TokenEstimator;
   readonly estimateWarnings: TokenEstimateWarnings;
@@ -115,6 +117,8 @@ export type CallParts = {
 
 /** The caller's choices for this resume. */
 type ResumeChoices = {
+  /** The caller continues a run that had stopped. False for a run that begins, or whose worker died. */
+  readonly isRequested: boolean;
   /** The milestone that the resumed granular step starts from, instead of its last turn. */
   readonly milestone: MilestoneRequest;
   /** Why steps may continue although their fingerprint changed; null if they may not. */

@@ -1,5 +1,5 @@
 import { type BudgetExceededError, ConfigurationError, DeadlineExceededError } from "../../core/errors.ts";
-import type { Budgets } from "../../core/job/run-spec.ts";
+import type { Budgets } from "../../core/job/budgets.ts";
 import type { Clock } from "../ports/clock.ts";
 import { systemClock } from "../ports/system-clock.ts";
 import type { RunTime, RunWith } from "./active-run.ts";

@@ -1,5 +1,5 @@
 import { BudgetExceededError } from "../../core/errors.ts";
-import type { Budgets } from "../../core/job/run-spec.ts";
+import type { Budgets } from "../../core/job/budgets.ts";
 import { type BudgetName, NO_BUDGETS } from "../../core/usage/budget.ts";
 
 /** The work of a run so far, over all attempts. */

@@ -1,14 +1,13 @@
-import { fullName, isExactName, matchesAction, type NamedTool } from "../../core/call/action-pattern.ts";
+import { fullName, isExactName, matchesAction } from "../../core/call/action-pattern.ts";
 import { isAllowed } from "../../core/call/tool-classification.ts";
 import { ConfigurationError } from "../../core/errors.ts";
-import { nearestName } from "../../core/job/run-spec-spelling.ts";
+import { nearestName } from "../../core/naming/nearest-name.ts";
 import type { Agent } from "../definition/agent.ts";
 import { CLASSES } from "../definition/approval-rule.ts";
+import { type BindableTool, type BindableTools, joinedTools, toolsIn } from "../definition/known-tools.ts";
 import { rootOf } from "../definition/pipeline-root.ts";
-import { isAgentStep, type StepNode } from "../definition/step.ts";
-import type { Tool } from "../definition/tool.ts";
+import type { StepNode } from "../definition/step.ts";
 import type { RunWith } from "../run/active-run.ts";
-import type { RunToolSources } from "../run/run-tool-sources.ts";
 
 /** A rule that names tools. */
 type ToolRule = {
@@ -20,17 +19,6 @@ type ToolRule = {
   /** The warning for a rule that binds nothing; null if an unknown name is an error. */
   readonly warning: string | null;
 };
-
-type BindableTool = NamedTool & Pick<Tool, "effect" | "recovery">;
-
-type BindableTools = {
-  readonly tools: readonly BindableTool[];
-  /** False if there may be more tools than these. */
-  readonly isComplete: boolean;
-};
-
-const NONE: BindableTools = { tools: [], isComplete: true };
-const UNKNOWN: BindableTools = { tools: [], isComplete: false };
 
 /**
  * Checks, before the first step of a run begins, that every rule that names a tool binds one: a misspelled rule would
@@ -47,10 +35,10 @@ export async function assertRulesBind(
   const unbound = rulesOf(run).filter((rule) => !binds(rule, own));
   if (unbound.length === 0) return;
   const opened = await toolsIn(root, run.sources);
-  const elsewhere = joined(await Promise.all(others.map((each) => toolsIn(rootOf(each), null))));
+  const elsewhere = joinedTools(await Promise.all(others.map((each) => toolsIn(rootOf(each), null))));
   const problems: string[] = [];
   for (const rule of unbound.filter((each) => !binds(each, opened))) {
-    const known = rule.isForThisRun ? opened : joined([opened, elsewhere]);
+    const known = rule.isForThisRun ? opened : joinedTools([opened, elsewhere]);
     if (binds(rule, known)) continue;
     const what = `${rule.where} has ${JSON.stringify(rule.pattern)}`;
     if (rule.warning !== null) warn(run, `${what}, ${rule.warning}`);
@@ -113,56 +101,4 @@ function noSuchTool({ pattern }: ToolRule, { tools }: BindableTools): string {
 
 function warn({ runId, observe: { emit } }: RunWith<"runId" | "observe">, message: string): void {
   emit({ type: "warning", runId, message });
-}
-
-/** All tools of a step and its children. Without `sources`, no server is opened and its tools are unknown. */
-async function toolsIn(step: StepNode, sources: RunToolSources | null): Promise<BindableTools> {
-  // A step that may be skipped does not open its servers here.
-  const inside = step.kind === "when" ? null : sources;
-  return joined([
-    await ownTools(step, sources),
-    ...(await Promise.all((step.children ?? []).map((child) => toolsIn(child, inside)))),
-  ]);
-}
-
-const WITHOUT_TOOLS: readonly string[] = ["pipeline", "loop", "turn-loop", "when"];
-
-async function ownTools(step: StepNode, sources: RunToolSources | null): Promise<BindableTools> {
-  if (isAgentStep(step)) {
-    const { tools, sources: given } = step.agent;
-    return joined([named(tools), Object.keys(given).length === 0 ? NONE : await opened(given, sources)]);
-  }
-  if (WITHOUT_TOOLS.includes(step.kind)) return NONE;
-  if (step.tools === undefined) return UNKNOWN;
-  try {
-    return named(await step.tools(sources ?? CLOSED));
-  } catch {
-    return UNKNOWN; // The step reports the error itself when it begins.
-  }
-}
-
-async function opened(given: Agent["sources"], sources: RunToolSources | null): Promise<BindableTools> {
-  try {
-    return named(await (sources ?? CLOSED).toolsOf(given));
-  } catch {
-    return UNKNOWN;
-  }
-}
-
-const CLOSED: Pick<RunToolSources, "toolsOf"> = {
-  toolsOf: () => Promise.reject(new Error("No server is opened here.")),
-};
-
-function named(tools: Agent["tools"]): BindableTools {
-  return {
-    tools: Object.entries(tools).map(([key, tool]) => ({ ...tool, name: tool.name ?? key })),
-    isComplete: true,
-  };
-}
-
-function joined(all: readonly BindableTools[]): BindableTools {
-  return {
-    tools: all.flatMap(({ tools }) => tools),
-    isComplete: all.every(({ isComplete }) => isComplete),
-  };
 }

@@ -1,4 +1,3 @@
-import { v7 as uuidv7 } from "uuid";
 import { backoffMs } from "../../core/backoff.ts";
 import { assertJson, canonicalJson } from "../../core/canonical-json.ts";
 import {
@@ -21,41 +20,26 @@ import type { RunRecord, Store } from "../../store/store.ts";
 import type { Agent } from "../definition/agent.ts";
 import { rootOf } from "../definition/pipeline-root.ts";
 import { makeRules } from "../definition/run-rules.ts";
-import { type GranularStep, isAgentStep, type StepNode } from "../definition/step.ts";
+import { type GranularStep, isAgentStep, type StepNode, type WiredStep } from "../definition/step.ts";
 import type { Clock } from "../ports/clock.ts";
 import type { RunResult } from "../ports/run-result.ts";
 import { systemClock } from "../ports/system-clock.ts";
 import { Deadline, deadlineError } from "../run/deadline.ts";
 import type { SavedCheckpoint } from "../run/milestone-request.ts";
-import { withRunId } from "./leased-run.ts";
-import { Runner } from "./runner.ts";
-import type { RunSessionOptions } from "./runner-options.ts";
+import { outageWarnings } from "../run/outage-warnings.ts";
 import {
-  assertNoSecrets,
-  type Budget,
-  type ResumeOptions,
-  type RunnerOptions,
-  sessionOptions,
-} from "./runner-options.ts";
+  assertExecuteOptions,
+  assertLoopOptions,
+  type DurableMainLoopOptions,
+  type ExecuteOptions,
+} from "./durable-loop-options.ts";
+import { newRunId } from "./new-run-id.ts";
+import { withRunId } from "./run-checks.ts";
+import { loadRequests, Runner } from "./runner.ts";
+import type { RunSessionOptions } from "./runner-options.ts";
+import { type ResumeOptions, type RunInput, sessionOptions } from "./runner-options.ts";
 
-/** Options of a `DurableMainLoop`: those of a runner, and the store of its worker. */
-export type DurableMainLoopOptions = Omit<RunnerOptions, "onCheckpoint" | "entrypoint"> & {
-  /** The worker's identity, which outlives its processes, with its request, latest checkpoint and completed marker. */
-  readonly checkpoints: CheckpointStore;
-  /** Called with one sentence for everything that is set aside or cannot be written. By default a process warning. */
-  readonly warn?: (message: string) => void;
-};
-
-/** Options of `DurableMainLoop.execute`. */
-export type ExecuteOptions = {
-  /** Nothing new begins after this time. It is stored with the request, and holds for every process that resumes it. */
-  readonly deadline?: Deadline;
-  /** Cancels the run; it can be resumed. */
-  readonly signal?: AbortSignal;
-  /** The most that the run may use, earlier attempts included. By default the limit it has, or none. */
-  readonly budget?: Budget;
-};
-
+/** The result of `DurableMainLoop.execute`: that of its run, with the request. */
 export type ExecuteResult<O> = RunResult<O> & {
   /** The request that was executed: the stored one, if the worker resumed it. */
   readonly request: Json;
@@ -70,7 +54,7 @@ export type ExecuteResult<O> = RunResult<O> & {
  * const loop = new DurableMainLoop(worker, { store, checkpoints: new FileCheckpointStore("workers/worker-001") });
  * const { output } = await loop.execute({ objective: "Migrate the wiki" }, { deadline: Deadline.in(3_600_000) });
  */
-export class DurableMainLoop<O = unknown> {
+export class DurableMainLoop<O = unknown, I = Json> {
   readonly #target: Agent<O> | StepNode<O>;
   readonly #options: DurableMainLoopOptions;
   readonly #checkpoints: CheckpointStore;
@@ -78,7 +62,8 @@ export class DurableMainLoop<O = unknown> {
   readonly #clock: Clock;
   readonly #warn: (message: string) => void;
 
-  constructor(target: Agent<O> | StepNode<O>, options: DurableMainLoopOptions) {
+  constructor(target: Agent<O> | WiredStep<O, I>, options: DurableMainLoopOptions) {
+    assertLoopOptions(options);
     this.#target = target;
     this.#options = options;
     this.#checkpoints = options.checkpoints;
@@ -91,11 +76,13 @@ export class DurableMainLoop<O = unknown> {
    * Resumes the request that was not completed, or begins this one. An uncompleted request comes first: then the one given
    * here is not executed. `result.request` is the request that was executed.
    */
-  async execute(request: Json, options: ExecuteOptions = {}): Promise<ExecuteResult<O>> {
-    assertJson(request, "The request");
+  async execute(request: RunInput<I>, options: ExecuteOptions = {}): Promise<ExecuteResult<O>> {
+    const given: unknown = request;
+    assertJson(given, "The request");
+    assertExecuteOptions(options);
     const release = await this.#checkpoints.acquire(this.#options.warn);
     try {
-      return await withStore(this.#options.store, (store) => this.#execute(store, request, options));
+      return await withStore(this.#options.store, (store) => this.#execute(store, given, options));
     } finally {
       await release();
     }
@@ -158,9 +145,9 @@ export class DurableMainLoop<O = unknown> {
         );
       return kept;
     }
-    this.#assertAcceptable(request);
+    await this.#assertAcceptable(request);
     await this.#checkpoints.begin({
-      runId: uuidv7(),
+      runId: newRunId(),
       request,
       createdAt: this.#clock.now(),
       deadline: deadline?.at ?? null,
@@ -173,7 +160,8 @@ export class DurableMainLoop<O = unknown> {
   }
 
   /** Called before the request is stored: one that no run can begin with would block every later one. */
-  #assertAcceptable(request: Json): void {
+  async #assertAcceptable(request: Json): Promise<void> {
+    const { assertNoSecrets } = await loadRequests();
     assertNoSecrets(request, makeRules(this.#options.policy, this.#options.constraints));
     const first = firstAgentStep(rootOf(this.#target));
     if (first === null || first.options.input !== undefined) return;
@@ -295,12 +283,14 @@ export class DurableMainLoop<O = unknown> {
   #runner(store: Store): Runner<O> {
     const { checkpoints: _, warn: __, ...options } = this.#options;
     let isWarned = false;
+    const warnOfOutage = outageWarnings(this.#warn);
     return new Runner(this.#target, {
       ...options,
       store,
       entrypoint: `worker:${this.#checkpoints.worker}`,
       onEvent: (event) => {
         if (event.type === "warning") this.#warn(event.message);
+        warnOfOutage(event);
         options.onEvent?.(event);
       },
       onCheckpoint: async (checkpoint) => {

@@ -1,29 +1,43 @@
 import type { RunEvent, RunEventListener } from "../ports/run-events.ts";
 
+/** What an event stream needs to know about its run. */
+export type StreamedRun = {
+  readonly start: (listener: RunEventListener, signal: AbortSignal) => Promise<unknown>;
+  /** The caller's own signal, which cancels the run. */
+  readonly cancel: AbortSignal | undefined;
+  readonly cancelOnReturn: boolean;
+  /** Gets the events after the reader has left. */
+  readonly unread: RunEventListener;
+  /** Called if the run fails after the reader has left: there is no one to throw its error to. */
+  readonly onUnreadError: (runId: string, error: unknown) => void;
+};
+
 /** Makes an async iterable of the events that a run emits. */
 export class EventStream {
-  readonly #start: (listener: RunEventListener, signal: AbortSignal) => Promise<unknown>;
-  readonly #cancel: AbortSignal | undefined;
+  readonly #run: StreamedRun;
 
-  constructor(
-    start: (listener: RunEventListener, signal: AbortSignal) => Promise<unknown>,
-    cancel: AbortSignal | undefined,
-  ) {
-    this.#start = start;
-    this.#cancel = cancel;
+  constructor(run: StreamedRun) {
+    this.#run = run;
   }
 
-  /** Ends when the run ends, and throws the run's error. Cancels the run if the reader leaves the loop early. */
+  /** Ends when the run ends, and throws the run's error. A run whose reader leaves continues, or is cancelled. */
   async *events(): AsyncGenerator<RunEvent, void, undefined> {
+    const { start, cancel, cancelOnReturn, unread, onUnreadError } = this.#run;
     const queue: RunEvent[] = [];
     let wake = Promise.withResolvers<void>();
+    let runId = "";
     let ended = false;
+    let hasLeft = false;
     const left = new AbortController();
-    const signal = this.#cancel === undefined ? left.signal : AbortSignal.any([this.#cancel, left.signal]);
-    const run = this.#start((event) => {
-      queue.push(event);
-      wake.resolve();
-    }, signal).finally(() => {
+    const run = start(
+      (event) => {
+        if (hasLeft) return unread(event);
+        runId = event.runId;
+        queue.push(event);
+        wake.resolve();
+      },
+      cancel === undefined ? left.signal : AbortSignal.any([cancel, left.signal]),
+    ).finally(() => {
       ended = true;
       wake.resolve();
     });
@@ -40,8 +54,12 @@ export class EventStream {
       }
       await run;
     } finally {
-      left.abort(new Error("The reader of the stream left."));
-      await run.catch(() => undefined);
+      hasLeft = true;
+      queue.length = 0;
+      if (!ended && cancelOnReturn) {
+        left.abort(new Error("The reader of the stream left."));
+        await run.catch(() => undefined);
+      } else if (!ended) run.catch((error: unknown) => onUnreadError(runId, error));
     }
   }
 }

@@ -20,13 +20,16 @@ import type {
 import { personNeeded } from "../call/call-questions.ts";
 import { agentSteps } from "../definition/known-tools.ts";
 import type { RunSecrets } from "../definition/run-secrets.ts";
-import type { RunResult } from "../ports/run-result.ts";
+import type { RunOutcome, RunResult } from "../ports/run-result.ts";
 import { type ActiveRun, type RunStop, type RunWith, reach } from "../run/active-run.ts";
 import { lastGranularState } from "../run/latest-granular-state.ts";
 import { type Lease, LeaseKeeper } from "../run/lease-keeper.ts";
 import { isTelemetryExpected, writeTelemetry } from "../run/telemetry-files.ts";
+import { BUILT_IN_EXECUTORS } from "../steps/built-in-executors.ts";
 import { stepFailed } from "../steps/execute-step.ts";
+import { StepRegistry } from "../steps/step-registry.ts";
 import { type ClaimedWork, makeRun } from "./make-run.ts";
+import { withRunId } from "./run-checks.ts";
 import { budgetQuestion, runPipeline } from "./run-pipeline.ts";
 import type { RunnerSetup } from "./runner-options.ts";
 
@@ -34,6 +37,8 @@ import type { RunnerSetup } from "./runner-options.ts";
 export type ClaimFindings = {
   /** False for a run that has just begun. */
   readonly resumed: boolean;
+  /** The caller continues a run that had stopped. */
+  readonly isRequested: boolean;
   /** Model calls of the worker before that were never answered: they are charged in full. */
   readonly lost: readonly ModelCallRecord[];
   /** Tool calls that were running when the worker before stopped. */
@@ -149,7 +154,7 @@ export class LeasedRun {
     { resumed, lost, foundInDoubt }: ClaimFindings,
   ): Promise<RunResult<O>> {
     const { runId } = run;
-    const { registry, root, options, session } = this.#setup;
+    const { root, options, session } = this.#setup;
     run.observe.emit({ type: "run.started", runId, resumed });
     for (const toolCallId of foundInDoubt) run.observe.emit({ type: "tool.in_doubt", runId, toolCallId });
     for (const { stepPath: step, turnIndex: turn, attempt, reserved: charged } of lost) {
@@ -158,7 +163,7 @@ export class LeasedRun {
     try {
       if (!resumed) reach(run, "run:created", ROOT_PATH, 0);
       const { output, context } = await runPipeline(run, {
-        registry,
+        registry: new StepRegistry({ ...BUILT_IN_EXECUTORS, ...options.executors }),
         root,
         resumed,
         currentStep: this.#work.claim.run.currentStep,
@@ -277,12 +282,6 @@ function endOf(
   return { run: { status, error: storedError }, thrown };
 }
 
-/** Sets the run id of an error of Pawl, and returns the error. */
-export function withRunId<E>(runId: string, error: E): E {
-  if (PawlError.isInstance(error)) error.runId = runId;
-  return error;
-}
-
 /** The error as JSON, whatever user code put into it: an error that cannot be stored would leave the run without an end. */
 function stored({ code, message, details }: PawlError, secrets: RunSecrets): StoredError {
   return secrets.hide({ code, message: message.toWellFormed(), details: storedDetails(details) });
@@ -306,8 +305,7 @@ export async function resultOf<O>(
   const context = isJsonObject(run.context) ? run.context : {};
   return {
     runId: run.runId,
-    status: statusOf(run),
-    output: run.output as O,
+    ...outcomeOf<O>(run),
     context: { ...context, ...(state === null ? {} : { granularState: state }) },
     usage: await store.readUsage(run.runId),
     waits: (await store.listWaits(run.runId)).filter(({ status }) => status === "open"),
@@ -315,6 +313,8 @@ export async function resultOf<O>(
   };
 }
 
-function statusOf({ status }: RunRecord): RunResult<unknown>["status"] {
-  return status === "waiting" || status === "cancelled" || status === "queued" ? status : "succeeded";
+function outcomeOf<O>({ status, output }: RunRecord): RunOutcome<O> {
+  return status === "waiting" || status === "cancelled" || status === "queued"
+    ? { status, output: null }
+    : { status: "succeeded", output: output as O };
 }

@@ -41,6 +41,8 @@ export type ClaimedWork = {
   readonly claimedAt: ClockReading;
   /** False for a run that has just begun. */
   readonly resumed: boolean;
+  /** The caller continues a run that had stopped. */
+  readonly isRequested: boolean;
   readonly options: ResumeOptions;
   readonly listener: RunEventListener;
   /** The milestone to start from; null: steps continue after their last turn. */
@@ -83,6 +85,7 @@ export async function makeRun(
     model: modelParts(setup),
     calls: await callParts(setup, store, work),
     resume: {
+      isRequested: work.isRequested,
       milestone: new MilestoneRequest(work.from),
       acceptDivergence: work.options.acceptDivergence ?? null,
       redoTurn: work.options.redoTurn ?? false,
@@ -130,6 +133,7 @@ function modelParts({ options }: RunnerSetup): ModelParts {
   return {
     timeoutMs: options.modelTimeoutMs ?? 600_000,
     maxAttempts: options.maxModelAttempts ?? 3,
+    maxOutageMs: options.maxOutageMs ?? null,
     pricing: options.pricing ?? UNPRICED,
     estimateTokens:
       options.estimateTokens === undefined ? estimateTokens : withBuiltInFallback(options.estimateTokens),

@@ -1,5 +1,23 @@
-import { ConfigurationError, ResumeError, RunBusyError, RunNotFoundError } from "../../core/errors.ts";
+import { assertPayload } from "../../core/canonical-json.ts";
+import {
+  ConfigurationError,
+  NotJsonError,
+  PawlError,
+  ResumeError,
+  RunBusyError,
+  RunNotFoundError,
+} from "../../core/errors.ts";
+import type { Json } from "../../core/json.ts";
 import type { RunRecord } from "../../store/store.ts";
+
+export function assertInput(input: unknown): asserts input is Json {
+  if (input === undefined)
+    throw new NotJsonError(
+      "The run has no input: pass one, as in runner.run(input), or null if the pipeline needs none.",
+      { path: "$" },
+    );
+  assertPayload(input, "The input of the run");
+}
 
 export function assertSamePipeline(run: RunRecord, pipeline: string): void {
   if (run.pipeline === pipeline) return;
@@ -42,4 +60,19 @@ export function runNotFound(runId: string): RunNotFoundError {
     `There is no run ${runId} in this store: check the id and the store's address.`,
     { runId },
   );
+}
+
+/** Sets the run id of an error of Pawl, and returns the error. */
+export function withRunId<E>(runId: string, error: E): E {
+  if (PawlError.isInstance(error)) error.runId = runId;
+  return error;
+}
+
+/** Works on a run that exists: every error of Pawl that `work` throws has the run's id. */
+export async function aboutRun<T>(runId: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw withRunId(runId, error);
+  }
 }

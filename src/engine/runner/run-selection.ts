@@ -10,8 +10,7 @@ import {
 import { assertRunId } from "../../core/step-path.ts";
 import type { RunOfInput, RunRecord, Store } from "../../store/store.ts";
 import { isSameSpec } from "../definition/run-spec-checks.ts";
-import { withRunId } from "./leased-run.ts";
-import { runBusy } from "./run-checks.ts";
+import { runBusy, withRunId } from "./run-checks.ts";
 import type { RunnerOptions, RunOptions } from "./runner-options.ts";
 
 /** The id of the run that the caller names by id or key; null if it names none. */

@@ -1,6 +1,7 @@
 import { ConfigurationError } from "../../core/errors.ts";
 import type { RunSpecInput } from "../../core/job/run-spec-input.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
+import { assertOptions, kindOf, type OptionNames } from "../../core/naming/option-names.ts";
 import { decisionOf, type Person } from "../../core/person.ts";
 import type { BudgetName } from "../../core/usage/budget.ts";
 import type { Limit } from "../../core/usage/quota.ts";
@@ -13,7 +14,6 @@ import { SliceSet } from "../../session/slice-set.ts";
 import type { Store } from "../../store/store.ts";
 import type { Agent } from "../definition/agent.ts";
 import type { Constraints, Policy, RunRules } from "../definition/run-rules.ts";
-import { RunSecrets } from "../definition/run-secrets.ts";
 import { isAgentStep, type PipelineStep, type StepNode } from "../definition/step.ts";
 import type { StopConditions } from "../definition/stop-conditions.ts";
 import type { Clock, Random } from "../ports/clock.ts";
@@ -25,7 +25,6 @@ import type { EffectsPort } from "../run/effects-port.ts";
 import type { MilestoneFrom, SavedCheckpoint } from "../run/milestone-request.ts";
 import type { SliceMismatch } from "../run/session-keeper.ts";
 import type { StepExecutor } from "../steps/step-executor.ts";
-import type { StepRegistry } from "../steps/step-registry.ts";
 
 /** Options of a `Runner`, for all of its runs. */
 export type RunnerOptions = {
@@ -41,8 +40,14 @@ export type RunnerOptions = {
   readonly leaseMs?: number;
   /** The time limit of one request to a model, by default 600,000 ms. */
   readonly modelTimeoutMs?: number;
-  /** The number of requests to the model for one turn, the first one included. By default 3. */
+  /** The number of requests to the model for one turn that may fail. By default 3. Refused requests do not count. */
   readonly maxModelAttempts?: number;
+  /**
+   * How long a run waits for a provider that takes no requests: it answers 429, 503 or 529, or cannot be reached. By default
+   * until the deadline of the run, and without a deadline for as long as it takes. Nothing is charged for refused requests,
+   * and each wait is reported as `model.failed` with `outageSince`. 0 fails the run at once; it can be resumed.
+   */
+  readonly maxOutageMs?: number;
   /** The number of tool calls of a turn that may run at the same time, by default 8. */
   readonly maxParallelToolCalls?: number;
   /** Retries of a tool call that may be repeated, or that failed without an effect. By default 2. */
@@ -84,7 +89,9 @@ export type RunnerOptions = {
    * never share a run.
    */
   readonly identity?: "required";
+  /** The time, and how the engine sleeps. By default that of the system; tests replace it. */
   readonly clock?: Clock;
+  /** Random numbers, for the pauses between retries. By default those of the system; tests replace it. */
   readonly random?: Random;
   /** Called at every crash point; for crash tests. */
   readonly probe?: CrashProbe;
@@ -127,7 +134,7 @@ export type ResumeOptions = ContinueOptions & {
   readonly reason?: string;
 };
 
-/** Options of `Runner.run` and `Runner.stream`. */
+/** Options of `Runner.run`. */
 export type RunOptions = ContinueOptions & {
   /** The contract of the run, as `parseRunSpec` takes it: budgets, constraints, stop conditions. It never changes. */
   readonly spec?: RunSpecInput;
@@ -144,6 +151,12 @@ export type RunOptions = ContinueOptions & {
   readonly startedBy?: Person;
 };
 
+/** Options of `Runner.stream`. */
+export type StreamOptions = RunOptions & {
+  /** Cancels the run if its reader leaves the stream early, and waits until it is released. By default it continues. */
+  readonly cancelOnReturn?: boolean;
+};
+
 /** Node's longest timeout: a longer one fires at once. */
 const LARGEST_LIMIT = 2 ** 31 - 1;
 
@@ -151,10 +164,18 @@ const LEAST = {
   leaseMs: 1,
   modelTimeoutMs: 1,
   maxModelAttempts: 1,
+  maxOutageMs: 0,
   maxParallelToolCalls: 1,
   maxRetriesPerToolCall: 0,
   maxSameErrorRepeats: 1,
 } as const;
+
+/** A store's address, or a promise of a store, would fail only once a run begins. */
+export function assertStore(given: unknown): void {
+  if (given === undefined || (typeof given === "object" && given !== null && "createRun" in given)) return;
+  const how = typeof given === "string" ? `await openStore(${JSON.stringify(given)})` : "await openStore(…)";
+  throw new ConfigurationError(`The runner's store is ${kindOf(given)}: give it an open one, ${how}.`);
+}
 
 export function assertLimits(options: RunnerOptions): void {
   for (const [name, least] of Object.entries(LEAST)) {
@@ -166,12 +187,16 @@ export function assertLimits(options: RunnerOptions): void {
   }
 }
 
+const BUDGET_NAMES = { tokens: true, microDollars: true } satisfies OptionNames<Budget>;
+const BUDGET_OTHER_NAMES = {
+  usd: "microDollars (1 USD is 1,000,000)",
+  dollars: "microDollars (1 dollar is 1,000,000)",
+  maxCostUsd: "microDollars (1 USD is 1,000,000)",
+  maxTokens: "tokens",
+};
+
 export function limitOf(budget: Budget | undefined): Limit {
-  const unknown = Object.keys(budget ?? {}).find((unit) => unit !== "tokens" && unit !== "microDollars");
-  if (unknown !== undefined)
-    throw new ConfigurationError(
-      `A budget has no ${JSON.stringify(unknown)}: give it in tokens, microDollars or both.`,
-    );
+  assertOptions("A budget", budget ?? {}, BUDGET_NAMES, BUDGET_OTHER_NAMES);
   return { tokens: budget?.tokens ?? null, microDollars: budget?.microDollars ?? null };
 }
 
@@ -217,18 +242,6 @@ function agentSlices(step: StepNode): Slice[] {
   return [...own, ...(step.children ?? []).flatMap(agentSlices)];
 }
 
-/** Refuses input that holds a secret: it is stored as it is, since a resumed run needs it. */
-export function assertNoSecrets(
-  input: Json,
-  { secretKeys }: RunRules,
-  what: "input" | "RunSpec" = "input",
-): void {
-  if (secretKeys.size === 0 || !new RunSecrets(secretKeys, () => "").holdsSecret(input)) return;
-  throw new ConfigurationError(
-    `The ${what} of the run holds a value under one of policy.secretKeys, and it is stored: leave it out, and give tools their secrets where they are made, or from code with secret(…).`,
-  );
-}
-
 /** A rule with `notStarter` needs a known starter. This is checked before there is a run, not when someone approves. */
 export function starterOf(
   { approve }: RunRules,
@@ -252,11 +265,13 @@ export type RunSessionOptions = {
   readonly onSession: (session: Session) => void;
 };
 
+/** The input of a run: that of its first step; any JSON if its type is not known. */
+export type RunInput<I> = [I] extends [never] ? Json : I;
+
 /** The checked options of a runner, shared by all of its runs. */
-export type RunnerSetup<O = unknown> = {
+export type RunnerSetup = {
   readonly options: RunnerOptions;
-  readonly root: PipelineStep<O>;
-  readonly registry: StepRegistry;
+  readonly root: PipelineStep;
   readonly rules: RunRules;
   readonly session: RunSessionOptions;
   readonly clock: Clock;

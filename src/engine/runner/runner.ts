@@ -1,56 +1,32 @@
-import { v7 as uuidv7 } from "uuid";
-import { assertPayload } from "../../core/canonical-json.ts";
-import { reviveError } from "../../core/errors.ts";
-import { withoutVariables } from "../../core/job/blueprint-environment.ts";
-import { assertRunSpec } from "../../core/job/run-spec.ts";
 import type { Json } from "../../core/json.ts";
-import { assertChosenRunId } from "../../core/run-key.ts";
-import { assertRunId } from "../../core/step-path.ts";
+import { assertOptions } from "../../core/naming/option-names.ts";
 import { assertPricing } from "../../core/usage/usage.ts";
-import { withStore } from "../../store/open-store.ts";
-import type { RunStatus, Store } from "../../store/store.ts";
 import type { Agent } from "../definition/agent.ts";
 import { rootOf } from "../definition/pipeline-root.ts";
 import { makeRules } from "../definition/run-rules.ts";
-import { assertBudgetRaised } from "../definition/run-spec-checks.ts";
-import type { StepNode } from "../definition/step.ts";
+import type { StepNode, WiredStep } from "../definition/step.ts";
 import type { RunEvent, RunEventListener } from "../ports/run-events.ts";
 import type { RunResult } from "../ports/run-result.ts";
 import { systemClock } from "../ports/system-clock.ts";
-import { NO_RUN_TELEMETRY } from "../ports/telemetry-port.ts";
-import { beginTelemetry } from "../run/guarded-telemetry.ts";
-import { readClock } from "../run/lease-keeper.ts";
-import type { MilestoneFrom } from "../run/milestone-request.ts";
-import { BUILT_IN_EXECUTORS } from "../steps/built-in-executors.ts";
-import { StepRegistry } from "../steps/step-registry.ts";
+import { outageWarnings } from "../run/outage-warnings.ts";
+import { assertKnownKinds } from "../steps/step-kinds.ts";
+import { bothListeners } from "./both-listeners.ts";
 import { EventStream } from "./event-stream.ts";
-import { forecastRun, type ResumeForecast } from "./forecast/forecast.ts";
-import { type Fork, type ForkOptions, forkRun } from "./fork-run.ts";
-import { LeasedRun, resultOf, withRunId } from "./leased-run.ts";
-import { makeRun } from "./make-run.ts";
-import { assertReasonGiven, assertSamePipeline, runNotFound } from "./run-checks.ts";
-import { namedRunId } from "./run-selection.ts";
+import type { ResumeForecast } from "./forecast/forecast.ts";
+import type { Fork, ForkOptions } from "./fork-run.ts";
+import type { RunRequests } from "./run-requests.ts";
+import { assertRunOptions, RUNNER_NAMES, RUNNER_OTHER_NAMES } from "./runner-option-names.ts";
 import {
   assertLimits,
-  assertNoSecrets,
-  milestoneFrom,
+  assertStore,
   type ResumeOptions,
+  type RunInput,
   type RunnerOptions,
   type RunnerSetup,
   type RunOptions,
+  type StreamOptions,
   sessionOptions,
-  starterOf,
 } from "./runner-options.ts";
-import {
-  AUTO_RESUME,
-  assertSetupRuns,
-  claimOptions,
-  claimRun,
-  resumedRun,
-  type StartOutcome,
-  startNamedRun,
-  startUnnamedRun,
-} from "./start-run.ts";
 
 /**
  * Runs an agent, a step or a pipeline durably.
@@ -58,10 +34,10 @@ import {
  * @example
  * const { output } = await new Runner(researcher).run("Quantum computing breakthroughs");
  */
-export class Runner<O = unknown> {
-  readonly #setup: RunnerSetup<O>;
+export class Runner<O = unknown, I = Json> {
+  readonly #setup: RunnerSetup;
 
-  constructor(target: Agent<O> | StepNode<O>, options: RunnerOptions = {}) {
+  constructor(target: Agent<O> | WiredStep<O, I>, options: RunnerOptions = {}) {
     this.#setup = makeSetup(target, options);
   }
 
@@ -69,191 +45,89 @@ export class Runner<O = unknown> {
    * Begins a run, or resumes the one with the given `runId` or `key`. Without either, it resumes the unfinished run of the
    * same pipeline and input that a dead or closed process left. It throws and begins nothing if another process holds that
    * run, if it waits for a person, if there are several, or if the last one failed after effects outside; `fresh: true`
-   * begins a new run anyway. A named run that has succeeded returns its result again; one that has failed throws its error.
+   * begins a new run anyway. A named run that has succeeded returns its result again. One that failed because its model was
+   * not called (a missing API key) or rejected the request (401, 404, 400) continues: that cost nothing. One that failed
+   * in any other way throws its error again, and `resume` continues it.
    */
-  run(input: Json, options: RunOptions = {}): Promise<RunResult<O>> {
-    return this.#run(input, options, () => undefined);
+  async run(input: RunInput<I>, options: RunOptions = {}): Promise<RunResult<O>> {
+    assertRunOptions("run", options);
+    return (await this.#requests()).run(input, options, this.#unlessHeard());
   }
 
-  /** Like `run`, and yields events as they happen. Leaving the loop early cancels the run. */
-  stream(input: Json, options: RunOptions = {}): AsyncGenerator<RunEvent, void, undefined> {
-    return new EventStream(
-      (listener, signal) => this.#run(input, { ...options, signal }, listener),
-      options.signal,
-    ).events();
+  /**
+   * Like `run`, and yields events as they happen. The run starts when the first event is read. Leaving the loop early does
+   * not end it: it continues in this process, and its store stays open until then. Its result and its error are then in the
+   * store (`store.getRun`) and in telemetry; `onEvent` gets the rest of its events, and a `warning` if it fails. Use
+   * `signal` to cancel it, or `cancelOnReturn: true`.
+   */
+  stream(input: RunInput<I>, options: StreamOptions = {}): AsyncGenerator<RunEvent, void, undefined> {
+    assertRunOptions("stream", options);
+    const { cancelOnReturn = false, ...run } = options;
+    return new EventStream({
+      start: async (listener, signal) => (await this.#requests()).run(input, { ...run, signal }, listener),
+      cancel: options.signal,
+      cancelOnReturn,
+      unread: this.#unlessHeard(),
+      onUnreadError: (runId, error) => this.#warnUnread(runId, error),
+    }).events();
   }
 
   /** Resumes a run that was interrupted, has failed, waits for a person or was cancelled. */
-  resume(runId: string, options: ResumeOptions = {}): Promise<RunResult<O>> {
-    return withStore(this.#setup.options.store, async (store) => {
-      assertRunId(runId);
-      const from: RunStatus[] = ["queued", "running", "waiting", "failed", "cancelled"];
-      const run = await store.getRun(runId);
-      if (run !== null) assertSamePipeline(run, this.#setup.root.name);
-      // Checked before the claim: a run that cannot be resumed is left as it is.
-      if (run !== null && run.spec !== null) assertSetupRuns(this.#setup, run.spec);
-      if (run !== null) assertBudgetRaised(run, options.budgets);
-      const milestone = milestoneFrom(options.from);
-      assertReasonGiven(options.acceptDivergence);
-      const attempt = {
-        resumedFrom: milestone === null ? "turn" : "milestone",
-        reason: options.reason ?? null,
-      } as const;
-      const { budgets } = options;
-      const request = { from, attempt, ...(budgets === undefined ? {} : { budgets }) };
-      const begun = await claimRun(this.#setup, store, runId, request, options);
-      return this.#execute(store, begun, options, () => undefined, milestone);
-    });
+  async resume(runId: string, options: ResumeOptions = {}): Promise<RunResult<O>> {
+    return (await this.#requests()).resume(runId, options, this.#unlessHeard());
   }
 
   /**
    * Makes a new run that continues from a turn of this one, with copies of the receipts up to that turn under its own keys.
    * The agent may be another one. The fork is queued: `resume` starts it. `laterEffects` are those that it may cause again.
    */
-  fork(runId: string, options: ForkOptions): Promise<Fork> {
-    return withStore(this.#setup.options.store, async (store) => {
-      assertRunId(runId);
-      if (options.runId !== undefined) {
-        assertRunId(options.runId);
-        assertChosenRunId(options.runId);
-      }
-      const run = await store.getRun(runId);
-      if (run !== null) assertSamePipeline(run, this.#setup.root.name);
-      const { rules, session, options: own } = this.#setup;
-      const starter = starterOf(rules, options.startedBy ?? own.startedBy);
-      const fork = { ...options, ...starter, runId: options.runId ?? uuidv7() };
-      return forkRun(store, session, runId, fork);
-    });
+  async fork(runId: string, options: ForkOptions): Promise<Fork> {
+    return (await this.#requests()).fork(runId, options);
   }
 
-  #run(input: Json, options: RunOptions, listener: RunEventListener): Promise<RunResult<O>> {
-    return withStore(this.#setup.options.store, async (store) => {
-      assertPayload(input, "The input of the run");
-      const { rules, root, options: own } = this.#setup;
-      assertNoSecrets(input, rules);
-      const runId = namedRunId(options, root.name, own.identity);
-      const spec = options.spec === undefined ? null : assertRunSpec(options.spec);
-      if (spec !== null) assertSetupRuns(this.#setup, spec);
-      if (spec !== null) assertNoSecrets(withoutVariables(spec), rules, "RunSpec");
-      const start = { input, spec };
-      const begun =
-        runId === null
-          ? await startUnnamedRun(this.#setup, store, start, options)
-          : await startNamedRun(this.#setup, store, runId, start, options);
-      return this.#execute(store, begun, options, listener);
-    });
+  /** Without an `onEvent`, a process warning reports that a run waits for its provider. */
+  #unlessHeard(): RunEventListener {
+    return this.#setup.options.onEvent === undefined
+      ? outageWarnings((message) => process.emitWarning(message))
+      : () => undefined;
   }
 
-  async #execute(
-    store: Store,
-    begun: StartOutcome,
-    options: ResumeOptions,
-    caller: RunEventListener,
-    from: MilestoneFrom | null = null,
-  ): Promise<RunResult<O>> {
-    const listener = both(this.#setup.options.onEvent, caller);
-    if (begun.kind === "ended") {
-      const { run } = begun;
-      if (run.status === "failed" && run.error !== null) throw withRunId(run.runId, reviveError(run.error));
-      const result = await resultOf<O>(store, run, { resumed: true });
-      listener({ type: "run.finished", runId: run.runId, result });
-      return result;
-    }
-    const { claim, claimedAt, found } = begun;
-    const { resumed } = found;
-    const telemetry = await beginTelemetry(this.#setup.options.telemetry, store, claim.run, { resumed });
-    const work = { claim, claimedAt, resumed, options, listener, from, telemetry };
-    const result = await new LeasedRun(this.#setup, store, work).execute<O>(found);
-    const isReleased = options.release?.aborted === true;
-    return result.status === "queued" && !isReleased
-      ? this.#resumeAfterAnswer(store, result, options, caller)
-      : result;
-  }
-
-  /** The question was answered while the run was being released: it is resumed at once. */
-  async #resumeAfterAnswer(
-    store: Store,
-    released: RunResult<O>,
-    { redoTurn: _, ...options }: ResumeOptions,
-    caller: RunEventListener,
-  ): Promise<RunResult<O>> {
-    const claimedAt = readClock(this.#setup.clock);
-    const claim = claimOptions(this.#setup, { from: ["queued"], attempt: AUTO_RESUME }, {});
-    const { runId } = released;
-    const outcome = await store.claimRun(runId, claim);
-    if (outcome.kind !== "claimed") {
-      both(this.#setup.options.onEvent, caller)({ type: "run.finished", runId, result: released });
-      return released;
-    }
-    const result = await this.#execute(store, resumedRun(outcome, claimedAt), options, caller);
-    return { ...result, resumed: released.resumed };
+  /** Reports the error of a run whose reader has left: without an `onEvent`, as a process warning. */
+  #warnUnread(runId: string, error: unknown): void {
+    const why = error instanceof Error ? error.message : String(error);
+    const message = `Run ${runId} failed after the reader of its stream had left: ${why}`;
+    const { onEvent = () => process.emitWarning(message) } = this.#setup.options;
+    bothListeners(onEvent, () => undefined)({ type: "warning", runId, message });
   }
 
   /** Reports what `resume` would do, without doing any of it. */
-  forecast(runId: string, options: ResumeOptions = {}): Promise<ResumeForecast> {
-    return withStore(this.#setup.options.store, async (store) => {
-      assertRunId(runId);
-      const run = await store.getRun(runId);
-      if (run === null) throw runNotFound(runId);
-      assertSamePipeline(run, this.#setup.root.name);
-      if (run.spec !== null) assertSetupRuns(this.#setup, run.spec);
-      assertReasonGiven(options.acceptDivergence);
-      const isHeld = await store.isHeld(runId);
-      const claim = { epoch: run.epoch, run };
-      const quiet = () => undefined;
-      const work = {
-        claim,
-        claimedAt: readClock(this.#setup.clock),
-        resumed: true,
-        options,
-        listener: quiet,
-        from: milestoneFrom(options.from),
-        telemetry: NO_RUN_TELEMETRY,
-      };
-      const { signal } = new AbortController();
-      const stop = {
-        lease: { assertHeld: quiet },
-        releasing: signal,
-        closing: signal,
-        signal,
-        onAbort: () => quiet,
-      };
-      return forecastRun(this.#setup, await makeRun(this.#setup, store, work, stop), {
-        run,
-        isHeld,
-        options,
-      });
-    });
+  async forecast(runId: string, options: ResumeOptions = {}): Promise<ResumeForecast> {
+    return (await this.#requests()).forecast(runId, options);
+  }
+
+  async #requests(): Promise<RunRequests<O>> {
+    const { RunRequests } = await loadRequests();
+    return new RunRequests(this.#setup);
   }
 }
 
+/** Most of the engine. A program that only defines runners does not wait until it is loaded. */
+export const loadRequests = () => import("./run-requests.ts");
+
 /** Checks a runner's options, and makes the setup that all of its runs share. */
-export function makeSetup<O>(target: Agent<O> | StepNode<O>, options: RunnerOptions): RunnerSetup<O> {
+export function makeSetup(target: Agent | StepNode, options: RunnerOptions): RunnerSetup {
+  assertOptions("The second argument of Runner", options, RUNNER_NAMES, RUNNER_OTHER_NAMES);
+  assertStore(options.store);
   const root = rootOf(target);
-  const registry = new StepRegistry({ ...BUILT_IN_EXECUTORS, ...options.executors });
-  registry.assertKnows(root);
+  assertKnownKinds(root, options.executors ?? {});
   if (options.pricing !== undefined) assertPricing(options.pricing);
   assertLimits(options);
   return {
     options,
     root,
-    registry,
     rules: makeRules(options.policy, options.constraints),
     session: sessionOptions(root, options),
     clock: options.clock ?? systemClock,
     leaseMs: options.leaseMs ?? 30_000,
-  };
-}
-
-/** Calls the runner's own listener first. The second one gets the event even if the first throws. */
-function both(first: RunEventListener | undefined, second: RunEventListener): RunEventListener {
-  if (first === undefined) return second;
-  return (event) => {
-    try {
-      first(event);
-    } catch {
-      // The listener's own error.
-    }
-    second(event);
   };
 }

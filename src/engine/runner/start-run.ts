@@ -1,4 +1,3 @@
-import { v7 as uuidv7 } from "uuid";
 import { canonicalHash } from "../../core/canonical-json.ts";
 import type { RunSpec } from "../../core/job/run-spec.ts";
 import type { Json } from "../../core/json.ts";
@@ -18,8 +17,10 @@ import { assertRunnable, assertSameSpec, combineConstraints } from "../definitio
 import { type ClockReading, readClock } from "../run/lease-keeper.ts";
 import { folderOf } from "../run/run-folder.ts";
 import { assertWorkspaceIsFree } from "../run/workspace-owner.ts";
+import { wasRefused } from "./failed-run.ts";
 import type { ClaimFindings } from "./leased-run.ts";
-import { assertSameRun, runBusy, runNotFound } from "./run-checks.ts";
+import { newRunId } from "./new-run-id.ts";
+import { aboutRun, assertSameRun, runBusy, runNotFound } from "./run-checks.ts";
 import { decideUnnamedStart, startRefused } from "./run-selection.ts";
 import {
   type ContinueOptions,
@@ -48,12 +49,18 @@ export type ClaimRequest = {
   readonly from: readonly RunStatus[];
   readonly attempt: AttemptReason;
   readonly budgets?: ResumeOptions["budgets"];
+  /** The caller continues a run that had stopped. */
+  readonly isRequested?: boolean;
 };
 
 /** The reason of a claim that no `resume` asked for. */
 export const AUTO_RESUME: AttemptReason = { resumedFrom: "turn", reason: null };
 
-const NEWLY_CREATED: ClaimFindings = { resumed: false, lost: [], foundInDoubt: [] };
+/** The runs that `run` continues. */
+const UNFINISHED: ClaimRequest = { from: ["queued", "running"], attempt: AUTO_RESUME };
+const REFUSED: ClaimRequest = { from: ["failed"], attempt: AUTO_RESUME, isRequested: true };
+
+const NEWLY_CREATED: ClaimFindings = { resumed: false, isRequested: false, lost: [], foundInDoubt: [] };
 const BUSY_POLL_MS = 100;
 
 /** For a call that names no run: resumes the run that a dead or closed process left, or begins a new one. */
@@ -63,7 +70,7 @@ export async function startUnnamedRun(
   start: StartInput,
   options: RunOptions,
 ): Promise<StartOutcome> {
-  const begin = () => startNamedRun(setup, store, uuidv7(), start, options);
+  const begin = () => startNamedRun(setup, store, newRunId(), start, options);
   if (options.fresh === true) return begin();
   for (;;) {
     const choice = await decideUnnamedStart(store, setup.root.name, canonicalHash(start.input), start.spec);
@@ -72,8 +79,7 @@ export async function startUnnamedRun(
         return begin();
       case "resume": {
         const claimedAt = readClock(setup.clock);
-        const request: ClaimRequest = { from: ["queued", "running"], attempt: AUTO_RESUME };
-        const outcome = await store.claimRun(choice.runId, claimOptions(setup, request, options));
+        const outcome = await store.claimRun(choice.runId, claimOptions(setup, UNFINISHED, options));
         if (outcome.kind === "claimed") return resumedRun(outcome, claimedAt);
         // Another process claimed or ended it meanwhile: decide again.
         break;
@@ -85,7 +91,7 @@ export async function startUnnamedRun(
   }
 }
 
-/** Begins the run with this id, or resumes it if it exists. */
+/** Begins the run with this id, or continues it if it exists and is unfinished, or failed because its model was not called. */
 export async function startNamedRun(
   setup: RunnerSetup,
   store: Store,
@@ -115,11 +121,30 @@ export async function startNamedRun(
   });
   if (created.kind === "created")
     return { kind: "work", claim: created.claim, claimedAt, found: NEWLY_CREATED };
-  const run = await store.getRun(runId);
-  if (run !== null) assertSameRun(run, root.name, inputHash);
-  if (run !== null && spec !== null) assertSameSpec(run, spec);
-  if (run !== null && run.spec !== null) assertSetupRuns(setup, run.spec);
-  return claimRun(setup, store, runId, { from: ["queued", "running"], attempt: AUTO_RESUME }, options);
+  return aboutRun(runId, async () => {
+    const run = await store.getRun(runId);
+    if (run !== null) assertSameRun(run, root.name, inputHash);
+    if (run !== null && spec !== null) assertSameSpec(run, spec);
+    if (run !== null && run.spec !== null) assertSetupRuns(setup, run.spec);
+    return claimNamedRun(setup, store, runId, options);
+  });
+}
+
+/** Two claims: by the first one's answer, a run that failed in another way is left as it is, also after a wait. */
+async function claimNamedRun(
+  setup: RunnerSetup,
+  store: Store,
+  runId: string,
+  options: RunOptions,
+): Promise<StartOutcome> {
+  for (;;) {
+    const begun = await claimRun(setup, store, runId, UNFINISHED, options);
+    if (begun.kind !== "ended" || !wasRefused(begun.run)) return begun;
+    const claimedAt = readClock(setup.clock);
+    const outcome = await store.claimRun(runId, claimOptions(setup, REFUSED, options));
+    if (outcome.kind === "claimed") return resumedRun(outcome, claimedAt, REFUSED);
+    // Another process claimed it meanwhile: the first claim waits for it, or reports it.
+  }
 }
 
 /** Claims a run. With `wait: true` it waits until no other process holds it. */
@@ -136,7 +161,7 @@ export async function claimRun(
     const outcome: ClaimOutcome = await store.claimRun(runId, claim);
     switch (outcome.kind) {
       case "claimed":
-        return resumedRun(outcome, claimedAt);
+        return resumedRun(outcome, claimedAt, request);
       case "refused":
         return { kind: "ended", run: outcome.run };
       case "not_found":
@@ -167,8 +192,10 @@ export function claimOptions(
 export function resumedRun(
   { claim, chargedAsLost, foundInDoubt }: Extract<ClaimOutcome, { kind: "claimed" }>,
   claimedAt: ClockReading,
+  { isRequested = false }: Pick<ClaimRequest, "isRequested"> = {},
 ): StartOutcome {
-  return { kind: "work", claim, claimedAt, found: { resumed: true, lost: chargedAsLost, foundInDoubt } };
+  const found = { resumed: true, isRequested, lost: chargedAsLost, foundInDoubt };
+  return { kind: "work", claim, claimedAt, found };
 }
 
 /** Throws if this runner, with its options, cannot execute a run with this contract. */

@@ -160,7 +160,7 @@ async function inputOf(
   { run, path, input: given }: StepExecution,
 ): Promise<Json> {
   if (typeof input !== "function") return input ?? given;
-  const computed: unknown = await input(given, earlierSteps(run, path));
+  const computed: unknown = await input(given as never, earlierSteps(run, path));
   assertPayload(computed, `The input of step ${name}`);
   return computed;
 }
@@ -173,7 +173,7 @@ async function finalOutput({ conversation, prepared }: TurnScope): Promise<Json>
 
 function tooManyTurns(loop: TurnLoopStep, { path }: StepExecution): MaxTurnsExceededError {
   return new MaxTurnsExceededError(
-    `Step ${path} was not done after ${loop.maxTurns} turns: raise maxTurns and resume; every turn so far is kept.`,
+    `Step ${path} was not done after ${loop.maxTurns} turns: raise maxTurns of its agent({ … }) or Step.granular(name, agent, { … }) and resume; every turn so far is kept. In a job file it is max_turns, for a new run.`,
     { maxTurns: loop.maxTurns, step: path },
   );
 }

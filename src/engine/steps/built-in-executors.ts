@@ -4,6 +4,8 @@ import { whenExecutor } from "./blueprint/blueprint-when.ts";
 import { codeStepExecutor } from "./code-step-executor.ts";
 import { loopExecutor } from "./loop-executor.ts";
 import { pipelineExecutor } from "./pipeline-executor.ts";
+import type { StepExecutor } from "./step-executor.ts";
+import type { BuiltInKind } from "./step-kinds.ts";
 
 /** The executors that come with the engine, by the kind of step. */
 export const BUILT_IN_EXECUTORS = {
@@ -12,4 +14,4 @@ export const BUILT_IN_EXECUTORS = {
   "turn-loop": agentExecutor(executeTurn),
   run: codeStepExecutor,
   when: whenExecutor,
-};
+} satisfies { readonly [K in BuiltInKind]: StepExecutor<never> };

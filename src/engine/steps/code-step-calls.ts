@@ -346,7 +346,7 @@ export class CodeStepCalls {
     this.#unstored.add(pending);
     await storeReceipt(this.#run, pending);
     this.#unstored.delete(pending);
-    emitDuplicate(this.#run, { stepPath, turnIndex: 0, callIndex }, name, outcome);
+    emitDuplicate(this.#run, { stepPath, turnIndex: 0, callIndex }, name, end);
     return this.#result(name, callIndex, { ...outcome, blob: null });
   }
 

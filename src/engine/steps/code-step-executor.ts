@@ -3,7 +3,9 @@ import { isJsonObject, type Json } from "../../core/json.ts";
 import { stepId } from "../../core/step-path.ts";
 import type { CodeStepContext } from "../definition/code-step-context.ts";
 import { earlierSteps } from "../definition/earlier-steps.ts";
+import { calledTool, type ForeignCall, type ForeignTool } from "../definition/foreign-tool.ts";
 import type { CodeStep } from "../definition/step.ts";
+import type { Tool } from "../definition/tool.ts";
 import type { ToolSource } from "../definition/tool-source.ts";
 import { ABORT_GRACE_MS } from "../run/active-run.ts";
 import { CodeStepCalls } from "./code-step-calls.ts";
@@ -31,7 +33,8 @@ async function executeCode(step: CodeStep, execution: StepExecution): Promise<Js
     signal: execution.run.stop.signal,
     session,
     ...execution.run.artifacts.accessOf(execution.instance.stepKey),
-    call: (tool, input) => calls.call(tool, input) as never,
+    call: async (tool: Tool | ForeignTool, input: unknown, options?: ForeignCall) =>
+      (await calls.call(calledTool(tool, options), input)) as never,
     ...earlierSteps(execution.run, execution.path),
     tools: (source) => execution.run.sources.toolsOf(byName(source)),
     granularState: (stepName) => execution.run.store.readGranularState(execution.run.runId, stepName),

@@ -1,6 +1,6 @@
-import { ConfigurationError } from "../../core/errors.ts";
 import type { StepNode } from "../definition/step.ts";
 import type { StepExecutor } from "./step-executor.ts";
+import { unknownKind } from "./step-kinds.ts";
 
 /** Maps the kind of a step to its executor. Nothing else looks at kinds to execute a step. */
 export class StepRegistry {
@@ -12,19 +12,7 @@ export class StepRegistry {
 
   executorOf(step: StepNode): StepExecutor {
     const executor = this.#executors.get(step.kind);
-    if (executor === undefined) {
-      throw new ConfigurationError(
-        `There is no executor for steps of kind "${step.kind}" (step ${step.name}): pass one in the runner's \`executors\`.`,
-      );
-    }
+    if (executor === undefined) throw unknownKind(step);
     return executor;
-  }
-
-  /** Throws if any step of the pipeline has no executor. Called before anything runs. */
-  assertKnows(step: StepNode): void {
-    this.executorOf(step);
-    // The child of a turn loop is never looked up: the loop's executor executes the turns itself.
-    if (step.kind === "turn-loop") return;
-    for (const child of step.children ?? []) this.assertKnows(child);
   }
 }

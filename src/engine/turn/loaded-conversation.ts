@@ -7,6 +7,7 @@ import {
   type MessageGroup,
   truncateMiddleOut,
 } from "../../core/turn/history-truncation.ts";
+import { type Misfit, type MisfitStreaks, streaksAfter } from "../../core/turn/misfits.ts";
 import type { StoredTurns } from "../../core/turn/turn-decision.ts";
 import { resultLimits } from "../../core/usage/result-share.ts";
 import { estimateMessageTokens, type TextEstimator } from "../../core/usage/token-estimate.ts";
@@ -18,6 +19,7 @@ import type { PreparedAgent } from "../definition/agent.ts";
 import type { GranularOptions } from "../definition/step.ts";
 import type { RunWith } from "../run/active-run.ts";
 import { BlobHydrator } from "../run/blob-hydrator.ts";
+import { storedMisfits } from "./turn-misfits.ts";
 import { recordedContent, TurnView } from "./turn-view.ts";
 
 /** A model call with a reservation in the store that is not settled yet. */
@@ -48,6 +50,7 @@ type LoadedParts = {
   /** The turns that the model will see. Those before them are only counted. */
   readonly tail: MessageGroup[];
   readonly earlier: EarlierMessages;
+  readonly misfits: MisfitStreaks;
 };
 
 /**
@@ -71,6 +74,10 @@ export class LoadedConversation {
   #lastTurn: TurnRecord["response"] | null;
   journaled: TurnRecord | null;
   openCall: OpenModelCall | null = null;
+  /** What the model sent last that did not fit a schema. */
+  misfits: MisfitStreaks;
+  /** The last committed turn when this was loaded. */
+  readonly loadedTurn: number;
   readonly occurrences: CallOccurrences;
   /** Successful calls of the turns that this lineage abandoned. */
   readonly abandoned: AbandonedCalls;
@@ -79,7 +86,7 @@ export class LoadedConversation {
 
   private constructor(
     { stepKey, prompt, options }: ConversationSource,
-    { turns, heads, stored, tail, earlier }: LoadedParts,
+    { turns, heads, stored, tail, earlier, misfits }: LoadedParts,
     store: Store,
   ) {
     this.stepKey = stepKey;
@@ -90,6 +97,8 @@ export class LoadedConversation {
     this.#maxTokens = options.historyMaxTokens;
     this.#storedFingerprint = stored.fingerprint;
     this.#committed = stored.turnIndex;
+    this.loadedTurn = stored.turnIndex;
+    this.misfits = misfits;
     this.#isComplete = stored.isComplete;
     this.#tail = tail;
     this.#earlier = earlier;
@@ -132,9 +141,10 @@ export class LoadedConversation {
     };
     const journaled =
       stored.journaled === null || isAbandoned ? stored.journaled : await hydrator.turn(stored.journaled);
+    const misfits = isAbandoned ? [] : await storedMisfits(agent, stored.tail);
     return new LoadedConversation(
       source,
-      { turns, heads, stored: { ...stored, journaled }, tail, earlier },
+      { turns, heads, stored: { ...stored, journaled }, tail, earlier, misfits },
       run.store,
     );
   }
@@ -190,12 +200,13 @@ export class LoadedConversation {
   }
 
   /** Adds a committed turn to the tail. Turns that the model can no longer see are dropped and only counted. */
-  advance({ turnIndex, group, response, isComplete }: CommittedTurn): void {
+  advance({ turnIndex, group, response, isComplete, misfits }: CommittedTurn): void {
     if (turnIndex !== this.#committed + 1)
       throw new Error(`Turn ${turnIndex} does not follow ${this.#committed}.`);
     this.#committed = turnIndex;
     this.#isComplete = isComplete;
     this.#lastTurn = response;
+    this.misfits = streaksAfter(this.misfits, misfits);
     this.journaled = null;
     this.#tail.push(group);
     const { smallest } = this.#heads;
@@ -215,6 +226,7 @@ type CommittedTurn = {
   readonly group: MessageGroup;
   readonly response: TurnRecord["response"];
   readonly isComplete: boolean;
+  readonly misfits: readonly Misfit[];
 };
 
 /** The first messages of a conversation, instructions and input, with their token count. */

@@ -1,4 +1,3 @@
-import { backoffMs, LONGEST_BACKOFF_MS } from "../../core/backoff.ts";
 import {
   type BudgetExceededError,
   ConfigurationError,
@@ -6,6 +5,7 @@ import {
   QuotaExceededError,
 } from "../../core/errors.ts";
 import { stepId } from "../../core/step-path.ts";
+import { isUncharged } from "../../core/turn/model-retry.ts";
 import { limitOfBudgets } from "../../core/usage/budget.ts";
 import { type Amount, amountOf, chargeFor, type ModelCallEnd, usageOf } from "../../core/usage/usage.ts";
 import type { Charge, EffectInProgress, ModelCallSettlement } from "../../store/store.ts";
@@ -13,10 +13,10 @@ import type { ModelRequest, ModelResponse } from "../ports/model-port.ts";
 import { readResponse } from "../ports/model-response.ts";
 import { NO_RUN_TELEMETRY, type SpanFacts } from "../ports/telemetry-port.ts";
 import { ABORT_GRACE_MS, type RunWith, reach } from "../run/active-run.ts";
-import { assertMayBegin } from "../run/deadline.ts";
 import type { ModelAttemptId } from "../run/effects-port.ts";
 import { assertMaySend, reachAfterSentMark } from "../run/sent-mark.ts";
 import type { OpenModelCall } from "./loaded-conversation.ts";
+import { ModelRetries, type NextAttempt } from "./model-retries.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
 /** A model response with its charge, which is written with the journal. */
@@ -27,8 +27,9 @@ export type ModelAnswer = {
 };
 
 /**
- * Sends a request to the model, and retries where that can help. Each attempt is reserved before it is sent and settled
- * once after it. The charge for the answer is not written here: it is journaled with the response.
+ * Sends a request to the model, retries where that can help, and waits while the provider takes no requests. Each attempt
+ * is reserved before it is sent and settled once after it, so nothing is reserved during a pause. The charge for the answer
+ * is not written here: it is journaled with the response.
  */
 export async function askModel(
   scope: TurnScope,
@@ -37,8 +38,9 @@ export async function askModel(
   open: () => Promise<OpenModelCall>,
 ): Promise<ModelAnswer> {
   const { run, path } = scope;
-  for (let attempts = 1; ; attempts++) {
-    assertMayBegin(run);
+  const retries = new ModelRetries(run);
+  for (;;) {
+    retries.assertMayAsk();
     const call = await open();
     reach(run, "model:before-request", path, turnIndex);
     const effect = await run.store.beginEffect(run.fence, { stepKey: scope.stepKey, callIndex: 0, ...call });
@@ -51,39 +53,32 @@ export async function askModel(
       emitCharge(scope, call, charge);
       return { response: outcome.response, call, charge };
     }
-    const { error } = outcome;
-    const charge = chargeOf(scope, call, modelCallEnd(error));
+    const charge = chargeOf(scope, call, modelCallEnd(outcome.error));
     await settleModelCall(run, { stepKey: scope.stepKey, ...call, charge });
     scope.conversation.openCall = null;
     emitCharge(scope, call, charge);
-    const retryInMs = backoff(run, attempts, error);
-    const { attempt: number } = call;
-    run.observe.emit({
-      type: "model.failed",
-      runId: run.runId,
-      step: path,
-      turn: turnIndex,
-      attempt: number,
-      message: error.message,
-      retryInMs,
-    });
+    const next = retries.after(outcome.error);
+    emitFailure(scope, call, next);
     run.stop.signal.throwIfAborted();
-    if (retryInMs === null) throw error;
-    await pause(run, retryInMs);
+    if (next.inMs === null) throw next.error;
+    await retries.pause(next.inMs);
   }
 }
 
-/** Waits before the next attempt. Ends at once when the run is released or cancelled. */
-async function pause(
-  { time: { clock }, stop: { signal, releasing } }: RunWith<"time" | "stop">,
-  ms: number,
-): Promise<void> {
-  try {
-    await clock.sleep(ms, AbortSignal.any([signal, releasing]));
-  } finally {
-    signal.throwIfAborted();
-    releasing.throwIfAborted();
-  }
+function emitFailure({ run, path: step }: TurnScope, call: OpenModelCall, next: NextAttempt): void {
+  const { turnIndex: turn, attempt } = call;
+  const { inMs: retryInMs, outageSince, error } = next;
+  const { message } = error;
+  run.observe.emit({
+    type: "model.failed",
+    runId: run.runId,
+    step,
+    turn,
+    attempt,
+    message,
+    retryInMs,
+    outageSince,
+  });
 }
 
 /** Settles a call without a journal. A charge that the store refuses now is written before the run is released. */
@@ -204,17 +199,8 @@ function asModelCallError(
 function modelCallEnd(error: ModelCallError): ModelCallEnd {
   const usage = usageOf(error.details.usage ?? null, { hasContent: false });
   if (usage !== null) return { kind: "answered", usage };
-  switch (error.details.kind) {
-    case "not_sent":
-      return { kind: "not_sent" };
-    case "rejected":
-    case "rate_limited":
-      return { kind: "rejected" };
-    case "server_error":
-    case "no_answer":
-    case "timeout":
-      return { kind: "unanswered" };
-  }
+  if (error.details.kind === "not_sent") return { kind: "not_sent" };
+  return isUncharged(error.details) ? { kind: "rejected" } : { kind: "unanswered" };
 }
 
 function chargeOf(scope: TurnScope, call: OpenModelCall, end: ModelCallEnd): Charge {
@@ -252,20 +238,6 @@ function watchEstimate({ run, path: step, conversation, prepared }: TurnScope, c
     counted,
   });
   if (message !== null) run.observe.emit({ type: "warning", runId: run.runId, message });
-}
-
-/**
- * Milliseconds to wait before the next attempt, at least as long as the provider asked for; null if there is no next
- * attempt. If the provider asks for a longer wait than a run makes, the run fails and can be resumed later.
- */
-function backoff(
-  run: RunWith<"model" | "time">,
-  attempts: number,
-  { details }: ModelCallError,
-): number | null {
-  const asked = details.retryAfterMs ?? 0;
-  if (!details.retryable || attempts >= run.model.maxAttempts || asked > LONGEST_BACKOFF_MS) return null;
-  return Math.max(asked, backoffMs(attempts, run.time.random()));
 }
 
 /** The error for a denied reservation: about the RunSpec's budget if that set the limit, else about the caller's. */

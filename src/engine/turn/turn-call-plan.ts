@@ -203,7 +203,9 @@ function turnCall(
   if (state === "person" || state === "held") return { ...item, plan: { kind: "held" } };
   if (before?.plan.kind !== "settled") return { ...item, plan: decideCall(run, undecided) };
   // The outcome of the call before it is not in the store yet.
-  const earlier = asEarlierCall(callId(run, before.undecided.place), before.plan.outcome);
+  const { outcome, duplicate } = before.plan;
+  const firstRequest = duplicate?.firstRequest ?? before.undecided.request.input;
+  const earlier = asEarlierCall(callId(run, before.undecided.place), outcome, firstRequest);
   return {
     ...item,
     plan: decideCall(run, earlier.kind === "none" ? undecided : { ...undecided, earlier }),

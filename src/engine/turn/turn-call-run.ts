@@ -4,7 +4,7 @@ import type { SessionEvent } from "../../core/session-event.ts";
 import type { NewWait } from "../../core/wait.ts";
 import type { Receipt } from "../../store/store.ts";
 import { decideCall } from "../call/call-decision.ts";
-import { asEarlierCall } from "../call/call-earlier-result.ts";
+import { asEarlierCall, type EarlierCall } from "../call/call-earlier-result.ts";
 import { callId } from "../call/call-prepared.ts";
 import { personNeeded } from "../call/call-questions.ts";
 import { emitDuplicate, makeReceipt, type PendingReceipt, storeReceipt } from "../call/call-receipt.ts";
@@ -21,6 +21,7 @@ export type TurnCallResult = {
   readonly status: ReceiptStatus;
   readonly events: readonly SessionEvent[];
   readonly output: ToolOutput;
+  readonly errorCode: string | null;
   readonly tokens: number;
 };
 
@@ -150,7 +151,7 @@ class TurnCallRun {
     if (item.follows === null) return this.#planAfterEqualFailure(item) ?? item.plan;
     const before = this.#ends.get(item.follows);
     if (before?.kind !== "settled") return { kind: "held" };
-    const earlier = asEarlierCall(this.#idOf(item.follows), before.outcome);
+    const earlier = this.#asEarlier(item.follows, before);
     const undecided = earlier.kind === "none" ? item.undecided : { ...item.undecided, earlier };
     return decideCall(this.#scope.run, undecided);
   }
@@ -162,10 +163,17 @@ class TurnCallRun {
       const end = this.#ends.get(callIndex);
       if (other.identityHash !== undecided.identityHash || end?.kind !== "settled" || !end.outcome.uncertain)
         continue;
-      const earlier = asEarlierCall(this.#idOf(callIndex), end.outcome);
+      const earlier = this.#asEarlier(callIndex, end);
       return decideCall(this.#scope.run, { ...undecided, earlier });
     }
     return null;
+  }
+
+  /** A call of this turn that has ended, as an earlier call for the next one of its identity. */
+  #asEarlier(callIndex: number, { outcome, duplicate }: SettledEnd): EarlierCall {
+    const own = this.#calls.items.find((item) => item.callIndex === callIndex);
+    const request = duplicate?.firstRequest ?? own?.undecided.request.input ?? null;
+    return asEarlierCall(this.#idOf(callIndex), outcome, request);
   }
 
   #end(item: TurnCall, end: CallEnd): void {
@@ -181,16 +189,16 @@ class TurnCallRun {
     const receipt = makeReceipt(run, { callIndex, blobThresholdBytes }, outcome, prepared.estimate);
     this.#take(item, outcome, receipt.tokens);
     this.#unstored.set(callIndex, { stepKey, stepPath, turnIndex: this.#turnIndex, attempt, receipt });
-    emitDuplicate(run, { stepPath, turnIndex: this.#turnIndex, callIndex }, part.toolName, outcome);
+    emitDuplicate(run, { stepPath, turnIndex: this.#turnIndex, callIndex }, part.toolName, end);
   }
 
   #take(
     { callIndex, part }: TurnCall,
-    { status, output, duplicateOf, sessionEvents: events }: ToolOutcome | Receipt,
+    { status, output, errorCode, duplicateOf, sessionEvents: events }: ToolOutcome | Receipt,
     tokens: number,
   ): void {
     const toolCallId = this.#idOf(callIndex);
-    this.#results.set(callIndex, { toolCallId, part, status, events, output, tokens });
+    this.#results.set(callIndex, { toolCallId, part, status, events, output, errorCode, tokens });
     this.#calls.events.record(callIndex, duplicateOf ?? toolCallId, events);
     this.#scope.run.keeper.lastToolCall = toolCallId;
   }
@@ -217,6 +225,8 @@ class TurnCallRun {
     return result;
   }
 }
+
+type SettledEnd = Extract<CallEnd, { readonly kind: "settled" }>;
 
 /** Rejects only after all have ended: a call in progress has its effect, and must leave its receipt. */
 async function allOf(work: readonly Promise<void>[]): Promise<void> {

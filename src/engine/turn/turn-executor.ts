@@ -4,6 +4,7 @@ import { throughJson } from "../../core/json.ts";
 import { type AssistantPart, isToolCallPart, textOf } from "../../core/message.ts";
 import { withoutForgedDigests } from "../../core/secret/secret-mark.ts";
 import type { MessageGroup } from "../../core/turn/history-truncation.ts";
+import type { Misfit } from "../../core/turn/misfits.ts";
 import { decideTurn } from "../../core/turn/turn-decision.ts";
 import { estimateMessageTokens } from "../../core/usage/token-estimate.ts";
 import { type Amount, amountOf } from "../../core/usage/usage.ts";
@@ -17,14 +18,16 @@ import type { PendingSession } from "../run/session-keeper.ts";
 import { divergenceError } from "./divergence.ts";
 import { evaluateAnswer } from "./final-answer.ts";
 import type { OpenModelCall } from "./loaded-conversation.ts";
+import { assertMayAnswer } from "./misfit-limit.ts";
 import { askModel, quotaError, settleModelCall } from "./model-call.ts";
 import { effectsToDispatch } from "./provider-calls.ts";
 import { planTurnCalls, type TurnCalls } from "./turn-call-plan.ts";
 import { runTurnCalls, type TurnCallResult, tryStoreReceipts } from "./turn-call-run.ts";
+import { turnMisfits } from "./turn-misfits.ts";
 import { renderPrompt, updatePrompt } from "./turn-prompt.ts";
 import type { TurnScope } from "./turn-scope.ts";
 import { adoptTurn, turnMilestone } from "./turn-session.ts";
-import type { TurnContent } from "./turn-view.ts";
+import { countedResult, type TurnContent } from "./turn-view.ts";
 
 export type TurnOutcome = { readonly executed: boolean; readonly isComplete: boolean };
 
@@ -74,6 +77,7 @@ type AnsweredTurn = {
 
 async function requestTurn(scope: TurnScope, turnIndex: number): Promise<AnsweredTurn> {
   const { prepared, conversation } = scope;
+  assertMayAnswer(scope);
   updatePrompt(scope, turnIndex);
   const opening = turnOpening(scope, turnIndex, conversation.viewTokens());
   const { response, call, charge } = await askModel(
@@ -198,7 +202,7 @@ async function commitTurn(
     throw error;
   });
   reach(run, "turn:committed", path, turnIndex);
-  conversation.advance({ turnIndex, group, response, isComplete });
+  conversation.advance({ turnIndex, group, response, isComplete, misfits: end.misfits });
   conversation.openCall =
     committed.next?.kind === "opened" ? { turnIndex: turnIndex + 1, ...committed.next } : null;
   const checkpoint =
@@ -220,6 +224,7 @@ async function commitTurn(
 type TurnEnd = {
   readonly isComplete: boolean;
   readonly followUp: string | null;
+  readonly misfits: readonly Misfit[];
   readonly planned: PendingSession;
   /** The instructions of the next turn; null if there is none. */
   readonly nextPrompt: string | null;
@@ -234,9 +239,10 @@ async function planTurnEnd(
   const { run } = scope;
   try {
     const { isComplete, followUp } = await evaluateAnswer(scope, turnIndex, response);
+    const misfits = await turnMisfits(scope.prepared, response, followUp, calls.items);
     const planned = calls.events.plan();
     const nextPrompt = !isComplete && turnIndex < scope.lastTurn ? renderPrompt(scope, planned.state) : null;
-    return { isComplete, followUp, planned, nextPrompt };
+    return { isComplete, followUp, misfits, planned, nextPrompt };
   } catch (error) {
     for (const pending of unstored) await storeReceipt(run, pending);
     if (journal !== null) await run.store.journalResponse(run.fence, journal);
@@ -251,7 +257,7 @@ function turnContent(
   followUp: string | null,
 ): TurnContent {
   // The result of a provider's call is in the response already.
-  const results = called.filter(({ part }) => isToolCallPart(part));
+  const results = called.filter(({ part }) => isToolCallPart(part)).map(countedResult);
   return { response: turn.response, tokens: turn.tokens, results, followUp };
 }
 

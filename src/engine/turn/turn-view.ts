@@ -1,3 +1,4 @@
+import { outputForModel } from "../../core/call/duplicate-note.ts";
 import { type ToolOutput, toolCallsOf } from "../../core/message.ts";
 import { withoutDigests } from "../../core/secret/secret-mark.ts";
 import type { MessageGroup } from "../../core/turn/history-truncation.ts";
@@ -5,7 +6,7 @@ import { type ShownOutput, shownOutput } from "../../core/usage/result-excerpt.t
 import { type ResultLimits, shareOut } from "../../core/usage/result-share.ts";
 import { estimateMessageTokens } from "../../core/usage/token-estimate.ts";
 import { turnMessages } from "../../store/history.ts";
-import type { StoredResponse, TurnRecord } from "../../store/store.ts";
+import type { Receipt, StoredResponse, TurnRecord } from "../../store/store.ts";
 import type { PreparedAgent } from "../definition/agent.ts";
 
 /** The parts of a turn, with the token counts that were stored with them. */
@@ -29,8 +30,15 @@ type VisibleResult = { readonly shown: ShownOutput; readonly tokens: number };
 export function recordedContent({ response, tokens, calls, followUp }: TurnRecord): TurnContent {
   const results = calls
     .slice(0, toolCallsOf(response.content).length)
-    .flatMap(({ receipt }) => (receipt === null ? [] : [{ output: receipt.output, tokens: receipt.tokens }]));
+    .flatMap(({ receipt }) => (receipt === null ? [] : [countedResult(receipt)]));
   return { response, tokens, results, followUp };
+}
+
+/** The result of a call for the model, from its receipt: the same in the turn itself and after a restart. */
+export function countedResult(
+  receipt: Pick<Receipt, "status" | "output" | "errorCode" | "tokens">,
+): CountedResult {
+  return { output: outputForModel(receipt), tokens: receipt.tokens };
 }
 
 /** Renders turns for the model, with as much of their results as the limits allow. */

@@ -1,3 +1,4 @@
+import { isUnlikeFirst } from "../../core/call/duplicate-note.ts";
 import type { Receipt, ToolCallAttempt, ToolCallRecord } from "../../store/store.ts";
 import { duration, timeOfDay } from "../figures.ts";
 import { code, inline, jsonFence, sentence } from "../markdown.ts";
@@ -83,7 +84,8 @@ export function settledLine(call: ToolCallRecord, settledBy: string | null): str
   if (receipt === null) return `${callName(call)}, has no receipt.`;
   const facts = [
     receipt.correlationId === null ? null : `the other side calls it ${code(receipt.correlationId)}`,
-    receipt.errorCode === null ? null : `error ${code(receipt.errorCode)}`,
+    receipt.errorCode === null || isUnlikeFirst(receipt) ? null : `error ${code(receipt.errorCode)}`,
+    isUnlikeFirst(receipt) ? "its arguments were not those of that call" : null,
     receipt.uncertain ? "it may have happened anyway" : null,
   ].filter((fact) => fact !== null);
   const more = facts.length === 0 ? "" : ` (${facts.join("; ")})`;

@@ -2,12 +2,14 @@ import * as nodeFileSystem from "node:fs/promises";
 import { assertJson, isJson } from "../../core/canonical-json.ts";
 import { CheckpointStoreError, ConfigurationError, WorkerBusyError } from "../../core/errors.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
+import { assertOptions, type OptionNames } from "../../core/naming/option-names.ts";
 import type { CheckpointStore, WorkerCheckpoint, WorkerRequest } from "../checkpoint-store.ts";
 import type { ProcessLock } from "../sqlite/process-lock.ts";
 import type { CheckpointFileSystem } from "./checkpoint-file-system.ts";
 import { WorkerDirectory, type WorkerFile } from "./worker-directory.ts";
 import { workerPath, workerPathIn } from "./worker-path.ts";
 
+/** Options of a `FileCheckpointStore`. */
 export type FileCheckpointStoreOptions = {
   readonly fileSystem?: CheckpointFileSystem;
   /**
@@ -16,6 +18,8 @@ export type FileCheckpointStoreOptions = {
    */
   readonly warn?: (message: string) => void;
 };
+
+const OPTION_NAMES = { fileSystem: true, warn: true } satisfies OptionNames<FileCheckpointStoreOptions>;
 
 type Stored<T> = { readonly kind: "absent" | "corrupt" } | { readonly kind: "whole"; readonly value: T };
 
@@ -42,6 +46,7 @@ export class FileCheckpointStore implements CheckpointStore {
 
   /** The last part of the path may not exist yet. `CheckpointStoreError` for a path that a worker must not use. */
   constructor(directory: string, options: FileCheckpointStoreOptions = {}) {
+    assertOptions("The second argument of FileCheckpointStore", options, OPTION_NAMES);
     this.#directory = new WorkerDirectory(workerPath(directory), options.fileSystem ?? nodeFileSystem);
     this.#listener = options.warn;
   }

@@ -1,8 +1,9 @@
 import { accessSync, closeSync, constants, existsSync, openSync, realpathSync } from "node:fs";
-import { DatabaseSync, type SQLInputValue, type SQLOutputValue, type StatementSync } from "node:sqlite";
+import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { PawlError, StoreUnusableError } from "../../core/errors.ts";
 import { KeptFiles } from "./kept-files.ts";
+import { sqlite } from "./node-sqlite.ts";
 import type { RunHead } from "./run-head.ts";
 import { isBusy, readOnlyError, storeError } from "./sqlite-error.ts";
 
@@ -259,7 +260,7 @@ function connect(
   file: string | URL,
   { readOnly = false }: { readonly readOnly?: boolean } = {},
 ): DatabaseSync {
-  const connection = new DatabaseSync(file, {
+  const connection = new sqlite.DatabaseSync(file, {
     timeout: BUSY_TIMEOUT_MS,
     enableForeignKeyConstraints: true,
     allowExtension: false,

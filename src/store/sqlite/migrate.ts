@@ -1,28 +1,14 @@
-import { readdirSync, readFileSync } from "node:fs";
 import { StoreUnusableError } from "../../core/errors.ts";
 import type { Database } from "./database.ts";
+import { MIGRATIONS } from "./embedded-migrations.ts";
 import { assertOwnSchema, type Migration, schemaMadeBy } from "./schema.ts";
-
-const FOLDER = new URL("./migrations/", import.meta.url);
-
-/** The numbered SQL files, in order and without a gap. */
-export function migrations(): Migration[] {
-  const files = readdirSync(FOLDER)
-    .filter((file) => file.endsWith(".sql"))
-    .sort();
-  return files.map((file, index) => {
-    const number = Number(file.slice(0, 4));
-    if (number !== index + 1) throw new Error(`Migration ${file} should be number ${index + 1}.`);
-    return { number, name: file.slice(5, -4), sql: readFileSync(new URL(file, FOLDER), "utf8") };
-  });
-}
 
 /**
  * Brings the database to this program's schema, in one transaction that begins by taking the write lock, so two
  * processes that start together migrate it once. Refuses a schema that is newer than the program, and one that
  * differs from what the migrations up to its version create.
  */
-export function migrate(database: Database, now: number, all: readonly Migration[] = migrations()): void {
+export function migrate(database: Database, now: number, all: readonly Migration[] = MIGRATIONS): void {
   if (isUpToDate(database, all)) return;
   database.exec("BEGIN IMMEDIATE");
   try {

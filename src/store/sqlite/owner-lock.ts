@@ -2,13 +2,14 @@ import { randomBytes } from "node:crypto";
 import {
   chmodSync,
   mkdtempSync,
-  readdirSync,
   realpathSync,
   renameSync,
   rmSync,
+  type Stats,
   statSync,
   symlinkSync,
 } from "node:fs";
+import { readdir, stat } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import { hostname, tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
@@ -100,14 +101,14 @@ export class OwnerLock {
   /** Removes the files of dead processes, unless `isNeeded` finds a run that still refers to that owner. */
   async sweep(isNeeded: (id: string) => boolean): Promise<void> {
     if (this.#files === null) return;
-    for (const { id, file, isOld } of this.#files.left()) {
+    for (const { id, file, isOld } of await this.#files.left()) {
       if (id === this.id) continue;
       const isOwnBoot = bootOf(id) === bootId() && bootOf(id) !== NO_BOOT;
       // Files of another boot or machine are removed after a while; its processes cannot be asked from here.
       const isGone = isOwnBoot ? (await this.#doorbell.ring(this.#files.lockFile(id))) !== "accepted" : isOld;
       if (isGone && !isNeeded(id)) removeIfPossible(file);
     }
-    this.#files.removeHalfMade();
+    await this.#files.removeHalfMade();
   }
 
   /** Called after this store's last effect has ended and its leases are released. */
@@ -149,9 +150,9 @@ export class OwnerFiles {
   }
 
   /** The marks of an owner come before its lock: as long as one of its files exists, the lock can be asked. */
-  left(): { readonly id: string; readonly file: string; readonly isOld: boolean }[] {
+  async left(): Promise<readonly { readonly id: string; readonly file: string; readonly isOld: boolean }[]> {
     const folder = dirname(this.#database);
-    return readdirSync(folder)
+    const found = (await readdir(folder))
       .flatMap((name) => {
         const kind = ["-sent-", "-owner-"].find((each) =>
           name.startsWith(`${basename(this.#database)}${each}`),
@@ -159,15 +160,17 @@ export class OwnerFiles {
         const id = kind === undefined ? null : name.slice(basename(this.#database).length + kind.length);
         return id !== null && ID.test(id) ? [{ id, file: join(folder, name) }] : [];
       })
-      .sort((a, b) => b.file.localeCompare(a.file))
-      .map((each) => ({ ...each, isOld: isOlderThan(each.file, LEFT_FOR_MS) }));
+      .sort((a, b) => b.file.localeCompare(a.file));
+    return Promise.all(
+      found.map(async (each) => ({ ...each, isOld: await isOlderThan(each.file, LEFT_FOR_MS) })),
+    );
   }
 
   /** A process that died while creating its socket leaves it under its temporary name. */
-  removeHalfMade(): void {
+  async removeHalfMade(): Promise<void> {
     const folder = dirname(this.#database);
-    for (const name of readdirSync(folder))
-      if (HALF_MADE.test(name) && isOlderThan(join(folder, name), HALF_MADE_FOR_MS))
+    for (const name of await readdir(folder))
+      if (HALF_MADE.test(name) && (await isOlderThan(join(folder, name), HALF_MADE_FOR_MS)))
         removeIfPossible(join(folder, name));
   }
 }
@@ -186,9 +189,17 @@ const HALF_MADE = /^\.pawl-[0-9a-f]{12}$/;
 const HALF_MADE_FOR_MS = 60_000;
 const LEFT_FOR_MS = 7 * 24 * 60 * 60_000;
 
-function isOlderThan(file: string, ms: number): boolean {
-  const stat = statSync(file, { throwIfNoEntry: false });
-  return stat !== undefined && Date.now() - stat.mtimeMs > ms;
+async function isOlderThan(file: string, ms: number): Promise<boolean> {
+  const found = await statOf(file);
+  return found !== null && Date.now() - found.mtimeMs > ms;
+}
+
+/**
+ * Null if there is no such file. Never `statSync`: after it has seen a socket, Node 22 resolves no links in the paths of
+ * modules, and an import of a linked package fails (its realpath looks at the type of the last file that was asked for).
+ */
+function statOf(file: string): Promise<Stats | null> {
+  return stat(file).catch(() => null);
 }
 
 export function idOf(owner: string): string | null {
@@ -254,7 +265,7 @@ async function listenAt(file: string, mode: number): ReturnType<Doorbell["listen
 
 async function ringAt(file: string): Promise<RingAnswer> {
   // A file that is not a socket refuses connections as well.
-  if (statSync(file, { throwIfNoEntry: false })?.isSocket() !== true) return "unclear";
+  if ((await statOf(file))?.isSocket() !== true) return "unclear";
   return throughShortPath(
     file,
     (path) =>

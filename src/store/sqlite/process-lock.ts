@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
-import { DatabaseSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
+import { sqlite } from "./node-sqlite.ts";
 import { isBusy } from "./sqlite-error.ts";
 
 /**
@@ -16,7 +17,7 @@ export class ProcessLock {
 
   /** Null if another holder has it, or removed it meanwhile. */
   static tryTake(file: string): ProcessLock | null {
-    const connection = new DatabaseSync(file, { timeout: 0 });
+    const connection = new sqlite.DatabaseSync(file, { timeout: 0 });
     try {
       // In memory: a lock has nothing to roll back, and a journal beside it would outlive a killed process.
       connection.exec("PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");

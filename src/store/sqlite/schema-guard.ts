@@ -1,5 +1,6 @@
 import type { Database } from "./database.ts";
-import { migrations, newerSchema, schemaVersion } from "./migrate.ts";
+import { MIGRATIONS } from "./embedded-migrations.ts";
+import { newerSchema, schemaVersion } from "./migrate.ts";
 import { assertNothingRuns, assertOwnSchema } from "./schema.ts";
 
 /** Checks that the schema of an open database is still the one that was verified: another process may change it. */
@@ -11,7 +12,7 @@ export class SchemaGuard {
 
   constructor(database: Database) {
     this.#database = database;
-    this.#known = migrations().length;
+    this.#known = MIGRATIONS.length;
   }
 
   /** Called inside a write transaction: rows written by this program would not be what a newer one expects. */
@@ -26,7 +27,7 @@ export class SchemaGuard {
     const changes = this.#database.get("PRAGMA schema_version")?.int("schema_version") ?? 0;
     if (changes === this.#changes) return;
     if (schemaVersion(this.#database) > this.#known) assertNothingRuns(this.#database);
-    else assertOwnSchema(this.#database, migrations());
+    else assertOwnSchema(this.#database, MIGRATIONS);
     this.#changes = changes;
   }
 }

@@ -1,6 +1,6 @@
-import { DatabaseSync } from "node:sqlite";
 import { StoreUnusableError } from "../../core/errors.ts";
 import type { Database } from "./database.ts";
+import { sqlite } from "./node-sqlite.ts";
 
 export type Migration = { readonly number: number; readonly name: string; readonly sql: string };
 
@@ -26,7 +26,7 @@ export function schemaMadeBy(all: readonly Migration[]): readonly SchemaPart[] {
   const text = all.map(({ sql }) => sql).join("\n");
   const known = schemasMade.get(text);
   if (known !== undefined || all.length === 0) return known ?? [];
-  const database = new DatabaseSync(":memory:");
+  const database = new sqlite.DatabaseSync(":memory:");
   try {
     database.exec(
       "CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT",

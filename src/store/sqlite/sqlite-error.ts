@@ -1,3 +1,5 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
 import { PawlError, StoreUnavailableError, StoreUnusableError } from "../../core/errors.ts";
 
 /** The primary result codes of SQLite that we distinguish. */
@@ -57,7 +59,9 @@ export function storeError(error: unknown, file: string): unknown {
       return readOnlyError(file, error);
     case CANTOPEN:
       return new StoreUnavailableError(
-        `The database ${file} cannot be opened: check that its folder exists and may be written to.`,
+        isFolder(file)
+          ? `The database ${file} cannot be opened, because it is a folder: give the path of a file, such as ${join(file, "pawl.db")}.`
+          : `The database ${file} cannot be opened: check that its folder exists and may be written to.`,
         { reason: "cannot_open" },
         options,
       );
@@ -85,4 +89,12 @@ export function readOnlyError(file: string, cause: unknown): StoreUnavailableErr
     { reason: "read_only" },
     { cause },
   );
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }

@@ -4,6 +4,7 @@ import type { Settlement } from "../../core/wait.ts";
 import type * as contract from "../store.ts";
 import { WorkInProgress } from "../work-in-progress.ts";
 import { Database } from "./database.ts";
+import { MIGRATIONS } from "./embedded-migrations.ts";
 import { type CommitObserver, closedError, GroupCommit } from "./group-commit.ts";
 import { dropTurn } from "./intents/drop-turn-intent.ts";
 import { forkRun } from "./intents/fork-intents.ts";
@@ -17,7 +18,7 @@ import * as turns from "./intents/turn-intents.ts";
 import * as waits from "./intents/wait-answers.ts";
 import * as workers from "./intents/worker-intents.ts";
 import { Leases } from "./leases.ts";
-import { migrate, migrations, newerSchema, schemaVersion } from "./migrate.ts";
+import { migrate, newerSchema, schemaVersion } from "./migrate.ts";
 import { type Doorbell, OwnerFiles, OwnerLock } from "./owner-lock.ts";
 import { RedactionKey } from "./redaction-key.ts";
 import { MODEL_CALL, SentMarks } from "./sent-marks.ts";
@@ -28,14 +29,15 @@ import { collectBlobs } from "./tables/blob-rows.ts";
 import { whileBusy } from "./while-busy.ts";
 
 export type SqliteStoreOptions = {
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970; for tests. By default the time of the system. */
   readonly now?: () => number;
-  /** A monotonic clock in milliseconds, used to watch the leases of others. */
+  /** A monotonic clock in milliseconds, used to watch the leases of others; for tests. By default that of the system. */
   readonly monotonic?: () => number;
-  /** Calls back after so many milliseconds; the returned function cancels that. */
+  /** Calls back after so many milliseconds; the returned function cancels that. For tests; by default a timer of Node. */
   readonly after?: (ms: number, callback: () => void) => () => void;
+  /** Called after every commit, for measurements. */
   readonly onCommit?: CommitObserver;
-  /** Replaces the system's sockets, for simulated machines. */
+  /** Replaces the system's sockets, for simulated machines in tests. */
   readonly doorbell?: Doorbell;
 };
 
@@ -93,7 +95,7 @@ export class SqliteStore extends SqliteReader implements contract.Store {
     if (database === null) return null;
     try {
       const version = await whileBusy(file, () => schemaVersion(database));
-      const known = migrations().length;
+      const known = MIGRATIONS.length;
       if (version > known) throw newerSchema(database, version, known);
       if (version === known) {
         const store = new SqliteStore(database, OwnerLock.watch(file), options);

@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { ConfigurationError } from "../../core/errors.ts";
 import { ownProperty } from "../../core/own-property.ts";
 import { openStore } from "../../store/open-store.ts";
 import { checkInvariants } from "./check-invariants.ts";
@@ -8,16 +8,24 @@ import { CrashReport, type ReportCounts, type Violation } from "./crash-report.t
 import type { Evidence } from "./evidence.ts";
 import {
   assertExplorable,
-  assertNamesFit,
   type CrashExplorerOptions,
   type ExplorerMode,
+  explorerFolder,
 } from "./explorer-options.ts";
 import type { OwnInvariant } from "./invariant.ts";
 import { INVARIANTS } from "./invariants/index.ts";
+import { checkedPerson } from "./person-answers.ts";
 import { isSamePoint, type Point, pointText } from "./point.ts";
 import { type ExplorerFolder, runSchedule } from "./run-schedule.ts";
 import { parseSchedule, type Schedule, sizeOf, UNDISTURBED } from "./schedule.ts";
 import { sample, seededRandom } from "./seeded-random.ts";
+import {
+  assertStandInsFit,
+  assertStandInsFitted,
+  enteredTools,
+  knownBefore,
+  neverRunTools,
+} from "./stand-in-names.ts";
 
 export type { CrashExplorerOptions, ExplorerMode, ExplorerProgress } from "./explorer-options.ts";
 
@@ -27,12 +35,12 @@ export type { CrashExplorerOptions, ExplorerMode, ExplorerProgress } from "./exp
  * model and the tools, and time is simulated. The database is a real one, in a folder of its own.
  *
  * @example
- * const report = await crashExplorer({ pipeline: mailer, input: "Ann", model: scriptedModel([…]), tools: { send_email } });
+ * const report = await crashExplorer({ pipeline: mailer, input: "Ann", model: scriptedModel([{ text: "Hello." }]) });
  * report.assertKept();
  */
 export async function crashExplorer(options: CrashExplorerOptions): Promise<CrashReport> {
   assertExplorable(options);
-  const folder = mkdtempSync(join(options.folder ?? tmpdir(), "pawl-explorer-"));
+  const folder = mkdtempSync(join(options.folder ?? explorerFolder(), "pawl-explorer-"));
   try {
     const template = join(folder, "empty.db");
     await (await openStore(`file:${template}`)).close();
@@ -56,25 +64,35 @@ class Exploration {
     askedAbout: {},
     missed: 0,
   };
+  readonly #ran = new Set<string>();
   #undisturbed: Evidence | null = null;
+  /** An answer of `person` that is none: it ends the exploration, since no schedule says anything then. */
+  #refused: ConfigurationError | null = null;
 
-  constructor(options: CrashExplorerOptions, explorerFolder: ExplorerFolder) {
-    this.#options = options;
-    this.#explorerFolder = explorerFolder;
+  constructor(options: CrashExplorerOptions, folder: ExplorerFolder) {
+    const person = checkedPerson(options.person ?? {}, (error) => {
+      this.#refused ??= error;
+    });
+    this.#options = { ...options, person };
+    this.#explorerFolder = folder;
     this.#random = seededRandom(options.seed ?? 1);
   }
 
   async explore(): Promise<CrashReport> {
     const { schedule: given, modes = ["crash", "pause"] } = this.#options;
     const schedule = typeof given === "string" ? parseSchedule(given) : given;
+    const known = await knownBefore(this.#options);
+    assertStandInsFit(this.#options, known);
     const undisturbed = await this.#try("crash", UNDISTURBED, 0);
     this.#undisturbed = undisturbed;
-    assertNamesFit(this.#options, undisturbed);
+    assertStandInsFitted(this.#options, known, undisturbed);
     const points = undisturbed.lives[0]?.reached ?? [];
     for (const point of points) this.#counts.points[pointText({ ...point, nth: 1 })] ??= 0;
     if (schedule !== undefined) await this.#try(modeOf(schedule), schedule, 0);
     else await this.#explore(points, new Set(modes));
-    return new CrashReport(this.#options, undisturbed, this.#counts, [...this.#violations.values()]);
+    const neverRan = neverRunTools(this.#options, known, this.#ran);
+    const violations = [...this.#violations.values()];
+    return new CrashReport(this.#options, undisturbed, this.#counts, violations, neverRan);
   }
 
   async #explore(points: readonly Point[], modes: ReadonlySet<ExplorerMode>): Promise<void> {
@@ -123,6 +141,7 @@ class Exploration {
 
   async #try(mode: ExplorerMode, schedule: Schedule, left: number): Promise<Evidence> {
     const evidence = await runSchedule(this.#explorerFolder, this.#options, schedule, this.#undisturbed);
+    if (this.#refused !== null) throw this.#refused;
     const { invariants = {} } = this.#options;
     const own = Object.entries(invariants).filter(
       (entry): entry is [string, OwnInvariant] => entry[1] !== false,
@@ -152,6 +171,7 @@ class Exploration {
 
   #count(mode: ExplorerMode, evidence: Evidence, looked: { readonly [name: string]: number }): void {
     const counts = this.#counts;
+    for (const tool of enteredTools(evidence.witness)) this.#ran.add(tool);
     counts.schedules += 1;
     counts.byMode[mode] = (counts.byMode[mode] ?? 0) + 1;
     const { schedule } = evidence;

@@ -20,6 +20,7 @@ export function reportLines(report: ExplorationResult): readonly ReportLine[] {
     line(0, `points: ${pointsByCall(report)}`, "quiet"),
     ...unprovenLines(report),
     ...missedLines(report.counts),
+    ...neverRanLines(report),
     ...report.violations.flatMap((violation, index) =>
       violationLines(violation, report.violations.slice(0, index)),
     ),
@@ -102,6 +103,14 @@ function missedLines({ missed }: ReportCounts): readonly ReportLine[] {
   return [line(0, what)];
 }
 
+/** A tool that never ran kept its promises in every schedule, whatever it declares. */
+function neverRanLines({ neverRan }: ExplorationResult): readonly ReportLine[] {
+  if (neverRan.length === 0) return [];
+  const them = neverRan.length === 1 ? "it" : "them";
+  const what = `never ran: ${neverRan.join(", ")}. No schedule says anything about ${them}: test a run that calls ${them} too.`;
+  return [line(0, what, "title")];
+}
+
 function violationLines(violation: Violation, before: readonly Violation[]): readonly ReportLine[] {
   const { invariant, times, problems, evidence } = violation;
   const known = INVARIANTS.find(({ name }) => name === invariant);
@@ -174,7 +183,7 @@ function askedLines({ counts, scenario }: ExplorationResult): readonly ReportLin
 
 /** The report as JSON. */
 export function reportDocument(report: ExplorationResult) {
-  const { points, counts, violations, scenario } = report;
+  const { points, counts, violations, neverRan, scenario } = report;
   const unproven = whyUnproven(report);
   return {
     pipeline: scenario.name ?? scenario.pipeline.name,
@@ -184,6 +193,7 @@ export function reportDocument(report: ExplorationResult) {
     pointsByCall: Object.fromEntries(
       [...Map.groupBy(points, ({ call }) => call)].map(([call, all]) => [call, all.length]),
     ),
+    neverRan,
     counts,
     violations: violations.map((violation) => {
       const { invariant, times, problems, evidence } = violation;

@@ -12,17 +12,20 @@ export class CrashReport implements ExplorationResult {
   readonly undisturbed: Evidence;
   readonly counts: Readonly<ReportCounts>;
   readonly violations: readonly Violation[];
+  readonly neverRan: readonly string[];
 
   constructor(
     scenario: Scenario,
     undisturbed: Evidence,
     counts: ReportCounts,
     violations: readonly Violation[],
+    neverRan: readonly string[],
   ) {
     this.scenario = scenario;
     this.undisturbed = undisturbed;
     this.counts = counts;
     this.violations = violations;
+    this.neverRan = neverRan;
   }
 
   get points(): readonly Point[] {

@@ -12,6 +12,7 @@ export type Violation = {
   readonly evidence: Evidence;
 };
 
+/** The figures of a report. */
 export type ReportCounts = {
   schedules: number;
   /** Crashes, pauses, and random schedules. */
@@ -35,4 +36,6 @@ export type ExplorationResult = {
   readonly points: readonly Point[];
   readonly counts: Readonly<ReportCounts>;
   readonly violations: readonly Violation[];
+  /** The tools that ran in no schedule: nothing is known about them. */
+  readonly neverRan: readonly string[];
 };

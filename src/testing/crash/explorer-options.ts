@@ -1,11 +1,12 @@
-import { existsSync } from "node:fs";
+import { existsSync, statfsSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { assertJson } from "../../core/canonical-json.ts";
 import { ConfigurationError } from "../../core/errors.ts";
-import { nearestName } from "../../core/job/run-spec-spelling.ts";
-import { toolsOf } from "../../engine/definition/known-tools.ts";
-import type { Evidence } from "./evidence.ts";
+import { nearestName } from "../../core/naming/nearest-name.ts";
+import { assertOptions, type OptionNames } from "../../core/naming/option-names.ts";
 import type { OwnInvariant } from "./invariant.ts";
 import { INVARIANTS } from "./invariants/index.ts";
+import { assertPerson } from "./person-answers.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Schedule } from "./schedule.ts";
 
@@ -17,6 +18,7 @@ export type ExplorerMode = (typeof EXPLORER_MODES)[number];
 
 export const EXPLORER_MODES = ["crash", "twice", "pause", "close", "disk", "random"] as const;
 
+/** Options of `crashExplorer`. */
 export type CrashExplorerOptions = Scenario & {
   /** Your own invariants, besides Pawl's; `false` under the name of one of Pawl's leaves it out. */
   readonly invariants?: { readonly [name: string]: OwnInvariant | false };
@@ -36,7 +38,10 @@ export type CrashExplorerOptions = Scenario & {
   readonly courses?: number;
   /** The seed of everything random: the same seed, the same schedules. By default 1. */
   readonly seed?: number;
-  /** Where the databases are made, and removed again; by default the system's folder for temporary files. */
+  /**
+   * Where the databases are made, and removed again; by default in memory
+   * (`/dev/shm`) if there is room, or else in the system's folder for temporary files.
+   */
   readonly folder?: string;
   /** Runs only this schedule, as a report printed it. */
   readonly schedule?: Schedule | string;
@@ -44,6 +49,7 @@ export type CrashExplorerOptions = Scenario & {
   readonly onProgress?: (progress: ExplorerProgress) => void;
 };
 
+/** How far an exploration is. */
 export type ExplorerProgress = {
   readonly mode: ExplorerMode;
   readonly schedules: number;
@@ -56,8 +62,35 @@ const MODES: readonly string[] = EXPLORER_MODES;
 const COUNTS = ["crashes", "pairs", "pauses", "ends", "wakes", "courses", "seed"] as const;
 const NAMES: readonly string[] = INVARIANTS.map(({ name }) => name);
 
+const EXPLORER_NAMES = {
+  name: true,
+  pipeline: true,
+  input: true,
+  model: true,
+  tools: true,
+  person: true,
+  mayFail: true,
+  runner: true,
+  run: true,
+  act: true,
+  invariants: true,
+  modes: true,
+  crashes: true,
+  pairs: true,
+  pauses: true,
+  ends: true,
+  wakes: true,
+  courses: true,
+  seed: true,
+  folder: true,
+  schedule: true,
+  onProgress: true,
+} satisfies OptionNames<CrashExplorerOptions>;
+const EXPLORER_OTHER_NAMES = { agent: "pipeline", target: "pipeline", mode: "modes", store: "folder" };
+
 /** With wrong options the explorer would test nothing, or something else, without notice. */
 export function assertExplorable(options: CrashExplorerOptions): void {
+  assertOptions("The argument of crashExplorer", options, EXPLORER_NAMES, EXPLORER_OTHER_NAMES);
   const given: Partial<CrashExplorerOptions> = options;
   if (typeof given.pipeline !== "object")
     throw new ConfigurationError("There is no pipeline to explore: give an agent, a step or a pipeline.");
@@ -70,7 +103,18 @@ export function assertExplorable(options: CrashExplorerOptions): void {
     );
   assertInvariants(options.invariants ?? {});
   for (const [name, standIn] of Object.entries(options.tools ?? {})) assertStandIn(name, standIn);
+  if (options.person !== undefined) assertPerson(options.person);
 }
+
+/** In memory where there is room: thousands of commits need not wait for a disk, and no crash here is a power cut. */
+export function explorerFolder(memory = "/dev/shm"): string {
+  if (!existsSync(memory)) return tmpdir();
+  const { bavail, bsize } = statfsSync(memory);
+  return bavail * bsize >= ROOM_IN_MEMORY ? memory : tmpdir();
+}
+
+/** A container often has 64 MB there, which a run with large files can fill. */
+const ROOM_IN_MEMORY = 256 * 2 ** 20;
 
 function assertModes(modes: readonly string[] | undefined): void {
   const unknown = modes?.find((mode) => !MODES.includes(mode));
@@ -106,20 +150,6 @@ function assertStandIn(name: string, standIn: unknown): void {
   throw new ConfigurationError(
     `tools.${name} is not a stand-in: give a function, or { execute, reconcile }.`,
   );
-}
-
-/** With a misspelt name a stand-in would be ignored, and the real tool would run. */
-export function assertNamesFit({ pipeline, tools = {}, runner }: CrashExplorerOptions, seen: Evidence): void {
-  const called = seen.witness.flatMap((line) => ("tool" in line ? [line.tool] : []));
-  const known = new Set([...toolsOf(pipeline, runner?.policy ?? {}).map(({ name }) => name), ...called]);
-  const withoutStandIn = [...known].filter((name) => !Object.hasOwn(tools, name));
-  for (const name of Object.keys(tools)) {
-    const near = known.has(name) ? null : nearestName(name, withoutStandIn);
-    if (near !== null)
-      throw new ConfigurationError(
-        `There is no tool ${name} to stand in for: did you mean ${near}? The real ${near} ran.`,
-      );
-  }
 }
 
 function suggest(name: string, names: readonly string[]): string {

@@ -7,6 +7,7 @@ export type Finding = {
   readonly problems: readonly Problem[];
 };
 
+/** What is wrong in the evidence of a schedule. */
 export type Problem = {
   readonly what: string;
   /** The tool that it concerns, if any. */

@@ -26,8 +26,10 @@ export interface StandInContext {
   readonly store: Store;
 }
 
+/** Called in place of a tool's `execute`. */
 export type ExecuteStandIn = (input: never, call: ToolCallContext, outside: StandInContext) => unknown;
 
+/** A replacement for a tool: its `execute`, or that and its `reconcile`. */
 export type ToolStandIn =
   | ExecuteStandIn
   | {

@@ -19,6 +19,7 @@ export type Schedule =
 
 export const UNDISTURBED: Schedule = { kind: "crash", at: [] };
 
+/** The text of a schedule; `parseSchedule` reads it. */
 export function scheduleText(schedule: Schedule): string {
   switch (schedule.kind) {
     case "crash":
@@ -35,6 +36,7 @@ export function scheduleText(schedule: Schedule): string {
   }
 }
 
+/** The schedule of a text from a report. */
 export function parseSchedule(text: string): Schedule {
   const parts = text.split(";").map((part) => part.trim());
   const [first = "", second] = parts;

@@ -3,6 +3,7 @@ import { isJson } from "../../core/canonical-json.ts";
 import { ModelCallError } from "../../core/errors.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
 import { ownProperty } from "../../core/own-property.ts";
+import { isUncharged } from "../../core/turn/model-retry.ts";
 import { usageOf } from "../../core/usage/usage.ts";
 import type { PreparedTool } from "../../engine/definition/prepared-tool.ts";
 import type { ToolCallContext } from "../../engine/definition/tool.ts";
@@ -65,10 +66,9 @@ export class SimulatedOutside implements EffectsPort {
 
   /** The provider knows whether it refused, or answered with a response that cannot be used. */
   #recordFailure(seen: ModelAttemptId & { readonly life: number }, details: ModelCallError["details"]): void {
-    const { kind, usage } = details;
+    const { usage } = details;
     if (usage !== undefined) this.#world.witness.record({ kind: "answered", ...seen, usage });
-    else if (kind === "rejected" || kind === "rate_limited" || kind === "not_sent")
-      this.#world.witness.record({ kind: "refused", ...seen });
+    else if (isUncharged(details)) this.#world.witness.record({ kind: "refused", ...seen });
   }
 
   execute(tool: PreparedTool, input: unknown, call: ToolCallContext): Promise<unknown> {

@@ -27,6 +27,7 @@ export function fingerprintOf(tool: string, payload: Json): string {
   return canonicalHash([tool, payload]).toString("hex").slice(0, 16);
 }
 
+/** One line of the witness: what a model or a tool recorded about itself. */
 export type WitnessLine =
   | {
       readonly kind: "asked";
@@ -67,6 +68,7 @@ export type WitnessLine =
     })
   | (SeenCall & { readonly kind: "looked"; readonly found: boolean | null });
 
+/** An effect that happened outside, as the witness recorded it. */
 export type Effect = Extract<WitnessLine, { kind: "effect" }>;
 
 export type ModelLine = Extract<WitnessLine, { kind: "asked" | "answered" | "refused" }>;

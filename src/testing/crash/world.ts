@@ -255,7 +255,9 @@ export class World {
       life,
     );
     const ports = { store, clock: life.clock, random: this.#random, outside };
-    const common = { workspaceRoot: this.#folder, leaseMs: this.leaseMs, ...scenario.runner };
+    // A listener: without one, every simulated outage would be a warning of the real process.
+    const onEvent = () => undefined;
+    const common = { workspaceRoot: this.#folder, leaseMs: this.leaseMs, onEvent, ...scenario.runner };
     const runnerOf = (target: Agent | StepNode, options: RunnerOptions = {}) =>
       new Runner(target, { ...common, ...options, ...ports });
     return {

@@ -10,6 +10,7 @@ export interface ConformanceDatabase {
   dispose(): Promise<void>;
 }
 
+/** Makes an empty database for one check. */
 export type OpenConformanceDatabase = (options: {
   readonly now: () => number;
   /** A monotonic clock, by which stores watch the leases of others. */

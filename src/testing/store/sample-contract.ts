@@ -1,4 +1,5 @@
-import { assertRunSpec, type Budgets, type RunSpec } from "../../core/job/run-spec.ts";
+import type { Budgets } from "../../core/job/budgets.ts";
+import { assertRunSpec, type RunSpec } from "../../core/job/run-spec.ts";
 import type { BudgetName } from "../../core/usage/budget.ts";
 import type { NewBudgetWait } from "../../core/wait.ts";
 import type { Store } from "../../store/store.ts";

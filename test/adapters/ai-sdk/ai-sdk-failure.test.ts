@@ -1,5 +1,4 @@
 import { once } from "node:events";
-import { request as httpRequest } from "node:http";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { inspect } from "node:util";
 import { APICallError, LoadAPIKeyError } from "ai";
@@ -12,6 +11,7 @@ import {
   type Behaviour,
   cutBody,
   cutBodyOfUnknownLength,
+  deadAddress,
   emptyChoices,
   FakeOpenAiServer,
   hang,
@@ -19,7 +19,15 @@ import {
   refusal,
   reset,
 } from "./fake-openai-server.ts";
-import { API_KEY, failureOf, openAiModel, requestOf, sendMail, timeout } from "./model-request.ts";
+import {
+  API_KEY,
+  failureOf,
+  openAiModel,
+  requestOf,
+  sendMail,
+  throwingModel,
+  timeout,
+} from "./model-request.ts";
 
 let server: FakeOpenAiServer;
 
@@ -33,18 +41,6 @@ afterEach(async () => {
 });
 
 const model = () => aiSdkModel(openAiModel(server.baseUrl));
-
-/** An address that nothing listens at any more. */
-async function deadAddress(): Promise<string> {
-  const gone = await FakeOpenAiServer.start();
-  await gone.close();
-  return gone.baseUrl;
-}
-
-/** A model whose provider throws without any transport. */
-function throwingModel(error: Error) {
-  return aiSdkModel(new MockLanguageModelV4({ doGenerate: async () => Promise.reject(error) }));
-}
 
 describe("an answer of the provider", () => {
   it.each<[string, Behaviour, object]>([
@@ -62,6 +58,11 @@ describe("an answer of the provider", () => {
       "503 is the server's error",
       raw(503, "<html>busy</html>"),
       { kind: "server_error", status: 503, retryable: true },
+    ],
+    [
+      "529 is the server's error",
+      refusal(529, "overloaded"),
+      { kind: "server_error", status: 529, retryable: true },
     ],
     [
       "400 is a rejection",
@@ -100,7 +101,11 @@ describe("an answer of the provider", () => {
 
     expect(failure.details).toMatchObject(details);
     expect(failure.recoverable).toBe(failure.details.retryable);
-    expect(failure.message).toMatch(/^fake\.chat\/fake-model .+\. .+\.$/);
+    // An outage is waited out, so its message does not say what to do.
+    const waits = [429, 503, 529].includes(failure.details.status ?? 0);
+    expect(failure.message).toMatch(
+      waits ? /^fake\.chat\/fake-model .+\.$/ : /^fake\.chat\/fake-model .+\. .+\.$/,
+    );
     // One request per respond: the SDK and the provider do not retry.
     expect(server.requests).toHaveLength(1);
   });
@@ -108,7 +113,7 @@ describe("an answer of the provider", () => {
   it("gives the provider's message and what to do", async () => {
     server.next(refusal(401, "Unknown customer."), refusal(400, "max_tokens is too large"));
     expect((await failureOf(model())).message).toBe(
-      "fake.chat/fake-model rejected the request (401): Unknown customer. Check the API key and its permissions.",
+      "fake.chat/fake-model rejected the request (401): Unknown customer. Check the API key and its permissions, then resume.",
     );
     expect((await failureOf(model())).message).toBe(
       "fake.chat/fake-model rejected the request (400): max_tokens is too large. Fix the request, then resume.",
@@ -151,11 +156,12 @@ describe("the time to wait", () => {
     "prompt is too long: 213462 tokens > 200000 maximum",
     "input length and `max_tokens` exceed context limit: 199000 + 8000 > 200000",
     "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
-  ])("a request that is too long names the setting to lower: %s", async (message) => {
+  ])("a request that is too long names the settings to lower: %s", async (message) => {
     server.next(refusal(400, message));
     const failure = await failureOf(model());
     expect(failure.details).toMatchObject({ kind: "rejected", status: 400, retryable: false });
     expect(failure.message).toContain("lower maxResultTokens of the agent or its step");
+    expect(failure.message).toContain("lower historyMaxTokens of its step");
   });
 
   it.each([
@@ -179,24 +185,66 @@ describe("the time to wait", () => {
     expect((await failureOf(model())).details.retryAfterMs).toBe(retryAfterMs);
   });
 
-  it("is read from a 503 as well, and shown in seconds", async () => {
-    server.next(
-      refusal(503, "busy", { "retry-after": "3" }),
-      refusal(429, "slow down", { "retry-after": "3" }),
-    );
+  it("is read from a 503 as well", async () => {
+    server.next(refusal(503, "busy", { "retry-after": "3" }));
     expect((await failureOf(model())).details).toMatchObject({ kind: "server_error", retryAfterMs: 3000 });
-    expect((await failureOf(model())).message).toContain("Try again in 3 s.");
+  });
+});
+
+describe("an account without quota or credit", () => {
+  const openAi = (type: string, code: string) =>
+    JSON.stringify({ error: { message: "You exceeded your current quota.", type, param: null, code } });
+
+  it.each([
+    ["OpenAI", 429, openAi("insufficient_quota", "insufficient_quota")],
+    ["OpenAI, prepaid", 429, openAi("insufficient_quota", "credit_balance_exhausted")],
+    [
+      "Anthropic",
+      400,
+      '{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}',
+    ],
+    ["DeepSeek", 402, '{"error":{"message":"Insufficient Balance","type":"unknown_error"}}'],
+  ])("of %s is rejected (%d), and waiting does not help", async (_name, status, body) => {
+    server.next(raw(status, body));
+    const failure = await failureOf(model());
+    expect(failure.details).toEqual({ kind: "rejected", status, retryAfterMs: null, retryable: false });
+    expect(failure.message).toContain("Waiting does not help");
+  });
+
+  it.each([
+    ["Gemini's limit per minute", { error: { message: "You exceeded your current quota.", code: 429 } }, {}],
+    ["Azure's", { error: { message: "Slow down.", code: "insufficient_quota" } }, { "retry-after": "7" }],
+  ])("is not confused with %s, which is waited out", async (_name, body, headers) => {
+    server.next(raw(429, JSON.stringify(body), headers));
+    expect((await failureOf(model())).details).toMatchObject({ kind: "rate_limited", retryable: true });
   });
 });
 
 describe("a request that was not sent", () => {
-  it.each([
-    ["a refused connection", deadAddress],
-    ["an unknown host", async () => "http://no-such-host.invalid/v1"],
-  ])("%s is not sent, and may be retried", async (_name, address) => {
-    const failure = await failureOf(aiSdkModel(openAiModel(await address())));
+  it("a refused connection is not sent, and may be retried", async () => {
+    const failure = await failureOf(aiSdkModel(openAiModel(await deadAddress())));
     expect(failure.details).toEqual({ kind: "not_sent", status: null, retryAfterMs: null, retryable: true });
-    expect(failure.message).toMatch(/ECONNREFUSED|ENOTFOUND|EAI_AGAIN/);
+    expect(failure.message).toMatch(/cannot be reached, nothing was sent: .*ECONNREFUSED/);
+  });
+
+  /** What `fetch` throws when a host name is not found. */
+  const notResolved = (code: string) => {
+    const cause = Object.assign(new Error(`getaddrinfo ${code} api.example.com`), {
+      code,
+      syscall: "getaddrinfo",
+    });
+    return throwingModel(new TypeError("fetch failed", { cause }));
+  };
+
+  it("a host that does not exist is not sent, and not retried: its name may be wrong", async () => {
+    const failure = await failureOf(notResolved("ENOTFOUND"));
+    expect(failure.details).toEqual({ kind: "not_sent", status: null, retryAfterMs: null, retryable: false });
+    expect(failure.message).toContain("Check the provider's address (baseURL)");
+  });
+
+  it("a host whose name cannot be looked up now may be retried", async () => {
+    const failure = await failureOf(notResolved("EAI_AGAIN"));
+    expect(failure.details).toMatchObject({ kind: "not_sent", retryable: true });
   });
 
   it("a call that was aborted before it began sends nothing", async () => {
@@ -334,106 +382,5 @@ describe("a request that was sent and cut short", () => {
     );
     expect(controller.signal.aborted).toBe(true);
     expect(Object.keys(response.invalidCalls)).toEqual(["c1"]);
-  });
-});
-
-describe("a provider on another transport", () => {
-  /** `fetch` over node:http: nothing of it passes through undici. */
-  const viaHttp: typeof fetch = async (input, init) =>
-    new Promise((resolve, reject) => {
-      const outgoing = httpRequest(new Request(input).url, {
-        method: "POST",
-        headers: init?.headers as Record<string, string>,
-      });
-      outgoing.on("error", reject);
-      outgoing.on("response", (incoming) => {
-        const chunks: Buffer[] = [];
-        incoming.on("data", (chunk: Buffer) => chunks.push(chunk));
-        incoming.on("end", () =>
-          resolve(new Response(Buffer.concat(chunks), { status: incoming.statusCode ?? 0 })),
-        );
-      });
-      outgoing.end(init?.body);
-    });
-
-  it("is called like any other", async () => {
-    server.next(answer("Hello"), refusal(429, "slow down"));
-    const port = aiSdkModel(openAiModel(server.baseUrl, viaHttp));
-    expect((await port.respond(requestOf())).content).toEqual([{ type: "text", text: "Hello" }]);
-    expect((await failureOf(port)).details.kind).toBe("rate_limited");
-  });
-
-  it("counts as called once the call began", async () => {
-    server.next(reset);
-    const port = aiSdkModel(openAiModel(server.baseUrl, viaHttp));
-    expect((await failureOf(port)).details).toMatchObject({ kind: "no_answer", retryable: true });
-  });
-
-  it("counts as called if its error proves nothing", async () => {
-    expect((await failureOf(throwingModel(new Error("out of cheese")))).details).toMatchObject({
-      kind: "no_answer",
-      retryable: false,
-    });
-  });
-
-  it("does not count as called if its error proves that there was no connection", async () => {
-    const port = aiSdkModel(openAiModel(await deadAddress(), viaHttp));
-    expect((await failureOf(port)).details).toMatchObject({ kind: "not_sent", retryable: true });
-  });
-
-  it("is abandoned at the time limit even if it ignores the signal", async () => {
-    server.next(hang);
-    const controller = new AbortController();
-    const port = aiSdkModel(openAiModel(server.baseUrl, viaHttp));
-    const pending = failureOf(port, requestOf({ signal: controller.signal }));
-    await server.received(1);
-    controller.abort(timeout());
-    expect((await pending).details.kind).toBe("timeout");
-  });
-
-  it("is believed about a status, but not about one that means a broken connection", async () => {
-    const teapot = Object.assign(new Error("I am a teapot"), { statusCode: 418 });
-    expect((await failureOf(throwingModel(teapot))).details).toMatchObject({ kind: "rejected", status: 418 });
-
-    // The error of AI Gateway for a broken connection: a status of 500 that was never sent.
-    const cause = Object.assign(new Error("other side closed"), { code: "UND_ERR_SOCKET" });
-    const wrapped = new APICallError({ message: "Cannot connect", url: "x", requestBodyValues: {}, cause });
-    const gateway = Object.assign(new Error("Gateway request failed", { cause: wrapped }), {
-      statusCode: 500,
-    });
-    expect((await failureOf(throwingModel(gateway))).details).toMatchObject({
-      kind: "no_answer",
-      status: null,
-    });
-  });
-});
-
-describe("calls at the same time", () => {
-  it("do not mix up their network activity", async () => {
-    const dead = aiSdkModel(openAiModel(await deadAddress()));
-    const live = model();
-    const controller = new AbortController();
-    const rounds = 10;
-    server.next(...Array.from({ length: rounds }, () => hang));
-
-    const sent = Array.from({ length: rounds }, () =>
-      failureOf(live, requestOf({ signal: controller.signal })),
-    );
-    const notSent = Array.from({ length: rounds }, () => failureOf(dead));
-    await server.received(rounds);
-    const refusedKinds = (await Promise.all(notSent)).map((failure) => failure.details.kind);
-    controller.abort(timeout());
-    const sentKinds = (await Promise.all(sent)).map((failure) => failure.details.kind);
-
-    expect(refusedKinds).toEqual(Array(rounds).fill("not_sent"));
-    expect(sentKinds).toEqual(Array(rounds).fill("timeout"));
-  });
-
-  it("see their own request on a socket that another call opened", async () => {
-    server.next(answer("first"), reset);
-    await model().respond(requestOf());
-    await new Promise(setImmediate); // undici releases the socket a moment after the answer was read
-    expect((await failureOf(model())).details.kind).toBe("no_answer");
-    expect(server.connections).toBe(1);
   });
 });

@@ -129,9 +129,10 @@ export class FakeOpenAiServer {
     this.#server.on("connection", () => this.connections++);
   }
 
-  static async start(): Promise<FakeOpenAiServer> {
+  /** At a free port, or at that of another server's address, which must be closed. */
+  static async start(address = ""): Promise<FakeOpenAiServer> {
     const fake = new FakeOpenAiServer();
-    fake.#server.listen(0, "127.0.0.1");
+    fake.#server.listen(address === "" ? 0 : Number(new URL(address).port), "127.0.0.1");
     await once(fake.#server, "listening");
     // A listening TCP server always has an AddressInfo; only pipes have a string.
     fake.baseUrl = `http://127.0.0.1:${(fake.#server.address() as AddressInfo).port}/v1`;
@@ -141,6 +142,11 @@ export class FakeOpenAiServer {
   /** Adds the handling of the next requests to the script. */
   next(...behaviours: readonly Behaviour[]): void {
     this.#queue.push(...behaviours);
+  }
+
+  /** Forgets the rest of the script. */
+  replaceScript(...behaviours: readonly Behaviour[]): void {
+    this.#queue.splice(0, this.#queue.length, ...behaviours);
   }
 
   /** Resolves when `count` requests have arrived in total. */
@@ -241,4 +247,11 @@ function completion({ text, reasoning, toolCalls, usage, finishReason, id }: Fak
       ? {}
       : { usage: usage ?? { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 } }),
   });
+}
+
+/** An address that nothing listens at any more. */
+export async function deadAddress(): Promise<string> {
+  const gone = await FakeOpenAiServer.start();
+  await gone.close();
+  return gone.baseUrl;
 }

@@ -1,5 +1,7 @@
 import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import type { LanguageModel } from "ai";
+import { MockLanguageModelV4 } from "ai/test";
+import { aiSdkModel } from "../../../src/adapters/ai-sdk/ai-sdk.ts";
 import { ModelCallError } from "../../../src/core/errors.ts";
 import { isJsonObject } from "../../../src/core/json.ts";
 import type { ModelPort, ModelRequest, ModelTool } from "../../../src/engine/ports/model-port.ts";
@@ -66,4 +68,9 @@ export async function failureOf(
 /** The abort reason of the engine's own time limit. */
 export function timeout(): DOMException {
   return new DOMException("The operation timed out.", "TimeoutError");
+}
+
+/** A model whose provider throws without any transport. */
+export function throwingModel(error: Error) {
+  return aiSdkModel(new MockLanguageModelV4({ doGenerate: async () => Promise.reject(error) }));
 }

@@ -126,8 +126,9 @@ describe("the metrics of a run", () => {
     const duplicate = { toolCallId: "r-1/a#1.2", tool: "send", duplicateOf: "r-1/a#1.1" };
     run.onEvent({ type: "tool.deduplicated", runId: "r-1", ...duplicate });
     const failure = { step: "a", turn: 1, message: "It is busy." };
-    run.onEvent({ type: "model.failed", runId: "r-1", attempt: 1, retryInMs: 10, ...failure });
-    run.onEvent({ type: "model.failed", runId: "r-1", attempt: 2, retryInMs: null, ...failure });
+    const failed = { type: "model.failed", runId: "r-1", ...failure } as const;
+    run.onEvent({ ...failed, attempt: 1, retryInMs: 10, outageSince: null });
+    run.onEvent({ ...failed, attempt: 2, retryInMs: null, outageSince: null });
     const collected = await collect();
     expect(sumOf(collected, "pawl.in_doubt")).toBe(1);
     expect(sumOf(collected, "pawl.lease_losses")).toBe(1);

@@ -94,9 +94,9 @@ describe("settings", () => {
     ],
     [() => sendMail({ ...MAIL, from: "nobody" }), "send_mail.from: give an address"],
     [() => sendMail({ ...MAIL, from: "a@b.example\r\nBcc: x@y.example" }), "send_mail.from: give an address"],
-    [() => sendMail({ ...MAIL, pass: "x" } as never), 'send_mail: Unrecognized key: "pass"'],
+    [() => sendMail({ ...MAIL, pass: "x" } as never), 'send_mail has no "pass": did you mean password?'],
     [() => notify({ url: "ftp://example.com" }), "notify.url: Invalid URL"],
-    [() => notify({} as never), "notify.url: "],
+    [() => notify({} as never), "notify.url is missing"],
     [
       () => httpRequest({ idempotencyHeader: "not a header" }),
       "http_request.idempotencyHeader: give the name",

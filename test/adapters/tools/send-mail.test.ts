@@ -58,7 +58,9 @@ describe("send_mail", () => {
       "succeeded",
       "succeeded",
     ]);
-    expect(results[2]).toEqual(results[1]);
+    // The model sees that the reworded mail was not sent, and the result of the first one.
+    expect(String(results[2])).toMatch(/^\[This call did not run: .*\]\n/);
+    expect(String(results[2])).toContain(JSON.stringify(results[1]));
     expect(server.accepted).toHaveLength(2);
     expect(server.accepted[1]).toContain(Buffer.from("second").toString("base64"));
     expect(server.accepted[1]).toMatch(/filename="?report\.md/);

@@ -1,8 +1,11 @@
-// `pawl cancel` of runs in real processes, living or dead: each ends, and the calls in progress are reported.
+// `pawl cancel`, also of runs in real processes, living or dead: each ends, and the calls in progress are reported.
 
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { Pipeline, Runner, Step, tool } from "../../../src/index.ts";
 import { CliFolder } from "../cli-process.ts";
 import { pawl, pawlJson } from "../recording-context.ts";
+import { cliFolder, MAILING, runSamples, SEARCHING } from "../sample-runs.ts";
 import { WORKING_CONFIG } from "../working-config.ts";
 
 /** Its tool logs when it is asked to stop, and continues anyway. */
@@ -121,5 +124,59 @@ describe("cancel of a run that a process holds", () => {
     expect(again).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("was already cancelled") });
     expect(await here(folder, "resume", "r-1")).toMatchObject({ exitCode: 0, stdout: "All is done.\n" });
     expect(folder.log.filter((line) => line === "one begins")).toHaveLength(1);
+  });
+});
+
+describe("cancel", () => {
+  it("ends a run that no worker holds, and reports what stays unknown", async () => {
+    const folder = cliFolder();
+    await runSamples(folder, { "q-1": [MAILING] });
+    const { exitCode, stdout } = await pawl(["cancel", "q-1"], folder);
+    expect([exitCode, stdout]).toEqual([
+      0,
+      "Run q-1 is cancelled. No tool call was in progress.\nIt can be resumed:\n  pawl resume q-1\n",
+    ]);
+    const again = await pawlJson(["cancel", "q-1"], folder);
+    expect(again).toMatchObject({ exitCode: 0, document: { kind: "over", run: { status: "cancelled" } } });
+  });
+
+  it("cannot end a succeeded run", async () => {
+    const folder = cliFolder();
+    await runSamples(folder, { "q-1": [SEARCHING] });
+    const { exitCode, stdout } = await pawl(["cancel", "q-1"], folder);
+    expect([exitCode, stdout]).toEqual([
+      1,
+      "Run q-1 has already succeeded, and cannot be cancelled.\nShow it:\n  pawl show q-1\n",
+    ]);
+  });
+
+  it("asks the worker that holds the run, and names the calls in progress", async () => {
+    const folder = cliFolder();
+    const [started, finish] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const slow = tool({
+      name: "slow",
+      description: "Takes its time.",
+      inputSchema: z.object({}),
+      execute: async () => {
+        started.resolve();
+        await finish.promise;
+        return "done";
+      },
+    });
+    const pipeline = Pipeline.of(
+      "report",
+      Step.run("work", (_input, ctx) => ctx.call(slow, {})),
+    );
+    await folder.withStore(async (store) => {
+      const running = new Runner(pipeline, { store }).run("x", { runId: "q-1" });
+      await started.promise;
+      const { exitCode, document } = await pawlJson(["cancel", "q-1"], folder);
+      expect([exitCode, document]).toMatchObject([
+        0,
+        { kind: "requested", underWay: ["q-1/work#0.1"], next: [{ commands: ["pawl tail q-1 --follow"] }] },
+      ]);
+      finish.resolve();
+      await running;
+    });
   });
 });

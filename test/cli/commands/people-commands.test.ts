@@ -122,11 +122,11 @@ describe("approve", () => {
     };
     expect(await outcome("approve", "q-1~1")).toEqual([
       1,
-      "error: Wait q-1~1 is answered by tester: it stays as it is.\n",
+      "error: Wait q-1~1 was already answered by tester: the answer stays as it is.\n",
     ]);
     expect(await outcome("approve", "t-1~1")).toEqual([
       2,
-      "error: Wait t-1~1 asks for something else (in_doubt): settle its call.\n",
+      "error: Wait t-1~1 is about a call in doubt: settle its call.\n",
     ]);
     expect(await outcome("approve", "q-1~7")).toEqual([
       1,
@@ -343,60 +343,6 @@ describe("settle", () => {
     const { exitCode, stderr } = await pawl(["settle", ...argv], folder);
     expect([exitCode, stderr]).toEqual([code, expect.stringContaining(message)]);
     expect(stderr.trimEnd().split("\n")).toHaveLength(1);
-  });
-});
-
-describe("cancel", () => {
-  it("ends a run that no worker holds, and reports what stays unknown", async () => {
-    const folder = cliFolder();
-    await runSamples(folder, { "q-1": [MAILING] });
-    const { exitCode, stdout } = await pawl(["cancel", "q-1"], folder);
-    expect([exitCode, stdout]).toEqual([
-      0,
-      "Run q-1 is cancelled. No tool call was in progress.\nIt can be resumed:\n  pawl resume q-1\n",
-    ]);
-    const again = await pawlJson(["cancel", "q-1"], folder);
-    expect(again).toMatchObject({ exitCode: 0, document: { kind: "over", run: { status: "cancelled" } } });
-  });
-
-  it("cannot end a succeeded run", async () => {
-    const folder = cliFolder();
-    await runSamples(folder, { "q-1": [SEARCHING] });
-    const { exitCode, stdout } = await pawl(["cancel", "q-1"], folder);
-    expect([exitCode, stdout]).toEqual([
-      1,
-      "Run q-1 has already succeeded, and cannot be cancelled.\nShow it:\n  pawl show q-1\n",
-    ]);
-  });
-
-  it("asks the worker that holds the run, and names the calls in progress", async () => {
-    const folder = cliFolder();
-    const [started, finish] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const slow = tool({
-      name: "slow",
-      description: "Takes its time.",
-      inputSchema: z.object({}),
-      execute: async () => {
-        started.resolve();
-        await finish.promise;
-        return "done";
-      },
-    });
-    const pipeline = Pipeline.of(
-      "report",
-      Step.run("work", (_input, ctx) => ctx.call(slow, {})),
-    );
-    await folder.withStore(async (store) => {
-      const running = new Runner(pipeline, { store }).run("x", { runId: "q-1" });
-      await started.promise;
-      const { exitCode, document } = await pawlJson(["cancel", "q-1"], folder);
-      expect([exitCode, document]).toMatchObject([
-        0,
-        { kind: "requested", underWay: ["q-1/work#0.1"], next: [{ commands: ["pawl tail q-1 --follow"] }] },
-      ]);
-      finish.resolve();
-      await running;
-    });
   });
 });
 

@@ -40,6 +40,9 @@ describe("policy", () => {
     expect(stdout).toMatch(/effect +external: The word SEND/);
     expect(stdout).toMatch(/recovery +opaque: .*person/);
     expect(stdout).toContain('recovery: "keyed"');
+    expect(stdout).toMatch(/dedupe +effect: once in a run; by its name it sends mail/);
+    expect(await explain("send_mail")).toMatchObject({ dedupe: "effect" });
+    expect(await explain("notify_customer")).toMatchObject({ dedupe: "call" });
   });
 
   it("audits every tool of every pipeline, with advice", async () => {

@@ -210,8 +210,8 @@ describe("resume --reason", () => {
     folder.write("broken");
     await pawl(["run", "fails", "--run-id", "f-1"], { cwd: folder.path });
     folder.remove("broken");
-    await pawl(["resume", "f-1", "--reason", "The press is mended."], { cwd: folder.path });
+    await pawl(["resume", "f-1", "--reason", "The press is repaired."], { cwd: folder.path });
     const { document } = await pawlJson(["show", "f-1"], { cwd: folder.path });
-    expect(JSON.stringify(document)).toContain("The press is mended.");
+    expect(JSON.stringify(document)).toContain("The press is repaired.");
   });
 });

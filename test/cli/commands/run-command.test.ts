@@ -90,7 +90,9 @@ describe("a run that fails", () => {
       status: "failed",
       error: {
         code: "step_failed",
-        message: "Step second failed: The press is broken.",
+        message: expect.stringMatching(
+          /^Run f-1 failed earlier .*: Step second failed: The press is broken\.$/,
+        ),
         details: { step: "second" },
       },
       commands: ["pawl resume f-1 --store 'file:./other runs.db'"],

@@ -186,7 +186,7 @@ const MISTAKES: readonly (readonly [string, Files, string])[] = [
   [
     "a policy that does not exist",
     config("{ policy: { readonlyAllowlist: [] } }"),
-    'pawl.config.ts:4: The runner\'s policy has no "readonlyAllowlist": use one of sideEffectDenylist, readOnlyAllowlist, trustedServers, approve, secretKeys, secrets, redactionKey, allowPrivateAddresses, network.',
+    'pawl.config.ts:4: The runner\'s policy has no "readonlyAllowlist": did you mean readOnlyAllowlist?',
   ],
   [
     "a class that does not exist",
@@ -246,7 +246,7 @@ const MISTAKES: readonly (readonly [string, Files, string])[] = [
   [
     "an empty workspace root",
     config("{ jobs: { comands: [] } }"),
-    'pawl.config.ts:4: jobs has no "comands": use one of commands, environment, domains, workspaceRoot, models, servers.',
+    'pawl.config.ts:4: jobs has no "comands": did you mean commands?',
   ],
   [
     "a list instead of the limits of job files",
@@ -276,7 +276,7 @@ const MISTAKES: readonly (readonly [string, Files, string])[] = [
   [
     "an agent that is wrong",
     config('{ pipelines: { a: agent({ name: "x/y", model: {} }) } }'),
-    'pawl.config.ts:4: The model undefined/undefined implements version "undefined" of the AI SDK\'s model interface: install a provider package for AI SDK 7.',
+    'pawl.config.ts:4: Agent x/y has a model that is not a language model (an object): give it an AI SDK model, openai("gpt-5.2"), or an object with provider, modelId and respond.',
   ],
 ];
 

@@ -82,6 +82,28 @@ describe("a test without stand-ins", () => {
     expect(folder.log).toHaveLength(length);
   });
 
+  it("names the tools that the run never ran, and how to test them", PATIENCE, async () => {
+    const folder = workFolder();
+    const { path: cwd } = folder;
+    await runOnce(folder, "office", "o-2");
+    for (const verb of [
+      ["answer", "o-2~1", "The blue one."],
+      ["resume", "o-2"],
+      ["deny", "o-2~2", "--why", "Not today."],
+      ["resume", "o-2"],
+    ])
+      await pawl(verb, { cwd });
+    const args = ["crashtest", "office", "--schedule", "crash after tool.note 2"];
+    const { exitCode, stdout } = await pawl(args, { cwd, columns: 400 });
+    expect(stdout).toContain("never ran: send_email. No schedule says anything about it");
+    expect(stdout).toContain(
+      "Run o-2 never ran send_email: name a run that did with --run, or configure crashtests.office with a model that calls it.",
+    );
+    expect(exitCode).toBe(0);
+    const { document } = await pawlJson<{ readonly neverRan: readonly string[] }>(args, { cwd });
+    expect(document.neverRan).toEqual(["send_email"]);
+  });
+
   it("reports step code that makes other calls than recorded", PATIENCE, async () => {
     const folder = workFolder();
     await runOnce(folder, "moody", "m-1");

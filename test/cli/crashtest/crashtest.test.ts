@@ -94,14 +94,14 @@ describe("nothing that reaches the world", () => {
   });
 
   it("is run because of a misspelt name: neither a tool, nor a look-up", PATIENCE, async () => {
-    const misspelt = (name: string, asked: string) =>
-      `{ ${name}: { input, ${asked}, tools: { send_emial: () => 1, look_upp: () => 1 } } }`;
-    expect(await refused(misspelt("careful", answers), "careful")).toContain(
+    const misspelt = (name: string, asked: string, tool: string) =>
+      `{ ${name}: { input, ${asked}, tools: { ${tool}: () => 1 } } }`;
+    expect(await refused(misspelt("careful", answers, "send_emial"), "careful")).toContain(
       "crashtests.careful.tools has no send_email",
     );
     const looks = 'model: scriptedModel([{ toolCalls: [{ name: "look_up", input: {} }] }, { text: "." }])';
-    expect(await refused(misspelt("reader", looks), "reader")).toContain(
-      "There is no tool look_upp to stand in for: did you mean look_up?",
+    expect(await refused(misspelt("reader", looks, "look_upp"), "reader")).toContain(
+      "There is no tool look_upp to stand in for: did you mean look_up? Nothing has run yet.",
     );
   });
 
@@ -123,7 +123,7 @@ describe("nothing that reaches the world", () => {
     [`{ careful: { input, ${answers}, person: { approve: () => 1 } } }`, "person.approve is not used"],
     [`{ careful: { input, ${answers}, invariants: { mine: true } } }`, "invariants.mine is not an invariant"],
     [`{ careful: { ${answers} } }`, "set crashtests.careful.input, or add --input TEXT"],
-    ["{ careful: { modle: 1 } }", 'crashtests.careful has "modle": it takes input, model, tools'],
+    ["{ careful: { modle: 1 } }", 'crashtests.careful has no "modle": did you mean model?'],
     [
       `{ careful: { input, ${answers}, tools: { send_email: { reconcile: () => ({ status: "absent" }) } } } }`,
       'tools.send_email has a reconcile but no execute, so the tool itself would run in every schedule: add an execute, or give "real" instead',

@@ -1,11 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { JobFileError, parseJob } from "../../../src/cli/job/job-file.ts";
+import { parseJob } from "../../../src/cli/job/job-file.ts";
+import { JobFileError } from "../../../src/cli/job/job-file-error.ts";
 import { jobFileTools } from "../../../src/cli/job/job-file-tools.ts";
 import type { Blueprint } from "../../../src/core/job/blueprint.ts";
 import { parseRunSpec } from "../../../src/core/job/run-spec.ts";
 import { tool } from "../../../src/engine/definition/tool.ts";
-import { mistakenBlueprints } from "./blueprint-mistakes.ts";
+import { mistakenAgents } from "./blueprint-agent-mistakes.ts";
+import { mistakenSteps } from "./blueprint-step-mistakes.ts";
+import { mistakenValues } from "./blueprint-value-mistakes.ts";
 
 const myTool = tool({ description: "Mine.", inputSchema: z.object({}), execute: () => null });
 const tools = {
@@ -60,6 +63,8 @@ pipeline:
       until: { output: is_complete }
     - { name: mail, tool: send_mail, with: { to: x@example.com, subject: Hi, text: "{{ steps.polish.text }}" }, when: { step: check, equals: send } }
 `;
+
+const mistakenBlueprints = [...mistakenSteps, ...mistakenAgents, ...mistakenValues];
 
 describe("a blueprint that cannot be used", () => {
   it.each(mistakenBlueprints)("with %s is refused with all that is wrong", (_, lines, problems) => {

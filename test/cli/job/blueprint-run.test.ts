@@ -95,7 +95,7 @@ describe("a job that is one file", () => {
     const { exitCode, stderr } = await pawl(["run", "job.yaml"], { cwd: folder.path });
     expect(exitCode).toBe(2);
     expect(stderr).toBe(
-      'error: There is no provider "opnai" for model opnai/gpt-5.2: did you mean openai/gpt-5.2? Model mistral/large needs the package @ai-sdk/mistral, which is installed neither beside pawl.config.ts nor beside Pawl: run `npm install ai@7 @ai-sdk/mistral` there. There is no model "gpt": write provider/model, such as openai/gpt-5.2, or add it to `models` in pawl.config.ts.\n',
+      'error: There is no provider "opnai" for model opnai/gpt-5.2: did you mean openai/gpt-5.2? Model mistral/large needs the package @ai-sdk/mistral, which is installed neither beside pawl.config.ts nor beside Pawl: run `npm install ai@7 @ai-sdk/mistral` there. There is no model "gpt": write provider/model, such as openai/gpt-5.2, or define it with its address (base_url) under `models` of the pipeline, or in `models` of pawl.config.ts.\n',
     );
   });
 

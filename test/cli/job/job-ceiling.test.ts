@@ -196,7 +196,7 @@ describe("a host of a job file", () => {
     );
   });
 
-  it("that the job marks as private must be allowed by the operator, whoever chose the name", async () => {
+  it("that the job marks as private must be allowed by the operator, even if the operator set its address", async () => {
     const job = server({ url: "${HOOK}", private: true });
     const config = { env: { HOOK: "https://example.com/mcp" } };
     const jobs = { environment: ["HOOK"] };

@@ -4,11 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
-import { JobFileError, type JobFormat, parseJob, readJobFile } from "../../../src/cli/job/job-file.ts";
+import { type JobFormat, parseJob, readJobFile } from "../../../src/cli/job/job-file.ts";
+import { JobFileError } from "../../../src/cli/job/job-file-error.ts";
 import { readJson } from "../../../src/cli/job/job-file-json.ts";
 import { PawlError } from "../../../src/core/errors.ts";
 import { parseRunSpec } from "../../../src/core/job/run-spec.ts";
-import { type Mistaken, mistakenJson, mistakenYaml } from "./job-file-mistakes.ts";
+import { type Mistaken, mistakenYaml } from "./job-file-mistakes.ts";
+import { mistakenJson, mistakenYamlSyntax } from "./job-syntax-mistakes.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "pawl-job-file-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -31,7 +33,7 @@ function problemsOf(text: string, format: JobFormat): readonly string[] {
 }
 
 describe("a job file that cannot be used", () => {
-  it.each<Mistaken>(mistakenYaml)(
+  it.each<Mistaken>([...mistakenYaml, ...mistakenYamlSyntax])(
     "as YAML with %s is refused with all that is wrong",
     (_, lines, problems) => {
       expect(problemsOf(lines.join("\n"), "yaml")).toEqual(problems);

@@ -126,7 +126,9 @@ describe("the budgets of the configuration", () => {
     // A separate process: a changed module is read once per process.
     const again = await folder.pawl("run", "fails", "--run-id", "f-1");
     expect(again.exitCode).toBe(1);
-    expect(again.stderr).toContain("error: Step second failed: The press is broken.\n");
+    expect(again.stderr).toMatch(
+      /^error: Run f-1 failed earlier .*: Step second failed: The press is broken\.\n/m,
+    );
     expect(await folder.pawl("run", "fails", "--resume", "--run-id", "f-1")).toMatchObject({ exitCode: 0 });
     expect(await specOf(folder, "f-1")).toMatchObject({ budgets: { maxSteps: 9 } });
   });

@@ -195,7 +195,7 @@ describe("an approval", () => {
     await store.approve("r-1~1", { by: "somebody else" });
     await typist.types(DOWN, ENTER);
     expect(await answered).toBe(true);
-    expect(typist.terminal.rows.join("\n")).toContain("Wait r-1~1 is answered by somebody else");
+    expect(typist.terminal.rows.join("\n")).toContain("Wait r-1~1 was already answered by somebody else");
     expect((await runner.resume("r-1")).status).toBe("succeeded");
   });
 

@@ -324,6 +324,7 @@ describe("an unusual event", () => {
         attempt: 1,
         message: "Busy.",
         retryInMs: 500,
+        outageSince: null,
       },
       "  ! the model failed: Busy; retrying in 0.5 s\n",
     ],

@@ -3,7 +3,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { canonicalJson } from "../../../src/core/canonical-json.ts";
 import type { Json } from "../../../src/core/json.ts";
-import { namedSecrets, normaliseKeyName, redact as redactWith } from "../../../src/core/secret/redaction.ts";
+import { normaliseKeyName } from "../../../src/core/naming/key-name.ts";
+import { namedSecrets, redact as redactWith } from "../../../src/core/secret/redaction.ts";
 import { REDACTED, withoutDigests } from "../../../src/core/secret/secret-mark.ts";
 import { SecretSearch } from "../../../src/core/secret/secret-search.ts";
 

@@ -56,7 +56,6 @@ const PAWL_FILES = [
 async function bundlePawl(folder: string): Promise<void> {
   const input = Object.fromEntries(PAWL_FILES.map((file) => [file, join(repository, `${file}.ts`)]));
   await write(folder, input, [...NOT_BUNDLED, /^zod(\/|$)/], "src/cli/");
-  copyMigrations(join(folder, "src/cli"));
   cpSync(join(repository, "package.json"), join(folder, "package.json"));
 }
 
@@ -66,7 +65,6 @@ export async function bundle(folder: string, files: readonly string[], external:
     Object.fromEntries(files.map((file) => [nameOf(file), join(repository, file)])),
     external,
   );
-  copyMigrations(folder);
 }
 
 async function write(
@@ -92,9 +90,4 @@ async function write(
 
 function nameOf(file: string): string {
   return basename(file, ".ts");
-}
-
-/** Migrations are read from beside the code that applies them. */
-function copyMigrations(folder: string): void {
-  cpSync(join(repository, "src/store/sqlite/migrations"), join(folder, "migrations"), { recursive: true });
 }

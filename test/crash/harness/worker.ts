@@ -54,7 +54,7 @@ type Orders = Omit<WorkerOrder, "folder" | "barrier">;
 async function runOrder(store: Store, folder: string, orders: Orders): Promise<ReportedResult> {
   const { act, variant, wait, scenario } = orders;
   const target = SCENARIOS[scenario]({ folder, variant, wait });
-  const options = { store, ...runnerOptions(folder, orders) };
+  const runnerWith = { store, ...runnerOptions(folder, orders) };
   const stop = new AbortController();
   process.once("SIGTERM", () => {
     if (orders.closesWithin === undefined) stop.abort();
@@ -66,18 +66,24 @@ async function runOrder(store: Store, folder: string, orders: Orders): Promise<R
       await answerAll(store, runId, act.answers ?? {});
     const warn = (message: string) => recordWitness(folder, { kind: "warned", message });
     const loop = new DurableMainLoop(target, {
-      ...options,
+      ...runnerWith,
       checkpoints: checkpointsOf(store, folder, orders),
       warn,
     });
     return reported(await loop.execute(act.request, { signal }));
   }
-  const runner = new Runner(target, options);
-  if (act.do === "answer") await answerAll(store, act.runId, act.answers);
-  const runOptions = { ...act, signal };
-  return reported(
-    await (act.do === "run" ? runner.run(act.input, runOptions) : runner.resume(act.runId, runOptions)),
-  );
+  const runner = new Runner(target, runnerWith);
+  if (act.do === "run") {
+    const { do: _, input, ...options } = act;
+    return reported(await runner.run(input, { ...options, signal }));
+  }
+  if (act.do === "resume") {
+    const { do: _, runId, ...options } = act;
+    return reported(await runner.resume(runId, { ...options, signal }));
+  }
+  const { do: _, runId, answers, ...options } = act;
+  await answerAll(store, runId, answers);
+  return reported(await runner.resume(runId, { ...options, signal }));
 }
 
 /** Ends as a server does on SIGTERM. */

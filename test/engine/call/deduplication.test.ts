@@ -210,7 +210,9 @@ describe("deduplication of an effect within a run", () => {
     expect((await runner.resume("r-1")).output).toBe("End.");
     expect(sent).toHaveLength(1);
     expect((await rows(store))[4]).toEqual(["deduplicated", "r-1/worker#2.1"]);
-    expect(toolResults(prompts.at(-1))[4]).toEqual({ type: "json", value: { id: "m-1" } });
+    expect(toolResults(prompts.at(-1))[4]).toMatchObject({
+      value: expect.stringMatching(/\n\n\{"id":"m-1"\}$/),
+    });
   });
 
   it("executes nothing if `identity` throws, and reports that to the model or the code", async () => {

@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { makeTool, type Tool } from "../../../src/engine/definition/tool.ts";
-import { zodInput } from "../../../src/engine/definition/tool-schema.ts";
+import { zodInput } from "../../../src/engine/definition/value-schema.ts";
 import { FinalFailure, type Json, Runner, Step } from "../../../src/index.ts";
 import type { CrashProbe } from "../../../src/testing/index.ts";
 import { memoryStore, must, scriptedAgent, toolResults } from "../run-fixture.ts";

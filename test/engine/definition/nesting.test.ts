@@ -115,7 +115,7 @@ describe.each([401, 3_000, 100_000])("%i levels", (levels) => {
     const dig = tool({
       description: "Digs.",
       inputSchema: z.object({}),
-      ...(schema === undefined ? {} : { output: schema }),
+      ...(schema === undefined ? {} : { outputSchema: schema }),
       execute: () => parsed(lists(levels)),
     });
     const model = scriptedModel([{ toolCalls: [{ name: "dig", input: {} }] }, { text: "All done." }]);

@@ -107,11 +107,14 @@ it("publishes nothing uncommitted, and a new worker publishes what it commits", 
   const store = await memoryStore();
   const { say } = sayTool({ recovery: "keyed" });
   const first = listener();
-  const dying = sayer(store, { say }, [saying("one")], { ...first, probe: crashAt("turn:before-commit") });
+  const dying = sayer(store, { say }, [saying("one")], {
+    onSession: first.onSession,
+    probe: crashAt("turn:before-commit"),
+  });
   await runUntilFailure(dying.runner);
   expect(first.events.map(([type]) => type)).toEqual(["PromptRendered"]);
   const second = listener();
-  await sayer(store, { say }, [saying("one")], second).runner.resume("r-1");
+  await sayer(store, { say }, [saying("one")], { onSession: second.onSession }).runner.resume("r-1");
   expect(second.events.map(([type]) => type)).toEqual([
     "ToolInvoked",
     "TurnCommitted",

@@ -8,6 +8,7 @@ import {
   DeadlineExceededError,
   Pipeline,
   Step,
+  type StepNode,
   type Store,
 } from "../../../src/index.ts";
 import {
@@ -135,7 +136,7 @@ describe("the time that a run waits for a person", () => {
   const check = Pipeline.of(
     "p",
     Step.human("check", { question: "Continue?" }),
-    Step.run("end", (said: string) => said),
+    Step.run("end", (said) => said),
   );
 
   /** A job of ten minutes that asked after four. */
@@ -144,7 +145,8 @@ describe("the time that a run waits for a person", () => {
     const wait = Step.run("work", async () => {
       await clock.advance(4 * MINUTE);
     });
-    const runner = jobRunner(Pipeline.of("p", wait, ...check.children), store, { clock });
+    const steps: StepNode[] = [wait, ...check.children];
+    const runner = jobRunner(Pipeline.of("p", ...steps), store, { clock });
     const { status } = await runner.run("Go", { runId: "r-1", spec: minutes(10, more) });
     expect(status).toBe("waiting");
     return { clock, store, runner };

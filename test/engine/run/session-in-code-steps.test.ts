@@ -287,7 +287,8 @@ describe("nested steps", () => {
       }),
     );
     const loop = Step.loop("loop", body, { until: (n) => n === 3, maxIterations: 5 });
-    const outer = Step.loop("outer", Pipeline.of("inner", loop, saysWord("after")), {
+    const inner: StepNode = Pipeline.of("inner", loop, saysWord("after"));
+    const outer = Step.loop("outer", inner, {
       until: () => true,
       maxIterations: 1,
     });

@@ -12,6 +12,7 @@ import {
 } from "../../../src/index.ts";
 import { rawServer } from "../../mcp/mcp-fixture.ts";
 import { acting, actTool, asking } from "../call/call-fixture.ts";
+import { temporaryFolder } from "../job-fixture.ts";
 import { failureOf, memoryStore, scriptedAgent } from "../run-fixture.ts";
 
 const forbidding = (...forbiddenActions: string[]) => ({ constraints: { forbiddenActions } });
@@ -23,7 +24,7 @@ async function runOf(target: StepNode | ReturnType<typeof scriptedAgent>["agent"
   const onEvent: RunnerOptions["onEvent"] = (event) => {
     if (event.type === "warning") warnings.push(event.message);
   };
-  const runner = new Runner(target, { store, onEvent, ...options });
+  const runner = new Runner(target, { store, onEvent, workspaceRoot: temporaryFolder(), ...options });
   const run = (spec?: RunSpecInput) =>
     runner.run("Go", { runId: "r-1", ...(spec === undefined ? {} : { spec }) });
   return { run, runner, store, warnings };

@@ -123,12 +123,9 @@ describe("an unusable contract is refused before the run is created", () => {
     expect(await store.listRuns()).toEqual([]);
     return error;
   }
-  const greeter = (options: RunnerOptions) => new Runner<unknown>(hello(), options);
+  const greeter = (options: RunnerOptions) => new Runner(hello(), options);
   const speaker = (options: RunnerOptions) =>
-    new Runner<unknown>(
-      Pipeline.of("p", Step.granular("speak", scriptedAgent([{ text: "Hi" }]).agent)),
-      options,
-    );
+    new Runner(Pipeline.of("p", Step.granular("speak", scriptedAgent([{ text: "Hi" }]).agent)), options);
 
   it("because it is for another pipeline", async () => {
     const error = await refused(greeter, jobSpec({ pipeline: "report" }));

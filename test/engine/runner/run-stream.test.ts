@@ -91,12 +91,12 @@ describe("a stream", () => {
     expect(types(events)).toEqual(["run.started", "step.started", "step.finished", "step.started"]);
   });
 
-  it("that is left early cancels the run, which can be resumed", async () => {
+  it("that is left early with cancelOnReturn cancels the run, which can be resumed", async () => {
     const store = await memoryStore();
     const { note, done } = noteTool();
     const { agent } = scriptedAgent([noting("one"), noting("two"), { text: "Hello" }], { tools: { note } });
     const runner = new Runner(agent, { store });
-    for await (const event of runner.stream("Go", { runId: "r-1" })) {
+    for await (const event of runner.stream("Go", { runId: "r-1", cancelOnReturn: true })) {
       if (event.type === "turn.committed") break;
     }
     // Leaving waits until the run is released.
@@ -109,12 +109,13 @@ describe("a stream", () => {
     expect(done).toEqual(["one", "two"]);
   });
 
-  it("that is left early by an exception cancels the run too", async () => {
+  it("that is left early by an exception cancels the run too, with cancelOnReturn", async () => {
     const store = await memoryStore();
     const { note } = noteTool();
     const { agent } = scriptedAgent([noting("one"), { text: "Hello" }], { tools: { note } });
     const read = async () => {
-      for await (const event of new Runner(agent, { store }).stream("Go", { runId: "r-1" })) {
+      const options = { runId: "r-1", cancelOnReturn: true };
+      for await (const event of new Runner(agent, { store }).stream("Go", options)) {
         if (event.type === "turn.started") throw new Error("The reader failed.");
       }
     };
@@ -219,6 +220,7 @@ describe("a listener that throws", () => {
       claim,
       claimedAt: readClock(systemClock),
       resumed: false,
+      isRequested: false,
       options: {},
       from: null,
       telemetry: NO_RUN_TELEMETRY,
@@ -229,7 +231,8 @@ describe("a listener that throws", () => {
     };
     const leased = new LeasedRun(makeSetup(root, { store }), store, work);
 
-    expect((await leased.execute({ resumed: false, lost: [], foundInDoubt: [] })).output).toBe("Hello");
+    const found = { resumed: false, isRequested: false, lost: [], foundInDoubt: [] };
+    expect((await leased.execute(found)).output).toBe("Hello");
 
     expect(emitted).toBeGreaterThan(10);
     expect(done).toEqual(["one"]);

@@ -59,7 +59,7 @@ describe("run with the id of a run", () => {
     expect(await store.listEvents("r-1")).toEqual(events);
   });
 
-  it("that failed throws its error again, and runs nothing", async () => {
+  it("that failed throws its error again, says that it failed earlier, and runs nothing", async () => {
     const store = await memoryStore();
     const { agent, prompts } = scriptedAgent(() => {
       throw new Error("The provider is on fire.");
@@ -70,7 +70,11 @@ describe("run with the id of a run", () => {
     const second = await failureAs(ModelCallError, runner.run("Go", { runId: "r-1" }));
 
     expect(second).not.toBe(first);
-    expect([second.message, second.details]).toEqual([first.message, first.details]);
+    expect(second.message).toMatch(
+      /^Run r-1 failed earlier \(\d{4}-\d\d-\d\d \d\d:\d\d UTC\), and was not continued: /,
+    );
+    expect(second.message.endsWith(`: ${first.message}`)).toBe(true);
+    expect([second.details, second.runId]).toEqual([first.details, "r-1"]);
     expect(prompts).toHaveLength(1);
   });
 
@@ -239,7 +243,6 @@ describe("a run refuses", () => {
 
   it.each<[string, unknown, string]>([
     ["a Date", { when: [new Date(0)] }, "$.when[0]"],
-    ["undefined", undefined, "$"],
     ["NaN", { a: { b: Number.NaN } }, "$.a.b"],
     ["a function", [() => 1], "$[0]"],
     ["a BigInt", { "a key": 1n }, '$["a key"]'],

@@ -1,6 +1,7 @@
 // Steps in order: their input, the names of their instances, and that a finished one is never entered again.
 
 import { describe, expect, it } from "vitest";
+import { z } from "zod";
 import { ConfigurationError, Pipeline, Runner, Step } from "../../../src/index.ts";
 import { failureOf, memoryStore, noteTool, noting, scriptedAgent, toolResults } from "../run-fixture.ts";
 
@@ -35,7 +36,7 @@ describe("a pipeline", () => {
 
   it("inside others names its steps by their path", async () => {
     const store = await memoryStore();
-    const { agent } = scriptedAgent([{ text: "8" }]);
+    const { agent } = scriptedAgent([{ text: "8" }], { output: z.number() });
     const inner = Pipeline.of("inner", double("x"), Pipeline.of("deep", double("x")));
     const pipeline = Pipeline.of(
       "outer",
@@ -104,6 +105,7 @@ describe("a pipeline", () => {
 
   it("refuses an output that is not JSON, and names its path", async () => {
     const store = await memoryStore();
+    // @ts-expect-error The types refuse it, too.
     const step = Step.run("a", () => ({ at: [new Date(0)] }));
     const error = await failureOf(new Runner(step, { store }).run("Go", { runId: "r-1" }));
     expect(error).toMatchObject({ code: "not_json", details: { path: "$.at[0]" } });
@@ -115,7 +117,7 @@ describe("a pipeline", () => {
 describe("a pipeline is refused", () => {
   it("with two steps of one name", () => {
     expect(() => Pipeline.of("p", double("a"), double("b"), double("a"))).toThrow(/two steps named a/);
-    const { agent } = scriptedAgent([]);
+    const { agent } = scriptedAgent([], { output: z.number() });
     expect(() => Pipeline.of("p", Step.granular("a", agent), double("a"))).toThrow(ConfigurationError);
   });
 

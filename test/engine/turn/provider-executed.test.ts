@@ -1,108 +1,24 @@
-import { createAnthropic } from "@ai-sdk/anthropic";
-import { createOpenAI } from "@ai-sdk/openai";
-import type { LanguageModelV4, LanguageModelV4CallOptions, LanguageModelV4Content } from "@ai-sdk/provider";
+import type { LanguageModelV4Content } from "@ai-sdk/provider";
 import { describe, expect, it } from "vitest";
 import { ledgerCallsOf, providerCallsOf } from "../../../src/core/message.ts";
 import { renderTranscript } from "../../../src/export/transcript/transcript.ts";
-import { agent, ResumeError, Runner, Step, type Store, type Tool } from "../../../src/index.ts";
+import { Runner, Step } from "../../../src/index.ts";
 import { crashAt } from "../call/call-fixture.ts";
-import {
-  databaseFile,
-  failureAs,
-  failureOf,
-  fileStore,
-  memoryStore,
-  must,
-  noteTool,
-} from "../run-fixture.ts";
+import { databaseFile, failureOf, fileStore, memoryStore, must, noteTool } from "../run-fixture.ts";
 import { NOWHERE } from "../runner/forecast/forecast-world.ts";
-
-const openai = createOpenAI({ apiKey: "none", baseURL: "http://127.0.0.1:9/v1" });
-const anthropic = createAnthropic({ apiKey: "none", baseURL: "http://127.0.0.1:9/v1" });
-const webSearch = openai.tools.webSearch({});
-
-type Prompt = LanguageModelV4CallOptions["prompt"];
-
-/** A model whose answers are given part by part, as by a provider. */
-function partsModel(script: readonly (readonly LanguageModelV4Content[])[]) {
-  const asked: LanguageModelV4CallOptions[] = [];
-  const model: LanguageModelV4 = {
-    specificationVersion: "v4",
-    provider: "parts",
-    modelId: "parts-1",
-    supportedUrls: {},
-    doGenerate: (options) => {
-      const { abortSignal: _, ...rest } = options;
-      asked.push(structuredClone(rest));
-      const turn = options.prompt.filter(({ role }) => role === "assistant").length;
-      const content = [...must(script[turn])];
-      const isAsking = content.some((part) => part.type === "tool-call" && part.providerExecuted !== true);
-      return Promise.resolve({
-        content,
-        finishReason: { unified: isAsking ? "tool-calls" : "stop", raw: undefined },
-        usage: {
-          inputTokens: { total: 10, noCache: undefined, cacheRead: undefined, cacheWrite: undefined },
-          outputTokens: { total: 5, text: undefined, reasoning: undefined },
-        },
-        warnings: [],
-      });
-    },
-    doStream: () => Promise.reject(new Error("Streaming is not used here.")),
-  };
-  return { model, asked };
-}
-
-const searchCall: LanguageModelV4Content = {
-  type: "tool-call",
-  toolCallId: "ws_1",
-  toolName: "web_search",
-  input: JSON.stringify({ query: "pawl" }),
-  providerExecuted: true,
-};
-const found = { sources: [{ url: "https://example.com/" }] };
-const searchResult = (result: object, isError = false): LanguageModelV4Content => ({
-  type: "tool-result",
-  toolCallId: "ws_1",
-  toolName: "web_search",
-  result: result as never,
-  ...(isError ? { isError } : {}),
-});
-const search = [searchCall, searchResult(found)];
-const noting = (text: string): LanguageModelV4Content => ({
-  type: "tool-call",
-  toolCallId: `n-${text}`,
-  toolName: "note",
-  input: JSON.stringify({ text }),
-});
-const says = (text: string): LanguageModelV4Content => ({ type: "text", text });
-
-function searcher(
-  script: readonly (readonly LanguageModelV4Content[])[],
-  tools: NonNullable<Parameters<typeof agent>[0]["tools"]> = { web_search: webSearch },
-) {
-  const { model, asked } = partsModel(script);
-  return { asked, searcher: agent({ name: "searcher", instructions: "You search.", model, tools }) };
-}
-
-/** A store that refuses separate receipts, as if the process had died before them. */
-function withoutReceipts(store: Store): Store {
-  return new Proxy(store, {
-    get: (target, name: keyof Store) => {
-      if (name === "recordReceipt") return () => Promise.reject(new Error("The process crashed."));
-      const member: unknown = target[name];
-      return typeof member === "function" ? (member.bind(target) as unknown) : member;
-    },
-  });
-}
-
-/** The tool result parts of a request, in any message. */
-function resultsIn(prompt: Prompt | undefined) {
-  return must(prompt).flatMap(({ role, content }) =>
-    typeof content === "string"
-      ? []
-      : content.filter(({ type }) => type === "tool-result").map((part) => ({ role, part })),
-  );
-}
+import {
+  anthropic,
+  found,
+  noting,
+  resultsIn,
+  says,
+  search,
+  searchCall,
+  searcher,
+  searchResult,
+  webSearch,
+  withoutReceipts,
+} from "./provider-executed-fixture.ts";
 
 describe("a provider-executed call", () => {
   it("is matched with its result even if the provider gave it no id", async () => {
@@ -397,75 +313,5 @@ describe("a result in a later response than its call", () => {
       ],
     );
     expect(ledgerCallsOf(content).map(({ toolCallId }) => toolCallId)).toEqual(["3", "1", "2"]);
-  });
-});
-
-describe("a provider-executed tool", () => {
-  it("is offered as its provider defines it, and fingerprinted with its settings", async () => {
-    const store = await memoryStore();
-    const script = [[...search, says("Not yet.")], [says("DONE")]];
-    const runnerOf = (size: "low" | "high", maxTurns: number) => {
-      const { searcher: agent, asked } = searcher(script, {
-        web_search: openai.tools.webSearch({ searchContextSize: size }),
-      });
-      const step = Step.granular("s", agent, { maxTurns, completion: "signal" });
-      return { asked, runner: new Runner(step, { store }) };
-    };
-    const first = runnerOf("low", 1);
-    await failureOf(first.runner.run("Go", { runId: "r-1" }));
-    expect(first.asked[0]?.tools).toEqual([
-      { type: "provider", name: "web_search", id: "openai.web_search", args: { searchContextSize: "low" } },
-    ]);
-
-    const { details } = await failureAs(ResumeError, runnerOf("high", 2).runner.resume("r-1"));
-    expect(JSON.stringify(details)).toContain("tools.provider:web_search");
-    expect((await runnerOf("low", 2).runner.resume("r-1")).output).toBe("DONE");
-  });
-
-  it.each([
-    ["the run forbids it", { constraints: { forbiddenActions: ["web_*"] } }],
-    ["its namespace is forbidden", { constraints: { forbiddenActions: ["provider:*"] } }],
-    ["it needs approval", { policy: { approve: ["read_only"] } }],
-  ] as const)("is not offered if %s", async (_, rules) => {
-    const store = await memoryStore();
-    const { note } = noteTool();
-    const { searcher: agent, asked } = searcher([[says("End.")]], { note, web_search: webSearch });
-    await new Runner(agent, { store, ...rules }).run("Go", { runId: "r-1" });
-    expect(asked[0]?.tools?.map(({ name }) => name)).toEqual(["note"]);
-  });
-
-  it("leads to a warning and a marked receipt if the provider runs it although it is forbidden", async () => {
-    const store = await memoryStore();
-    const warnings: string[] = [];
-    const runner = new Runner(searcher([[...search, says("End.")]]).searcher, {
-      store,
-      constraints: { forbiddenActions: ["Web-Search"] },
-      onEvent: (event) => void (event.type === "warning" && warnings.push(event.message)),
-    });
-    await runner.run("Go", { runId: "r-1" });
-    expect(warnings).toEqual([
-      expect.stringMatching(/provider ran web_search .+ although it is forbidden.*Web-Search/),
-    ]);
-    expect((await store.listToolCalls("r-1"))[0]?.receipt).toMatchObject({
-      status: "succeeded",
-      errorCode: "forbidden",
-    });
-    expect((await store.verify("r-1")).problems).toEqual([]);
-  });
-
-  it("is not run by us when the model makes an ordinary call of it", async () => {
-    const store = await memoryStore();
-    const { toolCallId, toolName, input } = searchCall as never as { [name: string]: string };
-    const ours = { type: "tool-call", toolCallId, toolName, input } as LanguageModelV4Content;
-    await new Runner(searcher([[ours], [says("End.")]]).searcher, { store }).run("Go", { runId: "r-1" });
-    expect((await store.listToolCalls("r-1"))[0]).toMatchObject({ status: "cancelled", attempt: 0 });
-  });
-
-  it("needs a model of the AI SDK", () => {
-    const port = { provider: "own", modelId: "own", respond: () => Promise.reject(new Error("no")) };
-    const tools: { [name: string]: Tool | typeof webSearch } = { web_search: webSearch };
-    expect(() => agent({ name: "a", model: port, tools })).toThrow(
-      "Agent a has the provider-defined tool web_search and a custom model port: give it an AI SDK model.",
-    );
   });
 });

@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { onTestFinished } from "vitest";
 import { z } from "zod";
@@ -173,6 +173,7 @@ class Payments {
       work(
         new pawl.Runner(agent, {
           store,
+          workspaceRoot: dirname(this.#file),
           ...(this.#rule === null ? {} : { policy: { approve: [this.#rule] } }),
         }),
       ),

@@ -182,8 +182,8 @@ export const NETWORK_ATTACKS: readonly Attack[] = [
     threat: "the owner of an MCP server's name points it at the internal network",
     weakened: [
       {
-        file: "adapters/mcp/mcp-http.ts",
-        right: 'mayBePrivate ? "!private" : ""',
+        file: "adapters/net/host-network.ts",
+        right: 'isPrivate ? "!private" : ""',
         wrong: '"!private"',
       },
     ],

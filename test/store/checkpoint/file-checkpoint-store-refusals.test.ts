@@ -182,5 +182,5 @@ describe.each(FILES)("a worker's file %s that is", (name) => {
 });
 
 function needsRoot(context: TestContext): void {
-  if (process.geteuid?.() !== 0) context.skip("Only root can give a file to somebody else.");
+  if (process.geteuid?.() !== 0) context.skip("Only root can give a file to another user.");
 }

@@ -42,7 +42,7 @@ it("A name stored by an earlier version is read as it is", async () => {
 });
 
 it.each([
-  ["is somebody else", "UPDATE waits SET answered_by = replace(answered_by, 'ann', 'eve')"],
+  ["is another person", "UPDATE waits SET answered_by = replace(answered_by, 'ann', 'eve')"],
   ["is removed", "UPDATE waits SET answered_by = NULL"],
   [
     "is counted twice",

@@ -14,6 +14,7 @@ import type { Evidence, RunAccount } from "../../../src/testing/crash/evidence.t
 import { runSchedule } from "../../../src/testing/crash/run-schedule.ts";
 import { modelStandIn, type Scenario } from "../../../src/testing/crash/scenario.ts";
 import { parseSchedule, UNDISTURBED } from "../../../src/testing/crash/schedule.ts";
+import type { Effect, WitnessLine } from "../../../src/testing/crash/witness.ts";
 import { scriptedPort } from "../scripted-port.ts";
 import { EXPLORER_FOLDER } from "./explored-scenario.ts";
 import { callTaxi, charge, lookUp, STAND_INS, ship } from "./scenarios/errand-tools.ts";
@@ -126,4 +127,38 @@ export function one<T>(things: readonly T[], matches: (thing: T) => boolean = ()
 export function takeOut<T>(things: T[], matches: (thing: T) => boolean): T {
   const [taken] = things.splice(things.indexOf(one(things, matches)), 1);
   return taken as T;
+}
+
+export type Falsification = readonly [
+  invariant: string,
+  how: string,
+  change: (draft: Draft) => void,
+  message: RegExp,
+];
+
+/** Makes it look as if the first process had only been paused. */
+export function pauseInstead(draft: Draft): void {
+  const at = { phase: "before", call: "store.commitTurn", nth: 2 } as const;
+  Object.assign(draft.schedule, { kind: "pause", at, wake: null });
+}
+
+type AttemptNumbers = { readonly turnIndex?: number; readonly attempt?: number };
+
+export function isSameAttempt(a: AttemptNumbers, b: AttemptNumbers): boolean {
+  return a.turnIndex === b.turnIndex && a.attempt === b.attempt;
+}
+
+export function isEffectOf(tool: string) {
+  return (line: WitnessLine): line is Effect => line.kind === "effect" && line.tool === tool;
+}
+
+export function effectsOf<L extends WitnessLine | Draft["witness"][number]>(
+  lines: readonly L[],
+  tool: string,
+) {
+  return lines.filter((line): line is Extract<L, { kind: "effect" }> => isEffectOf(tool)(line));
+}
+
+export function blobOf({ calls }: Draft["account"]): string {
+  return one(calls, ({ receipt }) => (receipt?.blob ?? null) !== null).receipt?.blob?.blobId ?? "";
 }

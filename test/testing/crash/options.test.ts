@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { agent, tool } from "../../../src/index.ts";
-import { type CrashExplorerOptions, crashExplorer } from "../../../src/testing/index.ts";
+import { type CrashExplorerOptions, crashExplorer } from "../../../src/testing/crash/index.ts";
 import { scriptedPort } from "../scripted-port.ts";
 import { EXPLORER_FOLDER } from "./explored-scenario.ts";
 

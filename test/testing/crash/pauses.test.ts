@@ -1,7 +1,7 @@
 // A process that is stopped for longer than its lease, and wakes while another one works on the run or after it has ended.
 
 import { describe, expect, it } from "vitest";
-import { type CrashExplorerOptions, crashExplorer } from "../../../src/testing/index.ts";
+import { type CrashExplorerOptions, crashExplorer } from "../../../src/testing/crash/index.ts";
 import { PATIENCE } from "../../patience.ts";
 import { EXPLORER_FOLDER, explored, sumOf } from "./explored-scenario.ts";
 import { SCENARIOS } from "./scenarios/index.ts";

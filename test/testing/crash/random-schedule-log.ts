@@ -1,5 +1,5 @@
+import type { Evidence, ProcessOutcome, Scenario } from "../../../src/testing/crash/index.ts";
 import { pointText } from "../../../src/testing/crash/point.ts";
-import type { Evidence, ProcessOutcome, Scenario } from "../../../src/testing/index.ts";
 import { SCENARIOS } from "./scenarios/index.ts";
 
 /**

@@ -1,5 +1,10 @@
 import { afterAll, expect, test } from "vitest";
-import { crashExplorer, type Evidence, parseSchedule, scheduleText } from "../../../src/testing/index.ts";
+import {
+  crashExplorer,
+  type Evidence,
+  parseSchedule,
+  scheduleText,
+} from "../../../src/testing/crash/index.ts";
 import { IS_FULL_TEST } from "../../full-test.ts";
 import { EXPLORER_FOLDER } from "./explored-scenario.ts";
 import { endsAsExpected, evidenceLog, RANDOM_SCENARIOS, ScheduleTally } from "./random-schedule-log.ts";

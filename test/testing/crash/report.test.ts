@@ -8,7 +8,7 @@ import {
   crashExplorer,
   parseSchedule,
   type Schedule,
-} from "../../../src/testing/index.ts";
+} from "../../../src/testing/crash/index.ts";
 import { scriptedPort } from "../scripted-port.ts";
 import { EXPLORER_FOLDER } from "./explored-scenario.ts";
 
@@ -57,7 +57,8 @@ describe("a broken promise", () => {
     const { report, lines } = await explored(mailer({ recovery: "repeat" }), AFTER_MAIL);
     expect(lines[0]).toBe("28 points, 2 schedules (1 undisturbed, 1 crash): 1 promise BROKEN");
     expect(lines[1]).toMatch(/^points: store\.createRun 2, .*tool\.send_email 2/);
-    expect(lines[3]).toBe("✗ effects-at-most-once, broken in 1 schedule");
+    expect(lines[2]).toMatch(/^never ran: look\. /);
+    expect(lines[4]).toBe("✗ effects-at-most-once, broken in 1 schedule");
     const shown = withoutKeys(lines.slice(lines.indexOf("  shortest schedule:")));
     expect(shown.slice(0, -1)).toEqual([
       "  shortest schedule:",

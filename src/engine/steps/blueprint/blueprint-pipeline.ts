@@ -20,6 +20,7 @@ import type { CodeStepContext } from "../../definition/code-step-context.ts";
 import { Pipeline, type PipelineStep, Step, type StepNode } from "../../definition/step.ts";
 import type { Tool } from "../../definition/tool.ts";
 import type { ToolSource } from "../../definition/tool-source.ts";
+import { assertJsonSchema, type ValueSchema, zodInput } from "../../definition/value-schema.ts";
 import type { ModelPort, ModelSettings } from "../../ports/model-port.ts";
 import { someToolsOf } from "./blueprint-tool-choice.ts";
 import { fillJson, fillText, holds } from "./blueprint-values.ts";
@@ -149,16 +150,18 @@ class PipelineBuilder {
       model: this.#parts.model(model),
       instructions,
       tools: this.#toolsOf(tools),
-      ...(output === null ? {} : this.#outputOf(output)),
+      ...(output === null ? {} : this.#outputOf(name, output)),
       settings: settingsOf(settings),
       acceptCutAnswers,
     });
   }
 
   /** A regular expression in the schema may take any time, so `check` decides where the answer is checked. */
-  #outputOf(schema: JsonObject) {
+  #outputOf(agent: string, schema: JsonObject): { readonly output: ValueSchema } {
     const { check } = this.#parts;
-    return { output: z.fromJSONSchema(schema), checkOutput: (answer: Json) => check(schema, answer) };
+    const read = zodInput(z.fromJSONSchema(schema), `The output schema of agent ${agent}`);
+    assertJsonSchema(read);
+    return { output: { ...read, parse: (answer) => check(schema, answer as Json) } };
   }
 
   #toolsOf(references: readonly string[]): { readonly [name: string]: Tool | ToolSource } {

@@ -1,7 +1,7 @@
 import { matchesAction } from "../../../core/call/action-pattern.ts";
 import { parseToolName } from "../../../core/call/tool-name.ts";
 import { ConfigurationError } from "../../../core/errors.ts";
-import { nearestName } from "../../../core/job/run-spec-spelling.ts";
+import { nearestName } from "../../../core/naming/nearest-name.ts";
 import type { Tool } from "../../definition/tool.ts";
 import { makeToolSource, type ToolSource } from "../../definition/tool-source.ts";
 

@@ -66,10 +66,12 @@ export class ForkCopy {
     const stepNo = this.#database.insert(
       `INSERT INTO run_steps (run_no, step_path, step_index, step_name, kind, phase, status, created_at, updated_at, input,
                               output, context)
-       SELECT ?1, step_path, step_index, step_name, kind, phase, CASE WHEN ?2 THEN status ELSE 'ready' END, created_at,
-              updated_at, input, CASE WHEN ?2 THEN output END, CASE WHEN ?2 THEN context END
-         FROM run_steps WHERE step_no = ?3`,
+       SELECT ?, step_path, step_index, step_name, kind, phase, CASE WHEN ? THEN status ELSE 'ready' END, created_at,
+              updated_at, input, CASE WHEN ? THEN output END, CASE WHEN ? THEN context END
+         FROM run_steps WHERE step_no = ?`,
       this.#run.runNo,
+      Number(isFinished),
+      Number(isFinished),
       Number(isFinished),
       step.int("step_no"),
     );
@@ -113,9 +115,10 @@ export class ForkCopy {
       );
       const numbers = (turn.int("calls") === 0 ? [] : calls).map((call) => this.#call(step, to, call));
       this.#database.run(
-        `INSERT INTO turns SELECT ?1 * ${TURNS_PER_STEP} + turn_index, ?1, turn_index, attempt, opened_at, settled_at, 0, 0,
-                'none', 0, 0, 0, 0, 0, 0, tokens, ?2, calls, response, follow_up
-           FROM turns WHERE turn_no = ?3`,
+        `INSERT INTO turns SELECT ? * ${TURNS_PER_STEP} + turn_index, ?, turn_index, attempt, opened_at, settled_at, 0, 0,
+                'none', 0, 0, 0, 0, 0, 0, tokens, ?, calls, response, follow_up
+           FROM turns WHERE turn_no = ?`,
+        to,
         to,
         numbers[0] ?? 0,
         turn.int("turn_no"),
@@ -146,9 +149,10 @@ export class ForkCopy {
     const { messages, tokens } = this.#extent(turns);
     this.#database.run(
       `INSERT INTO granular_states (step_no, turn_index, is_complete, messages, tokens, fingerprint, lineage, first_turn)
-       SELECT ?1, ?2, is_complete AND turn_index = ?2, ?3, ?4, ?5, lineage, first_turn FROM granular_states
-        WHERE step_no = ?6`,
+       SELECT ?, ?, is_complete AND turn_index = ?, ?, ?, ?, lineage, first_turn FROM granular_states
+        WHERE step_no = ?`,
       to,
+      this.#fork.turnIndex,
       this.#fork.turnIndex,
       messages,
       tokens,

@@ -110,13 +110,15 @@ function insertRun(database: Database, now: number, parent: RunRow, fork: NewFor
   database.run(
     `INSERT INTO runs (run_id, created_at, updated_at, status, pipeline, entrypoint, input_hash, epoch, lease_until,
                        limit_tokens, limit_micro_dollars, deadline_at, waiting_since, budgets, forked_from, event_hash)
-     SELECT ?1, ?2, ?2, 'queued', pipeline, 'fork', input_hash, 0, 0, limit_tokens, limit_micro_dollars, ?3, ?2, budgets,
-            '{}', ?4
-       FROM runs WHERE run_no = ?5`,
+     SELECT ?, ?, ?, 'queued', pipeline, 'fork', input_hash, 0, 0, limit_tokens, limit_micro_dollars, ?, ?, budgets,
+            '{}', ?
+       FROM runs WHERE run_no = ?`,
     fork.runId,
+    now,
     now,
     // It waits to be started, and that time does not count.
     wallclock === null ? null : now + wallclock,
+    now,
     NO_EVENT_HASH,
     parent.runNo,
   );

@@ -19,25 +19,25 @@ const UNSETTLED = `
     FROM run_steps JOIN granular_states USING (step_no)
     JOIN turns ON turn_no = run_steps.step_no * ${TURNS_PER_STEP} + granular_states.turn_index + 1
     JOIN tool_calls ON tool_calls.call_no BETWEEN first_call_no AND first_call_no + calls - 1
-   WHERE run_no = ?1 AND run_steps.status <> 'succeeded' AND tool_calls.status = 'running'
+   WHERE run_no = ? AND run_steps.status <> 'succeeded' AND tool_calls.status = 'running'
      AND NOT EXISTS (SELECT 1 FROM receipts WHERE receipts.call_no = tool_calls.call_no)
   UNION ALL
   SELECT call_no, step_no, step_path, turn_index, call_index, attempt
     FROM run_steps JOIN tool_calls USING (step_no)
-   WHERE run_no = ?1 AND run_steps.status <> 'succeeded' AND turn_index = 0 AND tool_calls.status = 'running'
+   WHERE run_no = ? AND run_steps.status <> 'succeeded' AND turn_index = 0 AND tool_calls.status = 'running'
      AND NOT EXISTS (SELECT 1 FROM receipts WHERE receipts.call_no = tool_calls.call_no)`;
 
 /** The ids of the calls that a worker has dispatched and whose outcome is not stored. */
 export function runningCalls(database: Database, run: RunRow): string[] {
   return database
-    .all(UNSETTLED, run.runNo)
+    .all(UNSETTLED, run.runNo, run.runNo)
     .map((row) => toolCallId(run.runId, row.text("step_path"), row.int("turn_index"), row.int("call_index")));
 }
 
 /** The attempts of such calls that were certainly never sent, and have not ended on record. */
 export function unsentCalls(database: Database, run: RunRow, left: AbandonedAttempts): LeftBehind["unsent"] {
   return database
-    .all(UNSETTLED, run.runNo)
+    .all(UNSETTLED, run.runNo, run.runNo)
     .filter((row) => !left.mayHaveSent(effectAttemptOf(row)) && !hasEndedAttempt(database, run, row))
     .map((row) => ({
       toolCallId: toolCallId(run.runId, row.text("step_path"), row.int("turn_index"), row.int("call_index")),
@@ -90,7 +90,7 @@ export function leaveRunningCalls(
   left: AbandonedAttempts,
 ): LeftCalls {
   const [inDoubt, notSent]: [DoubtedCall[], DoubtedCall[]] = [[], []];
-  for (const row of database.all(UNSETTLED, run.runNo)) {
+  for (const row of database.all(UNSETTLED, run.runNo, run.runNo)) {
     const callNo = row.int("call_no");
     const place = {
       step: row.text("step_path"),

@@ -67,13 +67,15 @@ function insertStep(
 ): number {
   return database.insert(
     `INSERT INTO run_steps (run_no, step_path, step_index, step_name, kind, phase, status, created_at, updated_at, input)
-     VALUES (?1, ?2, (SELECT count(*) + 1 FROM run_steps WHERE run_no = ?1), ?3, ?4, ?5, ?6, ?7, ?7, ?8)`,
+     VALUES (?, ?, (SELECT count(*) + 1 FROM run_steps WHERE run_no = ?), ?, ?, ?, ?, ?, ?, ?)`,
     runNo,
     step.path,
+    runNo,
     step.name,
     step.kind,
     step.phase,
     status,
+    now,
     now,
     canonicalJson(step.input),
   );

@@ -6,6 +6,7 @@ import {
   approvalNeedOf,
   decideApproval,
   decisionOf,
+  namesInWords,
   type Person,
   personFacts,
 } from "../../../core/person.ts";
@@ -13,7 +14,7 @@ import { estimateResultTokens, estimateTokens } from "../../../core/usage/token-
 import { type Settlement, type WaitAnswer } from "../../../core/wait.ts";
 import type { NewReceipt } from "../../store.ts";
 import type { Database } from "../database.ts";
-import { namesOf, peopleText } from "../queries/wait-queries.ts";
+import { peopleOf, peopleText } from "../queries/wait-queries.ts";
 import { coverRow } from "../tables/event-rows.ts";
 import { raiseBudget } from "../tables/run-budgets.ts";
 import { type RunRow, saveRun, startedBy } from "../tables/run-row.ts";
@@ -163,7 +164,7 @@ function assertUnanswered(database: Database, run: RunRow, call: CallLocation, i
   );
   if (answered === null) return;
   throw new AlreadySettledError(
-    `Call ${id} was settled by ${namesOf(answered)}, who let it run again: that stays as it is; resume run ${run.runId}, or cancel it.`,
+    `Call ${id} was settled by ${namesInWords(peopleOf(answered))}, who let it run again: that stays as it is; resume run ${run.runId}, or cancel it.`,
     { id, status: "answered" },
   );
 }

@@ -86,10 +86,11 @@ export function insertWait(
   const index = (last?.optionalInt("n") ?? 0) + 1;
   database.run(
     `INSERT INTO waits (run_no, wait_index, kind, call_no, attempt, question, subject, arguments_hash, status, created_at)
-     VALUES (?1, ?2, ?3, ?4, coalesce((SELECT attempt FROM tool_calls WHERE call_no = ?4), 0), ?5, ?6, ?7, 'open', ?8)`,
+     VALUES (?, ?, ?, ?, coalesce((SELECT attempt FROM tool_calls WHERE call_no = ?), 0), ?, ?, ?, 'open', ?)`,
     run.runNo,
     index,
     wait.kind,
+    callNo,
     callNo,
     wait.question,
     canonicalJson(wait.subject),

@@ -5,11 +5,11 @@ import {
   WaitNotFoundError,
 } from "../../../core/errors.ts";
 import type { JsonObject } from "../../../core/json.ts";
-import type { Decision } from "../../../core/person.ts";
+import { type Decision, namesInWords } from "../../../core/person.ts";
 import { parseToolCallId, type StepPath } from "../../../core/step-path.ts";
 import { parseWaitId, type WaitKind } from "../../../core/wait.ts";
 import type { Database } from "../database.ts";
-import { namesOf, peopleOf } from "../queries/wait-queries.ts";
+import { peopleOf } from "../queries/wait-queries.ts";
 import { findRun, parseJson, type RunRow } from "../tables/run-row.ts";
 import { findCallNo } from "../tables/tool-call-rows.ts";
 import { assertOpenPart } from "../verify/verify-open.ts";
@@ -55,7 +55,9 @@ export function requireOpenWait(
   const status = row.text("status");
   if (status !== "open")
     throw new AlreadySettledError(
-      `Wait ${id} is ${status}${status === "answered" ? ` by ${namesOf(row)}` : ""}: it stays as it is.`,
+      status === "answered"
+        ? `Wait ${id} was already answered by ${namesInWords(peopleOf(row))}: the answer stays as it is.`
+        : `Wait ${id} is ${status}: it stays as it is.`,
       { id, status },
     );
   const kind = row.text("kind") as WaitKind;
@@ -66,6 +68,14 @@ export function requireOpenWait(
   return { run, wait: { index: parsed.index, wasAsked: true, kind, subject, people: peopleOf(row), call } };
 }
 
+const ABOUT = {
+  approval: "the approval of a call",
+  in_doubt: "a call in doubt",
+  escalation: "a call that needs a person",
+  question: "a question",
+  budget: "a budget that is used up",
+} as const satisfies { readonly [K in WaitKind]: string };
+
 const HOW_TO_ANSWER = {
   approval: "approve or deny it",
   in_doubt: "settle its call",
@@ -75,7 +85,7 @@ const HOW_TO_ANSWER = {
 } as const;
 
 function wrongKind(id: string, kind: WaitKind): ConfigurationError {
-  return new ConfigurationError(`Wait ${id} asks for something else (${kind}): ${HOW_TO_ANSWER[kind]}.`);
+  return new ConfigurationError(`Wait ${id} is about ${ABOUT[kind]}: ${HOW_TO_ANSWER[kind]}.`);
 }
 
 export function findOpenWaitAbout(

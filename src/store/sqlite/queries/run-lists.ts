@@ -31,8 +31,10 @@ type ListedStep = { readonly stepNo: number; readonly path: StepPath };
 function* stepsFrom(database: Database, runNo: number, path: StepPath | null): Generator<ListedStep> {
   const rows = database.iterate(
     `SELECT step_no, step_path FROM run_steps
-      WHERE run_no = ?1 AND (?2 IS NULL OR step_index >= (SELECT step_index FROM run_steps WHERE run_no = ?1 AND step_path = ?2))
+      WHERE run_no = ? AND (? IS NULL OR step_index >= (SELECT step_index FROM run_steps WHERE run_no = ? AND step_path = ?))
       ORDER BY step_index`,
+    runNo,
+    path,
     runNo,
     path,
   );

@@ -27,10 +27,12 @@ export function listRuns(database: Database, filter: RunFilter): RunRecord[] {
 export function findRunsOf(database: Database, pipeline: string, inputHash: Uint8Array): RunRecord[] {
   return database
     .all(
-      `SELECT ${RUN_COLUMNS} FROM runs WHERE pipeline = ?1 AND input_hash = ?2 AND forked_from IS NULL
+      `SELECT ${RUN_COLUMNS} FROM runs WHERE pipeline = ? AND input_hash = ? AND forked_from IS NULL
           AND (status IN ('queued', 'running', 'waiting')
-               OR run_no = (SELECT max(run_no) FROM runs WHERE pipeline = ?1 AND input_hash = ?2 AND forked_from IS NULL))
+               OR run_no = (SELECT max(run_no) FROM runs WHERE pipeline = ? AND input_hash = ? AND forked_from IS NULL))
         ORDER BY run_no DESC`,
+      pipeline,
+      inputHash,
       pipeline,
       inputHash,
     )
@@ -52,6 +54,7 @@ export function readUsage(database: Database, runId: string): RunUsage {
             coalesce(sum(cached_input_tokens), 0) AS cached, coalesce(sum(reasoning_tokens), 0) AS reasoning,
             coalesce(sum(basis <> 'none'), 0) AS calls
        FROM (${SETTLED_CALLS})`,
+    runNo,
     runNo,
   );
   const run = database.get("SELECT charged_tokens, charged_micro_dollars FROM runs WHERE run_no = ?", runNo);
@@ -81,10 +84,12 @@ export function countWork(database: Database, runId: string): { steps: number; t
  */
 export function workOf(database: Database, runNo: number): { steps: number; toolCalls: number } {
   const row = database.get(
-    `SELECT (SELECT count(*) FROM run_steps WHERE run_no = ?1 AND status <> 'skipped') AS steps,
-            (SELECT coalesce(sum(turns.calls), 0) FROM run_steps JOIN turns ON ${TURNS_OF_STEP} WHERE run_no = ?1)
+    `SELECT (SELECT count(*) FROM run_steps WHERE run_no = ? AND status <> 'skipped') AS steps,
+            (SELECT coalesce(sum(turns.calls), 0) FROM run_steps JOIN turns ON ${TURNS_OF_STEP} WHERE run_no = ?)
             + (SELECT count(*) FROM run_steps JOIN tool_calls USING (step_no)
-                WHERE run_no = ?1 AND tool_calls.turn_index = 0) AS calls`,
+                WHERE run_no = ? AND tool_calls.turn_index = 0) AS calls`,
+    runNo,
+    runNo,
     runNo,
   );
   return { steps: row?.int("steps") ?? 0, toolCalls: row?.int("calls") ?? 0 };

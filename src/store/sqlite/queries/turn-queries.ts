@@ -1,3 +1,4 @@
+import { outputForModel } from "../../../core/call/duplicate-note.ts";
 import type {
   ReceiptStatus,
   RecoveryClass,
@@ -215,7 +216,7 @@ function historyOf(database: Database, step: Row): Message[] {
   const messages = headOf(step.optionalText("document"));
   if (committed < first) return messages;
   const rows = database.iterate(
-    `SELECT turn_no, response, follow_up, calls, output
+    `SELECT turn_no, response, follow_up, calls, output, receipts.status, error_code
        FROM turns LEFT JOIN receipts ON call_no BETWEEN first_call_no AND first_call_no + calls - 1
       WHERE turn_no BETWEEN ? AND ? ORDER BY turn_no, call_no`,
     turnNo(stepNo, first),
@@ -224,7 +225,14 @@ function historyOf(database: Database, step: Row): Message[] {
   const outputs: ToolOutput[] = [];
   for (const row of rows) {
     const output = row.optionalText("output");
-    if (output !== null) outputs.push(JSON.parse(output) as ToolOutput);
+    if (output !== null)
+      outputs.push(
+        outputForModel({
+          status: row.text("status") as ReceiptStatus,
+          output: JSON.parse(output) as ToolOutput,
+          errorCode: row.optionalText("error_code"),
+        }),
+      );
     if (outputs.length < row.int("calls")) continue;
     const response = JSON.parse(row.text("response")) as StoredResponse;
     messages.push(

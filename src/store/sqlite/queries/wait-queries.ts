@@ -86,7 +86,7 @@ function readPeople(text: string): readonly Decision[] | null {
 }
 
 /** Their names, for display. */
-export function namesOf(row: Row): string {
+function namesOf(row: Row): string {
   return peopleOf(row)
     .map(({ name }) => name)
     .join(" and ");

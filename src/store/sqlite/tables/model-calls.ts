@@ -151,13 +151,13 @@ export function openModelCalls(
 const SETTLED_COLUMNS = `step_no, turn_index, attempt, opened_at, settled_at, reserved_tokens, reserved_micro_dollars,
   basis, charged_tokens, charged_micro_dollars, input_tokens, output_tokens, cached_input_tokens, reasoning_tokens`;
 
-/** Every settled attempt of the run's steps, with or without a response. */
+/** Every settled attempt of the run's steps, with or without a response. Takes the run's number twice. */
 export const SETTLED_CALLS = `
   SELECT ${SETTLED_COLUMNS.replace("step_no", "turns.step_no")} FROM run_steps JOIN turns ON ${TURNS_OF_STEP}
-   WHERE run_no = ?1
+   WHERE run_no = ?
   UNION ALL
   SELECT ${SETTLED_COLUMNS} FROM failed_model_calls
-   WHERE step_no IN (SELECT step_no FROM run_steps WHERE run_no = ?1)`;
+   WHERE step_no IN (SELECT step_no FROM run_steps WHERE run_no = ?)`;
 
 /** The settled attempts of a step in order, after a given one, at most `limit` of each kind. */
 export function settledModelCalls(

@@ -1,5 +1,5 @@
 import { canonicalJson } from "../../../core/canonical-json.ts";
-import type { Budgets } from "../../../core/job/run-spec.ts";
+import type { Budgets } from "../../../core/job/budgets.ts";
 import { type Allowance, deadlineAfterWaiting, withRaised } from "../../../core/usage/allowance.ts";
 import { NO_BUDGETS } from "../../../core/usage/budget.ts";
 import { Quota } from "../../../core/usage/quota.ts";

@@ -5,7 +5,8 @@ import {
   type StoredError,
   StoreUnusableError,
 } from "../../../core/errors.ts";
-import type { Budgets, RunSpec } from "../../../core/job/run-spec.ts";
+import type { Budgets } from "../../../core/job/budgets.ts";
+import type { RunSpec } from "../../../core/job/run-spec.ts";
 import type { Json, JsonObject } from "../../../core/json.ts";
 import { type Decision, decisionJson, decisionOf, type Person, readDecision } from "../../../core/person.ts";
 import { type Limit, Quota } from "../../../core/usage/quota.ts";

@@ -156,10 +156,11 @@ export function withdrawWaits(database: Database, run: RunHead, now: number, cal
     null;
   if (!run.hasOpenWaits) return false;
   const withdrawn = database.all(
-    `UPDATE waits SET status = 'withdrawn', answered_at = ?1
-      WHERE run_no = ?2 AND status = 'open' AND (?3 IS NULL OR call_no = ?3) RETURNING wait_index`,
+    `UPDATE waits SET status = 'withdrawn', answered_at = ?
+      WHERE run_no = ? AND status = 'open' AND (? IS NULL OR call_no = ?) RETURNING wait_index`,
     now,
     run.runNo,
+    callNo,
     callNo,
   );
   for (const wait of withdrawn) coverRow(run, "question", run.runNo, wait.int("wait_index"));

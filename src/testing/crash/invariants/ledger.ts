@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { outputForModel } from "../../../core/call/duplicate-note.ts";
 import { type AssistantMessage, ledgerCallsOf, type Message, toolCallsOf } from "../../../core/message.ts";
 import type { ToolCallRecord, TurnRecord } from "../../../store/store.ts";
 import type { Evidence, RunAccount } from "../evidence.ts";
@@ -134,7 +135,7 @@ function judgeHistoryTurn(
   const rows = rowsOf(account, turn);
   const results = toolCallsOf(turn.response.content).map(({ toolCallId, toolName }, i) => ({
     role: "tool",
-    content: [{ type: "tool-result", toolCallId, toolName, output: rows[i]?.receipt?.output ?? null }],
+    content: [{ type: "tool-result", toolCallId, toolName, output: shownOutputOf(rows[i]) }],
   }));
   if (!isDeepStrictEqual(inHistory?.response.content, turn.response.content))
     return wrong(`The history has another response than ${name} ${when}`);
@@ -204,3 +205,9 @@ export const nothingRunsAtRest: Invariant = {
           ),
     ),
 };
+
+/** The history has a result as the model sees it: a duplicate with other arguments has a note. */
+function shownOutputOf(row: ToolCallRecord | undefined) {
+  const receipt = row?.receipt ?? null;
+  return receipt === null ? null : outputForModel(receipt);
+}

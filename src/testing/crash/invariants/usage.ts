@@ -11,7 +11,7 @@ type ModelAttempt = Pick<ModelCallRecord, "stepPath" | "turnIndex" | "attempt">;
 export const usageExact: Invariant = {
   name: "usage-exact",
   promise:
-    "An answered model call is charged once, by the provider's figures; one that was sent without an answer costs its reservation.",
+    "An answered model call is charged once, by the provider's figures; one that was sent without an answer costs its reservation; a refused one costs nothing.",
   judge: (evidence) => {
     const lines = allLines(evidence).filter(isAboutModels);
     const accounts = evidence.again.accounts;
@@ -25,6 +25,7 @@ export const usageExact: Invariant = {
         ...accounts.flatMap((account) => judgeTurns(account, lines)),
         ...judgeRequests(evidence, lines),
         ...accounts.flatMap((account) => judgeUnsent(account, evidence, lines)),
+        ...accounts.flatMap((account) => judgeRefused(account, evidence, lines)),
       ],
     };
   },
@@ -142,6 +143,29 @@ function judgeUnsent(
 }
 
 const AFTER_MARK_BEFORE_SEND: ReadonlySet<string> = new Set(["after store.beginEffect", "before model"]);
+
+/**
+ * A refused request costs nothing, unless its process died before it could store that. A process that was paused, closed
+ * or could not write may have lost it in other ways.
+ */
+function judgeRefused(
+  { run, modelCalls }: RunAccount,
+  { schedule, lives }: Evidence,
+  lines: readonly ModelLine[],
+): readonly Problem[] {
+  if (schedule.kind !== "crash") return FINE;
+  return modelCalls.flatMap((call) => {
+    const refusal = lines.find(
+      (line) => line.kind === "refused" && attemptKey(line.runId, line) === attemptKey(run.runId, call),
+    );
+    if (call.charge?.basis !== "baseline" || refusal === undefined) return FINE;
+    const last = lives.find(({ number }) => number === refusal.life)?.reached.at(-1);
+    if (last !== undefined && REFUSED_BEFORE_SETTLED.has(`${last.phase} ${last.call}`)) return FINE;
+    return wrong(`${attemptName(run.runId, call)} was refused, but its reservation is charged`);
+  });
+}
+
+const REFUSED_BEFORE_SETTLED: ReadonlySet<string> = new Set(["after model", "before store.settleModelCall"]);
 
 /** Every request that was sent has its own reservation. */
 function judgeRequests({ again }: Evidence, lines: readonly ModelLine[]): readonly Problem[] {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { ConfigurationError } from "../../../core/errors.ts";
-import { assertRunSpec, type Budgets, type RunSpec } from "../../../core/job/run-spec.ts";
+import type { Budgets } from "../../../core/job/budgets.ts";
+import { assertRunSpec, type RunSpec } from "../../../core/job/run-spec.ts";
 import { isJsonObject } from "../../../core/json.ts";
 import { NO_BUDGETS } from "../../../core/usage/budget.ts";
 import { assertRefused, type Check, check, rejection } from "../check.ts";

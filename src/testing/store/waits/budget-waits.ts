@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { AlreadySettledError, ConfigurationError, NotJsonError } from "../../../core/errors.ts";
-import type { Budgets } from "../../../core/job/run-spec.ts";
+import type { Budgets } from "../../../core/job/budgets.ts";
 import type { Json } from "../../../core/json.ts";
 import { NO_BUDGETS } from "../../../core/usage/budget.ts";
 import type { Store } from "../../../store/store.ts";

@@ -146,7 +146,7 @@ export const peopleChecks: readonly Check[] = [
 
   check("no one counts as another person if the starter is unknown", async ({ store }) => {
     const run = await asked(store, { notStarter: true });
-    await assertNotApproved(run, BOB, /nobody recorded who that was/);
+    await assertNotApproved(run, BOB, /it is not recorded who that was/);
     await store.deny("run-1~1", "Nobody knows who asked.", BOB);
   }),
 

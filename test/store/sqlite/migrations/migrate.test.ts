@@ -2,10 +2,12 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { embeddedMigrations } from "../../../../scripts/embed-migrations.ts";
 import { StoreUnusableError } from "../../../../src/core/errors.ts";
 import { openStore } from "../../../../src/store/open-store.ts";
 import { Database } from "../../../../src/store/sqlite/database.ts";
-import { migrate, migrations } from "../../../../src/store/sqlite/migrate.ts";
+import { MIGRATIONS } from "../../../../src/store/sqlite/embedded-migrations.ts";
+import { migrate } from "../../../../src/store/sqlite/migrate.ts";
 import { newRun } from "../../../../src/testing/store/sample-run.ts";
 import { Child } from "../child.ts";
 import { tempFolder } from "../temp-folder.ts";
@@ -36,7 +38,12 @@ describe("the migrations", () => {
     files.forEach((file, i) =>
       expect(file).toMatch(new RegExp(`^${String(i + 1).padStart(4, "0")}-[a-z0-9-]+\\.sql$`)),
     );
-    expect(migrations().map(({ number }) => number)).toEqual(files.map((_, i) => i + 1));
+    expect(MIGRATIONS.map(({ number }) => number)).toEqual(files.map((_, i) => i + 1));
+  });
+
+  it("are embedded as they are in their files (`node scripts/embed-migrations.ts` rewrites the module)", () => {
+    const module = new URL("../../../../src/store/sqlite/embedded-migrations.ts", import.meta.url);
+    expect(readFileSync(module, "utf8")).toBe(embeddedMigrations());
   });
 
   it("make the schema that is committed in test/store/schema.sql (`vitest run test/store -u` rewrites it)", async () => {
@@ -54,16 +61,16 @@ describe("the migrations", () => {
     expect(schemaOf(database)).toBe(schema);
     const rows = database.all("SELECT number, name, applied_at FROM migrations ORDER BY number");
     expect(rows.map((row) => [row.int("number"), row.text("name"), row.int("applied_at")])).toEqual(
-      migrations().map(({ number, name }) => [number, name, 42]),
+      MIGRATIONS.map(({ number, name }) => [number, name, 42]),
     );
-    expect(versionOf(database)).toBe(migrations().length);
+    expect(versionOf(database)).toBe(MIGRATIONS.length);
   });
 
   it("create the same schema in a second new database, and leave only their own records", () => {
     const [first, second] = [0, 1].map(() => {
       const database = openDatabase();
       // Used by no other test, so that the first database here is the first one they are applied to.
-      migrate(database, 7, [...migrations(), { number: migrations().length + 1, name: "own", sql: OWN }]);
+      migrate(database, 7, [...MIGRATIONS, { number: MIGRATIONS.length + 1, name: "own", sql: OWN }]);
       const parts = database
         .all("SELECT type || ' ' || name AS part FROM sqlite_schema ORDER BY part")
         .map((row) => row.text("part"));
@@ -83,11 +90,11 @@ describe("the migrations", () => {
     await store.close();
     const database = openDatabase(file);
     const next = {
-      number: migrations().length + 1,
+      number: MIGRATIONS.length + 1,
       name: "more",
       sql: "ALTER TABLE runs ADD COLUMN more TEXT;",
     };
-    migrate(database, 1, [...migrations(), next]);
+    migrate(database, 1, [...MIGRATIONS, next]);
     expect(versionOf(database)).toBe(next.number);
     expect(database.get("SELECT run_id, more FROM runs")?.optionalText("more")).toBeNull();
   });
@@ -97,14 +104,14 @@ describe("the migrations", () => {
     migrate(database, 0);
     const schema = schemaOf(database);
     const bad = {
-      number: migrations().length + 1,
+      number: MIGRATIONS.length + 1,
       name: "bad",
       sql: "CREATE TABLE half (a); CREATE TABLE runs (b);",
     };
-    expect(() => migrate(database, 1, [...migrations(), bad])).toThrow(/runs/);
+    expect(() => migrate(database, 1, [...MIGRATIONS, bad])).toThrow(/runs/);
     expect(database.inTransaction).toBe(false);
     expect(schemaOf(database)).toBe(schema);
-    expect(versionOf(database)).toBe(migrations().length);
+    expect(versionOf(database)).toBe(MIGRATIONS.length);
   });
 });
 
@@ -121,7 +128,7 @@ describe("a database of a newer version", () => {
     const error: unknown = await openStore(`file:${file}`).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(StoreUnusableError);
     expect(error).toMatchObject({
-      message: `The database ${file} has schema 99 and this version of Pawl knows ${migrations().length}: use a newer Pawl; nothing was changed.`,
+      message: `The database ${file} has schema 99 and this version of Pawl knows ${MIGRATIONS.length}: use a newer Pawl; nothing was changed.`,
       details: { reason: "newer_schema" },
       recoverable: false,
     });

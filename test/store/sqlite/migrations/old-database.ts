@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect } from "vitest";
 import { Database } from "../../../../src/store/sqlite/database.ts";
-import { migrate, migrations } from "../../../../src/store/sqlite/migrate.ts";
+import { MIGRATIONS } from "../../../../src/store/sqlite/embedded-migrations.ts";
+import { migrate } from "../../../../src/store/sqlite/migrate.ts";
 import type { Store } from "../../../../src/store/store.ts";
 import { tempFolder } from "../temp-folder.ts";
 
@@ -11,7 +12,7 @@ import { tempFolder } from "../temp-folder.ts";
 export function databaseOfVersion(version: number): string {
   const file = join(tempFolder(), "pawl.db");
   const database = Database.open(file);
-  migrate(database, 1, migrations().slice(0, version));
+  migrate(database, 1, MIGRATIONS.slice(0, version));
   database.exec(readFileSync(new URL(`version-${version}.sql`, import.meta.url), "utf8"));
   expect(database.get("PRAGMA user_version")?.int("user_version")).toBe(version);
   database.close();
@@ -30,7 +31,7 @@ export function withRows<T>(file: string, work: (database: DatabaseSync) => T): 
 /** Asserts that it has the newest version, and that SQLite finds no problem. */
 export function expectIntact(file: string): void {
   withRows(file, (database) => {
-    expect(database.prepare("PRAGMA user_version").get()).toEqual({ user_version: migrations().length });
+    expect(database.prepare("PRAGMA user_version").get()).toEqual({ user_version: MIGRATIONS.length });
     expect(database.prepare("PRAGMA foreign_key_check").all()).toEqual([]);
     expect(database.prepare("PRAGMA integrity_check").all()).toEqual([{ integrity_check: "ok" }]);
   });

@@ -4,6 +4,19 @@ import type { Mutant } from "./mutant.ts";
 
 export const TURN_MUTANTS: readonly Mutant[] = [
   {
+    what: "a crash gives a model that never fits a schema more tries",
+    patches: [
+      {
+        file: "engine/turn/misfit-limit.ts",
+        right: "(run.resume.isRequested && !isNew)",
+        wrong: "!isNew",
+      },
+    ],
+    breaks: "same-end",
+    scenario: "schema-misfit",
+    schedule: "crash after store.commitTurn 3",
+  },
+  {
     what: "a journaled response is discarded, and the model is asked again",
     patches: [
       {

@@ -69,12 +69,48 @@ export const USAGE_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "engine/turn/model-call.ts",
-        right: '    case "timeout":\n      return { kind: "unanswered" };',
-        wrong: '    case "timeout":\n      return { kind: "rejected" };',
+        right: 'return isUncharged(error.details) ? { kind: "rejected" } : { kind: "unanswered" };',
+        wrong: 'return isUncharged(error.details) ? { kind: "rejected" } : { kind: "rejected" };',
       },
     ],
     breaks: "usage-exact",
     scenario: "provider-faults",
+  },
+  {
+    what: "a refused request is charged",
+    patches: [
+      {
+        file: "engine/turn/model-call.ts",
+        right: 'return isUncharged(error.details) ? { kind: "rejected" } : { kind: "unanswered" };',
+        wrong: 'return isUncharged(error.details) ? { kind: "unanswered" } : { kind: "unanswered" };',
+      },
+    ],
+    breaks: "usage-exact",
+    scenario: "provider-outage",
+  },
+  {
+    what: "a run gives up during an outage",
+    patches: [
+      {
+        file: "core/turn/model-retry.ts",
+        right: "  if (isOutage(details)) {",
+        wrong: "  if (isOutage(details) && attempts.refusals < 3) {",
+      },
+    ],
+    breaks: "ends-or-waits",
+    scenario: "provider-outage",
+  },
+  {
+    what: "a request after an outage is sent under the reservation of the refused one",
+    patches: [
+      {
+        file: "engine/turn/model-call.ts",
+        right: "    scope.conversation.openCall = null;\n    emitCharge",
+        wrong: "    emitCharge",
+      },
+    ],
+    breaks: "usage-exact",
+    scenario: "provider-outage",
   },
   {
     what: "a release leaves a reservation open",

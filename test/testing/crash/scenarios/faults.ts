@@ -65,8 +65,69 @@ export function providerFaults(): Scenario {
   };
 }
 
+/** The provider is down, cannot be reached, and is rate limited: more often than `maxModelAttempts` allows failures. */
+export function providerOutage(): Scenario {
+  const answer = modelStandIn(scriptedPort(TWO_TURNS));
+  const refusals = [
+    failed("server_error", 503, null),
+    failed("not_sent", null, null),
+    failed("rate_limited", 429, 120_000),
+    failed("server_error", 529, null),
+  ];
+  const model: ModelStandIn = (request, place, outside) => {
+    const refusal = place.turnIndex === 1 ? refusals[place.attempt - 1] : undefined;
+    if (refusal !== undefined) throw refusal;
+    return answer(request, place, outside);
+  };
+  return {
+    name: "provider-outage",
+    pipeline: errandAgent(TWO_TURNS),
+    input: "Charge a.",
+    model,
+    tools: STAND_INS,
+  };
+}
+
+/** The provider rejects the request after the first turn, and the same call of `run` continues the run. */
+export function requestRejected(): Scenario {
+  const answer = modelStandIn(scriptedPort(TWO_TURNS));
+  const input = "Charge a.";
+  return {
+    name: "request-rejected",
+    pipeline: errandAgent(TWO_TURNS),
+    input,
+    model: (request, place, outside) => {
+      if (place.turnIndex === 2 && place.attempt === 1) {
+        const { details, message } = failed("rejected", 401, null);
+        throw new ModelCallError(message, { ...details, retryable: false });
+      }
+      return answer(request, place, outside);
+    },
+    tools: STAND_INS,
+    act: async ({ runner }) => {
+      try {
+        return await runner.run(input, { runId: RUN_ID, wait: true });
+      } catch (error) {
+        if (!ModelCallError.isInstance(error) || error.details.kind !== "rejected") throw error;
+        return runner.run(input, { runId: RUN_ID, wait: true });
+      }
+    },
+  };
+}
+
 function failed(kind: ModelCallError["details"]["kind"], status: number | null, retryAfterMs: number | null) {
   return new ModelCallError(`The provider failed: ${kind}.`, { kind, status, retryAfterMs, retryable: true });
+}
+
+/** The model never finds out what the arguments of a tool are: the run ends with that. */
+export function schemaMisfit(): Scenario {
+  return {
+    name: "schema-misfit",
+    mayFail: true,
+    pipeline: errandAgent(() => ({ toolCalls: [{ name: "charge", input: { order: 7 } }] })),
+    input: "Charge seven.",
+    tools: STAND_INS,
+  };
 }
 
 /** The budget is used up after the first turn: the run fails, and is resumed with a higher one. */

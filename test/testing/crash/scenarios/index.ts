@@ -1,6 +1,16 @@
 import type { Scenario } from "../../../../src/testing/crash/scenario.ts";
 import { acceptDivergence, changedShape, diverged, fork, redoTurn, released } from "./continuations.ts";
-import { budget, budgetAsked, budgetReached, lateReceipt, providerFaults, retries } from "./faults.ts";
+import {
+  budget,
+  budgetAsked,
+  budgetReached,
+  lateReceipt,
+  providerFaults,
+  providerOutage,
+  requestRejected,
+  retries,
+  schemaMisfit,
+} from "./faults.ts";
 import { blob, truncation } from "./histories.ts";
 import { jobsDemo } from "./jobs-demo.ts";
 import { approval, cancel, cancelledWaiting, escalation, question, twoPeople } from "./people.ts";
@@ -38,6 +48,9 @@ export const SCENARIOS: { readonly [name: string]: () => Scenario } = {
   escalation,
   retries,
   "provider-faults": providerFaults,
+  "provider-outage": providerOutage,
+  "request-rejected": requestRejected,
+  "schema-misfit": schemaMisfit,
   "late-receipt": lateReceipt,
   budget,
   "budget-reached": budgetReached,

@@ -1,0 +1,97 @@
+// The JavaScript of the package: a file for each entry, and shared files for what several of them use. It is not minified, so
+// that stack traces can be read.
+
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { type OutputChunk, type Plugin, rolldown } from "rolldown";
+import { minifySync } from "rolldown/utils";
+import { chunkFiles } from "./build-chunks.ts";
+import { BUNDLED_PACKAGES } from "./bundled-packages.ts";
+
+const root = resolve(import.meta.dirname, "..");
+const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+  readonly exports: { readonly [path: string]: string | { readonly default: string } };
+};
+
+/** What `package.json` exports, and the programs that are started by their file. Below `src/`, without an extension. */
+export const ENTRIES: readonly string[] = [
+  ...Object.values(manifest.exports).flatMap((entry) => (typeof entry === "string" ? [] : [entry.default])),
+  "./dist/cli/main.js",
+  "./dist/demo/main.js",
+  "./dist/demo/worker.js",
+].map((file) => file.replace(/^\.\/dist\/|\.js$/g, ""));
+
+/** True for a package that is installed beside Pawl. What a bundled package imports is bundled with it. */
+function isInstalled(id: string, importer: string | undefined): boolean {
+  if (/^[./]/.test(id) || importer?.includes("/node_modules/")) return false;
+  return !BUNDLED_PACKAGES.some((name) => id === name || id.startsWith(`${name}/`));
+}
+
+/** Writes the code, and returns the folders of the packages whose code is in it. */
+export async function buildCode(target: string): Promise<readonly string[]> {
+  const thread = await threadCode();
+  const { plugin: readImports, nameOf } = chunkFiles();
+  const build = await rolldown({
+    cwd: root,
+    input: Object.fromEntries(ENTRIES.map((entry) => [entry, join(root, `src/${entry}.ts`)])),
+    platform: "node",
+    external: isInstalled,
+    preserveEntrySignatures: "allow-extension",
+    plugins: [
+      asText(join(root, "src/adapters/net/thread-code.ts"), "THREAD_CODE", thread.code),
+      minifyOthers,
+      readImports,
+    ],
+  });
+  const { output } = await build.write({
+    dir: target,
+    format: "esm",
+    comments: { legal: true, annotation: true, jsdoc: false },
+    codeSplitting: { groups: [{ debugName: "files", name: nameOf, includeDependenciesRecursively: false }] },
+    entryFileNames: "[name].js",
+    // One level below dist/, as the sources that look for files from there: see src/cli/own-files.ts.
+    chunkFileNames: ({ moduleIds }) =>
+      moduleIds.some((id) => id.includes("/src/demo/")) ? "demo/[name]-[hash].js" : "chunks/[name]-[hash].js",
+  });
+  await build.close();
+  const chunks = output.filter((file) => file.type === "chunk");
+  return packagesIn([...chunks, thread]);
+}
+
+/**
+ * The code of worker threads, with everything that it needs: it is started from text. It is minified, since the text of an
+ * error is all that leaves a thread.
+ */
+async function threadCode(): Promise<OutputChunk> {
+  const build = await rolldown({ cwd: root, input: "src/adapters/off-thread-worker.ts", platform: "node" });
+  const { output } = await build.generate({ format: "cjs", codeSplitting: false, minify: true });
+  await build.close();
+  return output[0];
+}
+
+function asText(module: string, name: string, text: string): Plugin {
+  return {
+    name: "as-text",
+    load: (id) => (id === module ? `export const ${name} = ${JSON.stringify(text)};` : null),
+  };
+}
+
+/** Only Pawl's own code has to be readable in a stack trace. */
+const minifyOthers: Plugin = {
+  name: "minify-others",
+  renderChunk: (code, { moduleIds, fileName }) =>
+    moduleIds.some((id) => packageFolder(id) === null)
+      ? null
+      : minifySync(fileName, code, { module: true }).code,
+};
+
+function packagesIn(chunks: readonly OutputChunk[]): readonly string[] {
+  return [
+    ...new Set(chunks.flatMap(({ moduleIds }) => moduleIds.flatMap((id) => packageFolder(id) ?? []))),
+  ].sort();
+}
+
+/** The folder of the package that a module is in; null for Pawl's own. */
+function packageFolder(id: string): string | null {
+  return /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? null;
+}

@@ -1,0 +1,13 @@
+/**
+ * Packages whose code is part of the build, with that of their own dependencies. They are development dependencies: users
+ * install none of them. Every other package is imported where it is installed.
+ */
+export const BUNDLED_PACKAGES: readonly string[] = [
+  "@clack/prompts",
+  "canonicalize",
+  "commander",
+  "html-to-text",
+  "marked",
+  "picocolors",
+  "yaml",
+];

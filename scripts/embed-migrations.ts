@@ -1,0 +1,37 @@
+// Writes the SQL migrations into a module, so that a program which bundles Pawl into one file can open a store. Run it after
+// a change of src/store/sqlite/migrations.
+
+import { globSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, join, relative, resolve } from "node:path";
+
+const root = resolve(import.meta.dirname, "..");
+const target = join(root, "src/store/sqlite/embedded-migrations.ts");
+
+/** The module, made from the numbered SQL files. */
+export function embeddedMigrations(): string {
+  const files = globSync("src/store/sqlite/migrations/*.sql", { cwd: root }).sort();
+  if (files.length === 0) throw new Error("There are no migrations: nothing could open a database.");
+  const entries = files.map((file, index) => {
+    const name = basename(file, ".sql");
+    if (Number(name.slice(0, 4)) !== index + 1)
+      throw new Error(`Migration ${name} should be number ${index + 1}: number them without a gap.`);
+    const sql = readFileSync(join(root, file), "utf8");
+    return `  { number: ${index + 1}, name: "${name.slice(5)}", sql: ${JSON.stringify(sql)} },`;
+  });
+  return [
+    "// Made from migrations/*.sql by scripts/embed-migrations.ts: change those files, and run it again.",
+    "",
+    'import type { Migration } from "./schema.ts";',
+    "",
+    "/** The numbered SQL files, in order. */",
+    "export const MIGRATIONS: readonly Migration[] = [",
+    ...entries.map((entry) => `  // biome-ignore format: one line a file\n${entry}`),
+    "];",
+    "",
+  ].join("\n");
+}
+
+if (import.meta.main) {
+  writeFileSync(target, embeddedMigrations());
+  console.log(`Wrote ${relative(root, target)}.`);
+}

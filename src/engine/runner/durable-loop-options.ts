@@ -1,0 +1,44 @@
+import { ConfigurationError } from "../../core/errors.ts";
+import { assertOptions, type OptionNames } from "../../core/naming/option-names.ts";
+import type { CheckpointStore } from "../../store/checkpoint-store.ts";
+import type { Deadline } from "../run/deadline.ts";
+import { RUNNER_NAMES, RUNNER_OTHER_NAMES } from "./runner-option-names.ts";
+import type { Budget, RunnerOptions } from "./runner-options.ts";
+
+/** Options of a `DurableMainLoop`: those of a runner, and the store of its worker. */
+export type DurableMainLoopOptions = Omit<RunnerOptions, "onCheckpoint" | "entrypoint"> & {
+  /** The worker's identity, which outlives its processes, with its request, latest checkpoint and completed marker. */
+  readonly checkpoints: CheckpointStore;
+  /** Called with one sentence for everything that is set aside or cannot be written. By default a process warning. */
+  readonly warn?: (message: string) => void;
+};
+
+/** Options of `DurableMainLoop.execute`. */
+export type ExecuteOptions = {
+  /** Nothing new begins after this time. It is stored with the request, and holds for every process that resumes it. */
+  readonly deadline?: Deadline;
+  /** Cancels the run; it can be resumed. */
+  readonly signal?: AbortSignal;
+  /** The most that the run may use, earlier attempts included. By default the limit it has, or none. */
+  readonly budget?: Budget;
+};
+
+const EXECUTE_NAMES = { deadline: true, signal: true, budget: true } satisfies OptionNames<ExecuteOptions>;
+
+export function assertLoopOptions(given: unknown): void {
+  const { onCheckpoint: _, entrypoint: __, ...ofRunner } = RUNNER_NAMES;
+  const names = {
+    ...ofRunner,
+    checkpoints: true,
+    warn: true,
+  } satisfies OptionNames<DurableMainLoopOptions>;
+  assertOptions("The second argument of DurableMainLoop", given, names, RUNNER_OTHER_NAMES);
+  if (typeof given === "object" && given !== null && "checkpoints" in given) return;
+  throw new ConfigurationError(
+    'DurableMainLoop needs checkpoints: give it { checkpoints: new FileCheckpointStore("workers/worker-001") }.',
+  );
+}
+
+export function assertExecuteOptions(given: unknown): void {
+  assertOptions("The second argument of execute", given, EXECUTE_NAMES);
+}

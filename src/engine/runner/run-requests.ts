@@ -1,0 +1,206 @@
+// What a `Runner` does with a store: the part of it that is loaded with its first run, since it brings most of the engine.
+
+import { withoutVariables } from "../../core/job/blueprint-environment.ts";
+import { assertRunSpec } from "../../core/job/run-spec.ts";
+import { assertChosenRunId } from "../../core/run-key.ts";
+import { assertRunId } from "../../core/step-path.ts";
+import { withStore } from "../../store/open-store.ts";
+import type { RunStatus, Store } from "../../store/store.ts";
+import { assertBudgetRaised } from "../definition/run-spec-checks.ts";
+import { loadModels } from "../definition/step.ts";
+import type { RunEventListener } from "../ports/run-events.ts";
+import type { RunResult } from "../ports/run-result.ts";
+import { NO_RUN_TELEMETRY } from "../ports/telemetry-port.ts";
+import { beginTelemetry } from "../run/guarded-telemetry.ts";
+import { readClock } from "../run/lease-keeper.ts";
+import type { MilestoneFrom } from "../run/milestone-request.ts";
+import { bothListeners } from "./both-listeners.ts";
+import { failedEarlierInProgram } from "./failed-run.ts";
+import { forecastRun, type ResumeForecast } from "./forecast/forecast.ts";
+import { type Fork, type ForkOptions, forkRun } from "./fork-run.ts";
+import { LeasedRun, resultOf } from "./leased-run.ts";
+import { makeRun } from "./make-run.ts";
+import { newRunId } from "./new-run-id.ts";
+import { aboutRun, assertInput, assertReasonGiven, assertSamePipeline, runNotFound } from "./run-checks.ts";
+import { namedRunId } from "./run-selection.ts";
+import { assertForkOptions, assertResumeOptions } from "./runner-option-names.ts";
+import {
+  milestoneFrom,
+  type ResumeOptions,
+  type RunnerSetup,
+  type RunOptions,
+  starterOf,
+} from "./runner-options.ts";
+import { assertNoSecrets } from "./secret-input.ts";
+import {
+  AUTO_RESUME,
+  assertSetupRuns,
+  claimOptions,
+  claimRun,
+  resumedRun,
+  type StartOutcome,
+  startNamedRun,
+  startUnnamedRun,
+} from "./start-run.ts";
+
+export { assertNoSecrets } from "./secret-input.ts";
+
+/** The requests of callers to a runner, with a store each: the given one, or the default one, opened for it. */
+export class RunRequests<O> {
+  readonly #setup: RunnerSetup;
+
+  constructor(setup: RunnerSetup) {
+    this.#setup = setup;
+  }
+
+  run(input: unknown, options: RunOptions, listener: RunEventListener): Promise<RunResult<O>> {
+    return withStore(this.#setup.options.store, async (store) => {
+      assertInput(input);
+      const { rules, root, options: own } = this.#setup;
+      assertNoSecrets(input, rules);
+      const runId = namedRunId(options, root.name, own.identity);
+      const spec = options.spec === undefined ? null : assertRunSpec(options.spec);
+      if (spec !== null) assertSetupRuns(this.#setup, spec);
+      if (spec !== null) assertNoSecrets(withoutVariables(spec), rules, "RunSpec");
+      await loadModels(root);
+      const start = { input, spec };
+      const begun =
+        runId === null
+          ? await startUnnamedRun(this.#setup, store, start, options)
+          : await startNamedRun(this.#setup, store, runId, start, options);
+      return this.#execute(store, begun, options, listener);
+    });
+  }
+
+  resume(runId: string, options: ResumeOptions, listener: RunEventListener): Promise<RunResult<O>> {
+    return this.#about(runId, async (store) => {
+      assertResumeOptions("resume", options);
+      const from: RunStatus[] = ["queued", "running", "waiting", "failed", "cancelled"];
+      const run = await store.getRun(runId);
+      if (run !== null) assertSamePipeline(run, this.#setup.root.name);
+      // Checked before the claim: a run that cannot be resumed is left as it is.
+      if (run !== null && run.spec !== null) assertSetupRuns(this.#setup, run.spec);
+      if (run !== null) assertBudgetRaised(run, options.budgets);
+      const milestone = milestoneFrom(options.from);
+      assertReasonGiven(options.acceptDivergence);
+      await loadModels(this.#setup.root);
+      const attempt = {
+        resumedFrom: milestone === null ? "turn" : "milestone",
+        reason: options.reason ?? null,
+      } as const;
+      const { budgets } = options;
+      // A run that is still `running` was interrupted: whatever stopped it, it was not its own failure.
+      const isRequested = run !== null && run.status !== "running";
+      const request = { from, attempt, isRequested, ...(budgets === undefined ? {} : { budgets }) };
+      const begun = await claimRun(this.#setup, store, runId, request, options);
+      return this.#execute(store, begun, options, listener, milestone);
+    });
+  }
+
+  fork(runId: string, options: ForkOptions): Promise<Fork> {
+    return this.#about(runId, async (store) => {
+      assertForkOptions(options);
+      if (options.runId !== undefined) {
+        assertRunId(options.runId);
+        assertChosenRunId(options.runId);
+      }
+      const run = await store.getRun(runId);
+      if (run !== null) assertSamePipeline(run, this.#setup.root.name);
+      const { rules, session, options: own } = this.#setup;
+      const starter = starterOf(rules, options.startedBy ?? own.startedBy);
+      const fork = { ...options, ...starter, runId: options.runId ?? newRunId() };
+      return forkRun(store, session, runId, fork);
+    });
+  }
+
+  forecast(runId: string, options: ResumeOptions): Promise<ResumeForecast> {
+    return this.#about(runId, async (store) => {
+      assertResumeOptions("forecast", options);
+      const run = await store.getRun(runId);
+      if (run === null) throw runNotFound(runId);
+      assertSamePipeline(run, this.#setup.root.name);
+      if (run.spec !== null) assertSetupRuns(this.#setup, run.spec);
+      assertReasonGiven(options.acceptDivergence);
+      const isHeld = await store.isHeld(runId);
+      const claim = { epoch: run.epoch, run };
+      const quiet = () => undefined;
+      const work = {
+        claim,
+        claimedAt: readClock(this.#setup.clock),
+        resumed: true,
+        isRequested: true,
+        options,
+        listener: quiet,
+        from: milestoneFrom(options.from),
+        telemetry: NO_RUN_TELEMETRY,
+      };
+      const { signal } = new AbortController();
+      const stop = {
+        lease: { assertHeld: quiet },
+        releasing: signal,
+        closing: signal,
+        signal,
+        onAbort: () => quiet,
+      };
+      return forecastRun(this.#setup, await makeRun(this.#setup, store, work, stop), {
+        run,
+        isHeld,
+        options,
+      });
+    });
+  }
+
+  /** Works with the store on the run that the caller names. */
+  #about<T>(runId: string, work: (store: Store) => Promise<T>): Promise<T> {
+    return withStore(this.#setup.options.store, async (store) => {
+      assertRunId(runId);
+      return aboutRun(runId, () => work(store));
+    });
+  }
+
+  async #execute(
+    store: Store,
+    begun: StartOutcome,
+    options: ResumeOptions,
+    caller: RunEventListener,
+    from: MilestoneFrom | null = null,
+  ): Promise<RunResult<O>> {
+    const listener = bothListeners(this.#setup.options.onEvent, caller);
+    if (begun.kind === "ended") {
+      const { run } = begun;
+      const failure = failedEarlierInProgram(run);
+      if (failure !== null) throw failure;
+      const result = await resultOf<O>(store, run, { resumed: true });
+      listener({ type: "run.finished", runId: run.runId, result });
+      return result;
+    }
+    const { claim, claimedAt, found } = begun;
+    const { resumed, isRequested } = found;
+    const telemetry = await beginTelemetry(this.#setup.options.telemetry, store, claim.run, { resumed });
+    const work = { claim, claimedAt, resumed, isRequested, options, listener, from, telemetry };
+    const result = await new LeasedRun(this.#setup, store, work).execute<O>(found);
+    const isReleased = options.release?.aborted === true;
+    return result.status === "queued" && !isReleased
+      ? this.#resumeAfterAnswer(store, result, options, caller)
+      : result;
+  }
+
+  /** The question was answered while the run was being released: it is resumed at once. */
+  async #resumeAfterAnswer(
+    store: Store,
+    released: RunResult<O>,
+    { redoTurn: _, ...options }: ResumeOptions,
+    caller: RunEventListener,
+  ): Promise<RunResult<O>> {
+    const claimedAt = readClock(this.#setup.clock);
+    const claim = claimOptions(this.#setup, { from: ["queued"], attempt: AUTO_RESUME }, {});
+    const { runId } = released;
+    const outcome = await store.claimRun(runId, claim);
+    if (outcome.kind !== "claimed") {
+      bothListeners(this.#setup.options.onEvent, caller)({ type: "run.finished", runId, result: released });
+      return released;
+    }
+    const result = await this.#execute(store, resumedRun(outcome, claimedAt), options, caller);
+    return { ...result, resumed: released.resumed };
+  }
+}

@@ -1,0 +1,36 @@
+import type {
+  CheckpointRecord,
+  ModelCallRecord,
+  StepRecord,
+  ToolCallAttempt,
+  ToolCallRecord,
+  TurnRecord,
+  WaitRecord,
+} from "./store-records.ts";
+
+/** A part of the events of a run: those after `after`, at most `limit`. */
+export type EventRange = { readonly after?: number; readonly limit?: number };
+
+/**
+ * A part of a list, in list order: the records after `after`, at most `limit`. Pass the last record of a part
+ * as the next `after`; that record need not exist any more. Without a range, the whole list.
+ */
+export type ListRange<T, Place extends keyof T> = {
+  readonly after?: Pick<T, Place>;
+  readonly limit?: number;
+};
+
+/** A page of the steps of a run. */
+export type StepRange = ListRange<StepRecord, "path">;
+/** A page of the turns of a run. */
+export type TurnRange = ListRange<TurnRecord, "stepPath" | "turnIndex">;
+/** A page of the model attempts of a run. */
+export type ModelCallRange = ListRange<ModelCallRecord, "stepPath" | "turnIndex" | "attempt">;
+/** A page of the ledger of a run. */
+export type ToolCallRange = ListRange<ToolCallRecord, "stepPath" | "turnIndex" | "callIndex">;
+/** A page of the call attempts of a run. */
+export type ToolCallAttemptRange = ListRange<ToolCallAttempt, "toolCallId" | "attempt">;
+/** A page of the questions of a run. */
+export type WaitRange = ListRange<WaitRecord, "waitId">;
+/** A page of the checkpoints of a run. */
+export type CheckpointRange = ListRange<CheckpointRecord, "checkpoint">;

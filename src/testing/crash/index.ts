@@ -1,0 +1,23 @@
+export {
+  type CrashExplorerOptions,
+  crashExplorer,
+  type ExplorerMode,
+  type ExplorerProgress,
+} from "./crash-explorer.ts";
+export { CrashReport, type ReportCounts, type Violation } from "./crash-report.ts";
+export type { Evidence, ProcessRecord, RunAccount } from "./evidence.ts";
+export type { Finding, Invariant, OwnInvariant, Problem } from "./invariant.ts";
+export { INVARIANTS } from "./invariants/index.ts";
+export type { Point } from "./point.ts";
+export type {
+  ExecuteStandIn,
+  ModelStandIn,
+  PersonStandIn,
+  ProcessTools,
+  Scenario,
+  StandInContext,
+  ToolStandIn,
+} from "./scenario.ts";
+export { parseSchedule, type Schedule, scheduleText } from "./schedule.ts";
+export type { Effect, SeenCall, WitnessLine } from "./witness.ts";
+export type { FencedWrite, ProcessOutcome } from "./world.ts";

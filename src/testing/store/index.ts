@@ -1,0 +1,6 @@
+export {
+  type ConformanceDatabase,
+  type OpenConformanceDatabase,
+  type StoreCheck,
+  storeConformance,
+} from "./store-conformance.ts";
