@@ -14,6 +14,7 @@ export default defineConfig({
     // Real processes, since tests kill their children and open real databases. Two of them, so that tests
     // which start more processes do not starve each other on a small machine.
     globalSetup: ["test/crash/harness/bundle-worker.ts"],
+    setupFiles: ["test/property-seed.ts"],
     pool: "forks",
     maxWorkers: 2,
     unstubEnvs: true,

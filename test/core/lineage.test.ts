@@ -103,7 +103,7 @@ describe("for every history of a step", () => {
   it("the kept turns are those that the model recorded", () => {
     let abandoned = 0;
     fc.assert(
-      fc.property(fc.array(anyAction, { maxLength: 40 }), (actions) => {
+      fc.property(fc.array(anyAction, { maxLength: 40, size: "max" }), (actions) => {
         const step = new ReferenceStep();
         for (const action of actions) {
           if (action.kind === "commit") step.commit(action.saved);
