@@ -18,7 +18,7 @@ export async function ledger(
       const picked = Array.from({ length: LOOKUPS }, () => keys[Math.floor(Math.random() * keys.length)]);
       const start = performance.now();
       for (const key of picked)
-        if (key === undefined || (await store.findToolCall(key)) === null)
+        if (key === undefined || (await store.findToolCall("ledger", key)) === null)
           throw new Error("A call that was written was not found.");
       return ((performance.now() - start) * 1_000) / LOOKUPS;
     },

@@ -7,16 +7,21 @@ import { basename, join, relative, resolve } from "node:path";
 const root = resolve(import.meta.dirname, "..");
 const target = join(root, "src/store/sqlite/embedded-migrations.ts");
 
+/** Numbers below were those of versions before the first release. */
+const FIRST_MIGRATION = 100;
+
 /** The module, made from the numbered SQL files. */
 export function embeddedMigrations(): string {
   const files = globSync("src/store/sqlite/migrations/*.sql", { cwd: root }).sort();
   if (files.length === 0) throw new Error("There are no migrations: nothing could open a database.");
   const entries = files.map((file, index) => {
     const name = basename(file, ".sql");
-    if (Number(name.slice(0, 4)) !== index + 1)
-      throw new Error(`Migration ${name} should be number ${index + 1}: number them without a gap.`);
+    if (Number(name.slice(0, 4)) !== FIRST_MIGRATION + index)
+      throw new Error(
+        `Migration ${name} should be number ${FIRST_MIGRATION + index}: number them without a gap.`,
+      );
     const sql = readFileSync(join(root, file), "utf8");
-    return `  { number: ${index + 1}, name: "${name.slice(5)}", sql: ${JSON.stringify(sql)} },`;
+    return `  { number: ${FIRST_MIGRATION + index}, name: "${name.slice(5)}", sql: ${JSON.stringify(sql)} },`;
   });
   return [
     "// Made from migrations/*.sql by scripts/embed-migrations.ts: change those files, and run it again.",

@@ -22,7 +22,7 @@ export async function readAgentSetup(
   const first = { after: { stepPath, turnIndex: 0, attempt: 0 }, limit: 1 };
   const [asked] = await reader.listModelCalls(runId, first);
   if (asked?.stepPath !== stepPath) return null;
-  const { fingerprint } = await reader.readConversation(stepKey, 0);
+  const { fingerprint } = await reader.readConversation(runId, stepKey, 0);
   const document = fingerprint?.document ?? null;
   const last = lineages.findLast((line) => line.stepPath === stepPath);
   return isJsonObject(document) ? setupIn(document, last?.lineage ?? 0) : null;

@@ -22,21 +22,7 @@ export function listIn(facts: JsonObject, name: string): readonly Json[] {
   return Array.isArray(value) ? (value as readonly Json[]) : [];
 }
 
-/** The numbers in a list: its items are numbers, or lists of a number and a digest. */
+/** The numbers in a list. */
 export function numbersIn(facts: JsonObject, name: string): readonly number[] {
-  return listIn(facts, name).flatMap((item) => leadingNumber(item) ?? []);
-}
-
-/** A number, or the first item of a list. */
-export function leadingNumber(value: Json | undefined): number | null {
-  const first: unknown = Array.isArray(value) ? value[0] : value;
-  return typeof first === "number" ? first : null;
-}
-
-/** The calls of a turn that an event is about. A response has one digest per call, in order. */
-export function callIndexesIn(facts: JsonObject, name: string): readonly number[] {
-  const items = listIn(facts, name);
-  return items.every((item) => typeof item === "string")
-    ? items.map((_, i) => i + 1)
-    : numbersIn(facts, name);
+  return listIn(facts, name).filter((item) => typeof item === "number");
 }

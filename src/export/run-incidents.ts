@@ -11,7 +11,7 @@ import type {
   TurnRecord,
   WaitRecord,
 } from "../store/store.ts";
-import { callIndexesIn, factsOf, leadingNumber, listIn, numberIn, numbersIn, textIn } from "./event-facts.ts";
+import { factsOf, listIn, numberIn, numbersIn, textIn } from "./event-facts.ts";
 import { type LogPart, LogReader } from "./log-reader.ts";
 import type { RecordLookup } from "./record-lookup.ts";
 import type { RunOutline } from "./run-outline.ts";
@@ -152,7 +152,7 @@ export class IncidentReader {
     facts: JsonObject,
     place: TurnPosition | null,
   ): Promise<readonly ToolCallRecord[]> {
-    const isNew = (type === "calls.prepared" || type === "calls.started") && facts.digest !== undefined;
+    const isNew = (type === "calls.prepared" || type === "calls.started") && facts.new === true;
     return isNew && place !== null ? this.#callsIn(facts, "calls", place) : [];
   }
 
@@ -212,14 +212,12 @@ export class IncidentReader {
   }
 
   async #checkpointIn(facts: JsonObject): Promise<CheckpointRecord | null> {
-    const checkpoint = leadingNumber(facts.checkpoint);
+    const checkpoint = numberIn(facts, "checkpoint");
     return checkpoint === null ? null : this.#records.checkpoint(checkpoint);
   }
 
   #callsIn(facts: JsonObject, name: string, place: TurnPosition): Promise<readonly ToolCallRecord[]> {
-    return found(callIndexesIn(facts, name), (index) =>
-      this.#records.call(place.path, place.turnIndex, index),
-    );
+    return found(numbersIn(facts, name), (index) => this.#records.call(place.path, place.turnIndex, index));
   }
 
   async #callIn(facts: JsonObject, place: TurnPosition | null): Promise<ToolCallRecord | null> {
@@ -250,7 +248,7 @@ async function laterInTurn(
     if (type === "turn.dropped") return { isDropped: true, starts };
     if (type === "turn.committed" || later.response !== undefined) break;
     if (type !== "calls.started") continue;
-    for (const index of callIndexesIn(later, "calls")) starts.set(index, (starts.get(index) ?? 0) + 1);
+    for (const index of numbersIn(later, "calls")) starts.set(index, (starts.get(index) ?? 0) + 1);
   }
   return { isDropped: false, starts };
 }

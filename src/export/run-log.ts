@@ -3,7 +3,7 @@ import { toolCallId } from "../core/step-path.ts";
 import { visibleText } from "../core/visible-text.ts";
 import { waitId } from "../core/wait.ts";
 import type { StoreReader } from "../store/store.ts";
-import { callIndexesIn, leadingNumber, listIn, numberIn, numbersIn, textIn } from "./event-facts.ts";
+import { listIn, numberIn, numbersIn, textIn } from "./event-facts.ts";
 import { isoTime } from "./figures.ts";
 import { RecordLookup } from "./record-lookup.ts";
 import { type Incident, IncidentReader } from "./run-incidents.ts";
@@ -41,29 +41,13 @@ function logLine(runId: string, incident: Incident): string {
   return [isoTime(event.at), event.type.padEnd(TYPE_WIDTH), fields.join(" ")].join("  ").trimEnd();
 }
 
-/** Fields that are always digests, or that only `verify` uses. */
-const DIGESTS = [
-  "input",
-  "output",
-  "response",
-  "digest",
-  "try",
-  "answer",
-  "followUp",
-  "artifact",
-  "artifacts",
-  "hash",
-  "spec",
-  "rows",
-  "ofRun",
-  "quota",
-  "fingerprint",
-];
+/** Fields that only `verify` or other parts of Pawl use. */
+const HIDDEN = ["response", "new", "copied", "artifacts", "hash", "rows", "head", "fingerprint"];
 
 function shownFacts(runId: string, facts: JsonObject): JsonObject {
   return Object.fromEntries(
     Object.entries(facts).flatMap(([name, value]) => {
-      if (DIGESTS.includes(name)) return [];
+      if (HIDDEN.includes(name)) return [];
       return [[name, shown(runId, name, value, facts)]];
     }),
   );
@@ -72,17 +56,15 @@ function shownFacts(runId: string, facts: JsonObject): JsonObject {
 function shown(runId: string, name: string, value: Json, facts: JsonObject): Json {
   switch (name) {
     case "calls":
-      return callIndexesIn(facts, name).join(",");
+      return numbersIn(facts, name).join(",");
     case "receipts":
       return numbersIn(facts, name).join(",");
-    case "checkpoint":
-      return leadingNumber(value);
     case "slices":
       return listIn(facts, name).map(sliceName).join(",");
     case "applied":
       return listIn(facts, name).map(plainText).join(",");
     case "wait":
-      return waitId(runId, leadingNumber(value) ?? 0);
+      return waitId(runId, numberIn(facts, name) ?? 0);
     case "waits":
       return numbersIn(facts, name)
         .map((index) => waitId(runId, index))

@@ -195,6 +195,8 @@ export type TurnJournal = {
   /** Tokens of the response as a message. */
   readonly tokens: number;
   readonly calls: readonly NewToolCall[];
+  /** The outcomes of calls that have already ended, because the provider ran them: they are never in doubt. */
+  readonly receipts?: readonly NewReceipt[];
   /** Taken before the calls are dispatched. */
   readonly checkpoint?: NewCheckpoint;
 };

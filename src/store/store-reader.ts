@@ -61,30 +61,35 @@ export interface StoreReader {
 
   listSteps(runId: string, range?: StepRange): Promise<readonly StepRecord[]>;
   findStep(runId: string, path: StepPath): Promise<StepRecord | null>;
-  listLoopDecisions(stepKey: number): Promise<readonly LoopDecision[]>;
+  listLoopDecisions(runId: string, stepKey: number): Promise<readonly LoopDecision[]>;
 
   /**
    * The input of the next turn, read backwards from the last commit until it exceeds `tailTokens`; not the
    * whole history. Only the share of a turn's results that `shareOut` allows within `limits` counts; by
    * default all of them.
    */
-  readConversation(stepKey: number, tailTokens: number, limits?: ResultLimits): Promise<Conversation>;
+  readConversation(
+    runId: string,
+    stepKey: number,
+    tailTokens: number,
+    limits?: ResultLimits,
+  ): Promise<Conversation>;
   listTurns(runId: string, range?: TurnRange): Promise<readonly TurnRecord[]>;
   listModelCalls(runId: string, range?: ModelCallRange): Promise<readonly ModelCallRecord[]>;
   /** Step by step, in call order. Calls of a code step have turn index 0. */
   listToolCalls(runId: string, range?: ToolCallRange): Promise<readonly ToolCallRecord[]>;
   /** The calls made by the code of a step, in order. */
-  listCodeStepCalls(stepKey: number): Promise<readonly ToolCallRecord[]>;
+  listCodeStepCalls(runId: string, stepKey: number): Promise<readonly ToolCallRecord[]>;
   /** The attempts that brought no receipt, in the order of their calls. */
   listToolCallAttempts(runId: string, range?: ToolCallAttemptRange): Promise<readonly ToolCallAttempt[]>;
   /** True if a call of the run has failed but may have happened anyway. */
   hasUncertainCalls(runId: string): Promise<boolean>;
   /** The newest uncertain call of this identity, unless a call of the same identity has succeeded since. */
   findUncertainCall(runId: string, identityHash: Uint8Array): Promise<ToolCallRecord | null>;
-  findToolCall(idempotencyKey: Uint8Array): Promise<ToolCallRecord | null>;
+  findToolCall(runId: string, idempotencyKey: Uint8Array): Promise<ToolCallRecord | null>;
   getToolCall(toolCallId: string): Promise<ToolCallRecord | null>;
-  /** True if the ledger has a call with this key. */
-  hasToolCall(idempotencyKey: Uint8Array): Promise<boolean>;
+  /** True if the ledger of the run has a call with this key. */
+  hasToolCall(runId: string, idempotencyKey: Uint8Array): Promise<boolean>;
 
   /**
    * The whole stored history of a granular step, with large results as references. Takes a step path or a

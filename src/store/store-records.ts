@@ -380,8 +380,8 @@ export type EventRecord = {
   readonly at: number;
   readonly type: string;
   /**
-   * The facts of the intent; for `verify` also the digests of the rows it wrote (`rows`) and the amounts
-   * charged and reserved (`quota`).
+   * The facts of the intent; for `verify` also the digests of the rows it wrote (`rows`), and the
+   * amounts charged and reserved with the counters of the run after it (`head`).
    */
   readonly data: Json;
   /** Chains the run's events: the hash of this one covers the hash of the one before it. */

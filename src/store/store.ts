@@ -47,7 +47,7 @@ export type { Attendance, EffectInProgress } from "./work-in-progress.ts";
  * The contract of a store. Every method is an intent: atomic, and durable before it resolves. A refused
  * intent changes nothing. Every intent of a worker carries its fence and is rejected with `LeaseLostError`
  * once another worker has claimed the run, or the run was released; its `stepKey` must belong to that run.
- * Every intent appends one event to the run's log in the same transaction. A read sees one consistent state,
+ * Every intent but a renewal appends one event to the run's log in the same transaction. A read sees one consistent state,
  * whatever is committed meanwhile.
  *
  * The contract covers SQLite and PostgreSQL alike; `storeConformance` in `pawl/testing/store` checks it.

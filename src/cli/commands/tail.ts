@@ -9,7 +9,7 @@ import { writePieces } from "../context/write-pieces.ts";
 import { withExistingStore } from "../run/command-store.ts";
 import { findRun } from "../run/find-run.ts";
 import { eventDocument } from "../screen/documents.ts";
-import { eventText, isHeartbeat } from "../screen/event-text.ts";
+import { eventText } from "../screen/event-text.ts";
 import { formatTimeOfDay, paint } from "../screen/format.ts";
 import { formatNextSteps } from "../screen/next-steps.ts";
 import { hasEnded } from "../screen/run-status.ts";
@@ -109,7 +109,6 @@ async function eventLine(
   runId: string,
   event: EventRecord,
 ): Promise<string> {
-  if (isHeartbeat(event)) return "";
   const { dim } = paint(context);
   const head = `${formatTimeOfDay(event.at)}  `;
   const rest = `${pad(event.type, TYPE_COLUMNS)}  ${await eventText(store, runId, event)}`.trimEnd();

@@ -1,15 +1,10 @@
 import { isUnlikeFirst } from "../../core/call/duplicate-note.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import { toolCallId } from "../../core/step-path.ts";
-import { callIndexesIn, factsOf, leadingNumber, numbersIn } from "../../export/event-facts.ts";
+import { factsOf, numberIn, numbersIn } from "../../export/event-facts.ts";
 import type { EventRecord, StoreReader, ToolCallRecord } from "../../store/store.ts";
 import { cleanLine } from "../context/terminal-text.ts";
 import { counted, formatValue, formatWholeNumber } from "./format.ts";
-
-/** Lease renewals happen every few seconds and are not worth a line. */
-export function isHeartbeat({ type }: EventRecord): boolean {
-  return type === "lease.renewed";
-}
 
 /** An event of a run's log in a few words. Tool names are looked up, since the event holds call numbers only. */
 export async function eventText(store: StoreReader, runId: string, event: EventRecord): Promise<string> {
@@ -37,18 +32,18 @@ const HIDDEN_FACTS: readonly string[] = [
   "receipt",
   "response",
   "basis",
+  "new",
+  "copied",
   "rows",
-  "ofRun",
-  "quota",
+  "head",
 ];
-const DIGEST = /^[\w-]{43}$/;
 
 function shownFacts(facts: JsonObject): readonly string[] {
   return Object.entries(facts).flatMap(([key, value]) => {
     if (HIDDEN_FACTS.includes(key) || isEmpty(value)) return [];
     if (isJsonObject(value) && typeof value.tokens === "number")
       return [`${key} ${formatWholeNumber(value.tokens)} tokens`];
-    return typeof value === "string" && DIGEST.test(value) ? [] : [`${key}=${formatValue(value)}`];
+    return [`${key}=${formatValue(value)}`];
   });
 }
 
@@ -81,7 +76,7 @@ function unlikeText({ receipt }: ToolCallRecord): string {
 }
 
 function callsIn(facts: JsonObject): readonly number[] {
-  const one = leadingNumber(facts.call);
-  const several = [...callIndexesIn(facts, "calls"), ...numbersIn(facts, "receipts")];
+  const one = numberIn(facts, "call");
+  const several = [...numbersIn(facts, "calls"), ...numbersIn(facts, "receipts")];
   return [...new Set(one === null ? several : [one, ...several])];
 }

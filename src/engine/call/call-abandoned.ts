@@ -8,11 +8,13 @@ import type { CallIdentity } from "./call-identity.ts";
  * version of the tool may declare another one.
  */
 export class AbandonedCalls {
+  readonly #runId: string;
   readonly #store: Store;
   readonly #lineages: readonly Lineage[];
   readonly #unclaimed = new Map<string, ToolCallRecord[]>();
 
-  constructor(store: Store, lineages: readonly Lineage[]) {
+  constructor(runId: string, store: Store, lineages: readonly Lineage[]) {
+    this.#runId = runId;
     this.#store = store;
     this.#lineages = lineages;
   }
@@ -42,7 +44,7 @@ export class AbandonedCalls {
     const calls: ToolCallRecord[] = [];
     for (const scope of ["call", "effect"] as const)
       for (let n = 1; ; n++) {
-        const call = await this.#store.findToolCall(keyIn(scope, n));
+        const call = await this.#store.findToolCall(this.#runId, keyIn(scope, n));
         if (call === null) break;
         calls.push(call);
       }

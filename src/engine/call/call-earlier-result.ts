@@ -49,7 +49,7 @@ async function succeededBefore(
   occurrence: number,
 ): Promise<EarlierCall | null> {
   for (let n = occurrence - 1; n >= 1; n--) {
-    const call = await run.store.findToolCall(keyOf(n));
+    const call = await run.store.findToolCall(run.runId, keyOf(n));
     if (call?.status === "succeeded" || call?.status === "deduplicated") return succeededCall(run, call);
   }
   return null;

@@ -102,7 +102,8 @@ export class CallAttempts {
     }
     const run = this.#run;
     const { stepKey, stepPath, turnIndex, callIndex, tool, approvedArguments } = this.#call;
-    // Without a checkpoint the call begins in this tick, and so in one commit with the receipt of the call before it.
+    // Without a checkpoint the call begins in this tick, and a store may make it one commit with the receipt of the call
+    // before it.
     const hasCheckpoint = this.#progress.attempt === 0 && run.contract.phases.length > 0;
     const checkpoint = hasCheckpoint ? await this.#checkpoint() : null;
     run.stop.signal.throwIfAborted();

@@ -225,7 +225,7 @@ export class CodeStepCalls {
 
   /** The receipt of a call that a person or a late receipt settled before this worker did. */
   async #settledMeanwhile(idempotencyKey: string): Promise<Receipt | null> {
-    const row = await this.#run.store.findToolCall(Buffer.from(idempotencyKey, "hex"));
+    const row = await this.#run.store.findToolCall(this.#run.runId, Buffer.from(idempotencyKey, "hex"));
     return row?.receipt ?? null;
   }
 
@@ -252,7 +252,7 @@ export class CodeStepCalls {
     for (let n = 1; ; n++) {
       const known = rowOf(n);
       if (known?.isSuperseded === false && ++own === count) return { known, occurrence: n };
-      if (known === null && !(await this.#run.store.hasToolCall(identity.keyOf(n))))
+      if (known === null && !(await this.#run.store.hasToolCall(this.#run.runId, identity.keyOf(n))))
         return { known: null, occurrence: n };
     }
   }
@@ -284,7 +284,7 @@ export class CodeStepCalls {
       runId,
       time: { clock },
     } = this.#run;
-    const calls = await store.listCodeStepCalls(this.#step.stepKey);
+    const calls = await store.listCodeStepCalls(runId, this.#step.stepKey);
     const history = calls.every(({ receipt }) => receipt !== null)
       ? { waits: [], attempts: [] }
       : await readCallHistory(store, runId);

@@ -14,7 +14,7 @@ export const loopExecutor: StepExecutor<LoopStep> = {
   async execute(loop: LoopStep, execution: StepExecution): Promise<Json> {
     const { run, instance, context } = execution;
     if (instance === null) throw new Error("A loop needs its stored instance.");
-    const decisions = await run.store.listLoopDecisions(instance.stepKey);
+    const decisions = await run.store.listLoopDecisions(run.runId, instance.stepKey);
     for (const { context: changed } of decisions) if (isJsonObject(changed)) context.value = changed;
     let last: LoopDecision | undefined = decisions.at(-1);
     while (last?.done !== true) last = await iterate(loop, { ...execution, instance }, last);

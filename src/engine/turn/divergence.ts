@@ -33,7 +33,7 @@ export async function assertSameAsEarlierIteration(
     (other) => other.path !== path && withoutIterations(other.path) === step,
   );
   if (earlier === undefined) return;
-  const { fingerprint } = await run.store.readConversation(earlier.stepKey, 0);
+  const { fingerprint } = await run.store.readConversation(run.runId, earlier.stepKey, 0);
   const was = fingerprint?.document as FingerprintDocument | undefined;
   if (was === undefined) return;
   const is = { ...document, input: was.input };

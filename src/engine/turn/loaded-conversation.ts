@@ -12,7 +12,7 @@ import type { StoredTurns } from "../../core/turn/turn-decision.ts";
 import { resultLimits } from "../../core/usage/result-share.ts";
 import { estimateMessageTokens, type TextEstimator } from "../../core/usage/token-estimate.ts";
 import { headMessages } from "../../store/history.ts";
-import type { Conversation, Store, TurnRecord } from "../../store/store.ts";
+import type { Conversation, TurnRecord } from "../../store/store.ts";
 import { AbandonedCalls } from "../call/call-abandoned.ts";
 import { CallOccurrences } from "../call/call-occurrences.ts";
 import type { PreparedAgent } from "../definition/agent.ts";
@@ -87,7 +87,7 @@ export class LoadedConversation {
   private constructor(
     { stepKey, prompt, options }: ConversationSource,
     { turns, heads, stored, tail, earlier, misfits }: LoadedParts,
-    store: Store,
+    { runId, store }: RunWith<"runId" | "store">,
   ) {
     this.stepKey = stepKey;
     this.turns = turns;
@@ -105,8 +105,8 @@ export class LoadedConversation {
     this.#lastTurn = stored.tail.at(-1)?.response ?? null;
     this.journaled = stored.journaled;
     const isNew = stored.turnIndex === 0 && stored.journaled === null;
-    this.occurrences = new CallOccurrences((key) => store.hasToolCall(key), { knowsAll: isNew });
-    this.abandoned = new AbandonedCalls(store, stored.lineages);
+    this.occurrences = new CallOccurrences((key) => store.hasToolCall(runId, key), { knowsAll: isNew });
+    this.abandoned = new AbandonedCalls(runId, store, stored.lineages);
     this.firstTurn = stored.lineages.at(-1)?.firstTurn ?? 1;
   }
 
@@ -119,7 +119,7 @@ export class LoadedConversation {
     const { historyMaxTokens } = options;
     const { prompt, tools, estimate } = agent;
     const limits = resultLimits(historyMaxTokens, options.maxResultTokens);
-    const stored = await run.store.readConversation(stepKey, historyMaxTokens, limits);
+    const stored = await run.store.readConversation(run.runId, stepKey, historyMaxTokens, limits);
     const isAbandoned = mode === "abandon";
     const turns = new TurnView(agent, limits);
     const heads = new Heads(input, estimate, prompt.isFixed ? text : "");
@@ -145,7 +145,7 @@ export class LoadedConversation {
     return new LoadedConversation(
       source,
       { turns, heads, stored: { ...stored, journaled }, tail, earlier, misfits },
-      run.store,
+      run,
     );
   }
 

@@ -115,7 +115,7 @@ class TurnCallRun {
       run.contract.budget.reached !== null;
     const next = isOver ? [] : queue.take();
     if (queue.isDone) return;
-    // In one tick, and so in one commit: this receipt, and the start of the next calls.
+    // Submitted together and stored in this order: a store may make them one commit.
     await allOf([this.#store(item.callIndex), ...next.map((each) => this.#work(each))]);
   }
 

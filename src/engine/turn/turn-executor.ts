@@ -126,13 +126,11 @@ async function journalTurn(
   if (calls.rows.length === 0) return { turnIndex, response: stored, tokens, calls, journal };
   const checkpoint = await beforeSideEffect(run, scope.instance, turnIndex, effectsToDispatch(calls.rows));
   reach(run, "turn:before-journal", scope.path, turnIndex);
-  // In one tick, and so in one commit: provider calls have ended, and must never be found in doubt.
-  await Promise.all([
-    run.store.journalResponse(run.fence, { ...journal, ...(checkpoint === null ? {} : { checkpoint }) }),
-    ...calls.receipts.map((receipt) =>
-      run.store.recordReceipt(run.fence, { stepKey: scope.stepKey, turnIndex, receipt }),
-    ),
-  ]);
+  await run.store.journalResponse(run.fence, {
+    ...journal,
+    receipts: calls.receipts,
+    ...(checkpoint === null ? {} : { checkpoint }),
+  });
   run.contract.budget.addToolCalls(calls.rows.length);
   conversation.openCall = null;
   reach(run, "turn:journaled", scope.path, turnIndex);

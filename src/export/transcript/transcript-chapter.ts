@@ -86,7 +86,6 @@ export class ChapterWriter {
     switch (event.type) {
       case "run.created":
       case "run.traced":
-      case "lease.renewed":
         return [];
       case "run.claimed":
         return ofRun.claimedRun(incident);

@@ -1,6 +1,6 @@
 import type { StepPath } from "../../core/step-path.ts";
 import type { StepRecord, StoreReader, ToolCallRecord, TurnRecord } from "../../store/store.ts";
-import { callIndexesIn, factsOf, numberIn, textIn } from "../event-facts.ts";
+import { factsOf, numberIn, numbersIn, textIn } from "../event-facts.ts";
 import { LogReader } from "../log-reader.ts";
 import { code } from "../markdown.ts";
 import { everyRecord } from "../record-pages.ts";
@@ -82,8 +82,8 @@ async function ownBeginnings(
     const { turnIndex, callIndex } = own.get(path) ?? ALL_TAKEN;
     if (turn > 0 && facts.response !== undefined)
       own.set(path, { turnIndex: Math.min(turnIndex, turn), callIndex });
-    if (turn === 0 && facts.digest !== undefined)
-      own.set(path, { turnIndex, callIndex: Math.min(callIndex, ...callIndexesIn(facts, "calls")) });
+    if (turn === 0 && facts.new === true)
+      own.set(path, { turnIndex, callIndex: Math.min(callIndex, ...numbersIn(facts, "calls")) });
   }
   return own;
 }

@@ -2,13 +2,16 @@ import { accessSync, closeSync, constants, existsSync, openSync, realpathSync } 
 import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { PawlError, StoreUnusableError } from "../../core/errors.ts";
+import { Row } from "../sql/row.ts";
 import { KeptFiles } from "./kept-files.ts";
 import { sqlite } from "./node-sqlite.ts";
-import type { RunHead } from "./run-head.ts";
 import { isBusy, readOnlyError, storeError } from "./sqlite-error.ts";
 
-/** "Pawl" in ASCII: marks the file as ours. */
-const APPLICATION_ID = 0x5061776c;
+/** "PwlS" in ASCII: marks the file as ours. */
+const APPLICATION_ID = 0x50776c53;
+
+/** "Pawl" in ASCII: the mark of versions before the first release, whose schema is another one. */
+const DEVELOPMENT_ID = 0x5061776c;
 
 /** Waiting for a lock blocks the thread, and with it the renewal of leases; the rest of the wait is asynchronous. */
 const BUSY_TIMEOUT_MS = 20;
@@ -25,8 +28,6 @@ export class Database {
   readonly isReadOnly: boolean;
   #connection: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
-  /** The heads of runs, cached from one intent to the next. */
-  readonly heads = new Map<string, RunHead>();
   /**
    * A second, read-only connection, closed last. SQLite removes the WAL when the last connection closes, and mistakes
    * itself for the last one if another process has lost its locks; a read-only connection removes nothing.
@@ -102,11 +103,6 @@ export class Database {
     return Number(this.sql(text).run(...values).changes);
   }
 
-  /** Returns the number of the inserted row. */
-  insert(text: string, ...values: SQLInputValue[]): number {
-    return Number(this.sql(text).run(...values).lastInsertRowid);
-  }
-
   get(text: string, ...values: SQLInputValue[]): Row | null {
     const row = this.sql(text).get(...values);
     return row === undefined ? null : new Row(row);
@@ -116,10 +112,6 @@ export class Database {
     return this.sql(text)
       .all(...values)
       .map((row) => new Row(row));
-  }
-
-  *iterate(text: string, ...values: SQLInputValue[]): Generator<Row> {
-    for (const row of this.sql(text).iterate(...values)) yield new Row(row);
   }
 
   /** Runs several statements; for migrations. */
@@ -206,6 +198,11 @@ export class Database {
     if (id === APPLICATION_ID) return;
     if (id === 0 && tables === 0 && !this.isReadOnly)
       return this.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+    if (id === DEVELOPMENT_ID)
+      throw new StoreUnusableError(
+        `The file ${this.file} is a database of a development version of Pawl, which this version cannot read: finish its runs with that version, and name another file for this one; it was left as it is.`,
+        { reason: "development" },
+      );
     throw new StoreUnusableError(
       `The file ${this.file} is a database of another program: name another file for Pawl; it was left as it is.`,
       { reason: "foreign" },
@@ -295,62 +292,5 @@ function assertWritable(file: string): void {
     accessSync(file, constants.R_OK | constants.W_OK);
   } catch (error) {
     throw readOnlyError(file, error);
-  }
-}
-
-/** A row, read by column and type. A column that does not match the schema throws. */
-export class Row {
-  readonly #values: Record<string, SQLOutputValue>;
-
-  constructor(values: Record<string, SQLOutputValue>) {
-    this.#values = values;
-  }
-
-  int(column: string): number {
-    const value = this.#values[column];
-    return typeof value === "number" ? value : this.#mismatch(column, "an integer");
-  }
-
-  text(column: string): string {
-    const value = this.#values[column];
-    return typeof value === "string" ? value : this.#mismatch(column, "a text");
-  }
-
-  bytes(column: string): Uint8Array {
-    const value = this.#values[column];
-    return value instanceof Uint8Array ? value : this.#mismatch(column, "bytes");
-  }
-
-  optionalInt(column: string): number | null {
-    return this.#values[column] === null ? null : this.int(column);
-  }
-
-  optionalText(column: string): string | null {
-    return this.#values[column] === null ? null : this.text(column);
-  }
-
-  optionalBytes(column: string): Uint8Array | null {
-    return this.#values[column] === null ? null : this.bytes(column);
-  }
-
-  /** In the order of the query. */
-  columns(): readonly string[] {
-    return Object.keys(this.#values);
-  }
-
-  value(column: string): string | number | Uint8Array | null {
-    const value = this.#values[column] ?? null;
-    return typeof value === "bigint" ? this.#mismatch(column, "an integer of 53 bits") : value;
-  }
-
-  hex(column: string): string {
-    return Buffer.from(this.bytes(column)).toString("hex");
-  }
-
-  #mismatch(column: string, expected: string): never {
-    throw new StoreUnusableError(
-      `A row of the database holds ${typeof this.#values[column]} in ${column} where ${expected} belongs: the file was changed by another program; restore it from a backup.`,
-      { reason: "row_shape" },
-    );
   }
 }

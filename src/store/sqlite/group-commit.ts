@@ -1,4 +1,5 @@
-import { StoreUnavailableError } from "../../core/errors.ts";
+import type { RunHead } from "../sql/run-head.ts";
+import { closedError } from "../sql/sql-reader.ts";
 import type { Database } from "./database.ts";
 import { isBusy, isFileError, storeError, unknownCommit } from "./sqlite-error.ts";
 
@@ -28,6 +29,8 @@ export type CommitObserver = (intents: readonly string[]) => void;
  */
 export class GroupCommit {
   readonly #database: Database;
+  /** Cached by intents; dropped with every transaction that is rolled back. */
+  readonly #heads: Map<string, RunHead>;
   readonly #observe: CommitObserver;
   /** Called inside each transaction, before anything is written. */
   readonly #assertWritable: () => void;
@@ -37,8 +40,14 @@ export class GroupCommit {
   #apart = false;
   #closed = false;
 
-  constructor(database: Database, observe: CommitObserver, assertWritable: () => void) {
+  constructor(
+    database: Database,
+    heads: Map<string, RunHead>,
+    observe: CommitObserver,
+    assertWritable: () => void,
+  ) {
     this.#database = database;
+    this.#heads = heads;
     this.#observe = observe;
     this.#assertWritable = assertWritable;
   }
@@ -169,7 +178,7 @@ export class GroupCommit {
   }
 
   #rollback(): void {
-    this.#database.heads.clear();
+    this.#heads.clear();
     if (this.#database.inTransaction) this.#database.run("ROLLBACK");
   }
 
@@ -185,7 +194,7 @@ export class GroupCommit {
       return { ok: true, value };
     } catch (error) {
       if (!this.#database.inTransaction) throw error;
-      this.#database.heads.clear();
+      this.#heads.clear();
       this.#database.run("ROLLBACK TO intent");
       this.#database.run("RELEASE intent");
       return { ok: false, error };
@@ -201,10 +210,4 @@ function attempt(work: () => unknown): Attempted {
   } catch (error) {
     return { ok: false, error };
   }
-}
-
-export function closedError(file: string): StoreUnavailableError {
-  return new StoreUnavailableError(`The store ${file} is closed: open it again with openStore.`, {
-    reason: "closed",
-  });
 }

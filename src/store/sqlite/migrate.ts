@@ -13,14 +13,18 @@ export function migrate(database: Database, now: number, all: readonly Migration
   database.exec("BEGIN IMMEDIATE");
   try {
     const version = schemaVersion(database);
-    if (version > all.length) throw newerSchema(database, version, all.length);
-    assertOwnSchema(database, all.slice(0, version));
-    const pending = all.slice(version);
+    const latest = latestVersion(all);
+    if (version > latest) throw newerSchema(database, version, latest);
+    assertOwnSchema(
+      database,
+      all.filter(({ number }) => number <= version),
+    );
+    const pending = all.filter(({ number }) => number > version);
     if (version === 0) for (const { sql } of schemaMadeBy(all)) database.exec(sql ?? "");
     else for (const { sql } of pending) database.exec(sql);
     for (const { number, name } of pending)
       database.run("INSERT INTO migrations VALUES (?, ?, ?)", number, name, now);
-    database.exec(`PRAGMA user_version = ${all.length}`);
+    database.exec(`PRAGMA user_version = ${latest}`);
     database.exec("COMMIT");
   } catch (error) {
     if (database.inTransaction) database.exec("ROLLBACK");
@@ -30,7 +34,7 @@ export function migrate(database: Database, now: number, all: readonly Migration
 
 function isUpToDate(database: Database, all: readonly Migration[]): boolean {
   return database.snapshot(() => {
-    if (schemaVersion(database) !== all.length) return false;
+    if (schemaVersion(database) !== latestVersion(all)) return false;
     assertOwnSchema(database, all);
     return true;
   });
@@ -45,4 +49,9 @@ export function newerSchema(database: Database, version: number, known: number):
 
 export function schemaVersion(database: Database): number {
   return database.get("PRAGMA user_version")?.int("user_version") ?? 0;
+}
+
+/** The version that a database has after these migrations; 0 if there are none. */
+export function latestVersion(all: readonly Migration[]): number {
+  return all.at(-1)?.number ?? 0;
 }

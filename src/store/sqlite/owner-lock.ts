@@ -13,10 +13,8 @@ import { readdir, stat } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import { hostname, tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
+import type { OwnerLiveness, OwnerWatch } from "../sql/owners.ts";
 import { bootId, NO_BOOT } from "./boot-id.ts";
-
-/** What is known about an owner's process. `dead` is final; the others are the last observation. */
-export type OwnerLiveness = "dead" | "alive" | "unknown";
 
 /** How processes show each other that they live: by sockets, unless a test replaces them. */
 export interface Doorbell {
@@ -32,7 +30,7 @@ type RingAnswer = "accepted" | "refused" | "unclear";
  * as the process lives, stopped or not, and refuses them once it is dead, however it died. Nothing that the process
  * does to files can lose it, while closing any descriptor of a file would lose a POSIX lock on it (decision 46).
  */
-export class OwnerLock {
+export class OwnerLock implements OwnerWatch {
   /** Names this store in leases, readable for people: host, process id, and the id of its socket. */
   readonly owner: string;
   readonly #files: OwnerFiles | null;

@@ -1,6 +1,6 @@
 import type { Database } from "./database.ts";
 import { MIGRATIONS } from "./embedded-migrations.ts";
-import { newerSchema, schemaVersion } from "./migrate.ts";
+import { latestVersion, newerSchema, schemaVersion } from "./migrate.ts";
 import { assertNothingRuns, assertOwnSchema } from "./schema.ts";
 
 /** Checks that the schema of an open database is still the one that was verified: another process may change it. */
@@ -12,7 +12,7 @@ export class SchemaGuard {
 
   constructor(database: Database) {
     this.#database = database;
-    this.#known = MIGRATIONS.length;
+    this.#known = latestVersion(MIGRATIONS);
   }
 
   /** Called inside a write transaction: rows written by this program would not be what a newer one expects. */

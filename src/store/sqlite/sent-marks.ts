@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
 import { closeSync, fstatSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
+import { placeOf } from "../sql/leases.ts";
+import type { SentBefore } from "../sql/owners.ts";
 import type { EffectAttempt } from "../store.ts";
 import { FolderLook, idOf, statOf } from "./folder-look.ts";
-
-export const MODEL_CALL = 0;
 
 /**
  * Marks that requests and calls were about to be sent: a file beside the database, without fsync, that outlives the
@@ -125,15 +125,6 @@ export function readSentMarks(file: string, identity: string): SentBefore | null
   } catch {
     return null;
   }
-}
-
-export type SentBefore = (runId: string, epoch: number, effect: EffectAttempt) => boolean;
-
-export function placeOf(
-  runId: string,
-  { stepKey, turnIndex, callIndex }: Omit<EffectAttempt, "attempt">,
-): string {
-  return `${runId}\n${stepKey}\n${turnIndex}\n${callIndex}`;
 }
 
 const HEADER = Buffer.from("Pawl sent marks 2\n");

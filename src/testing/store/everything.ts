@@ -29,8 +29,8 @@ export async function readEverything(store: Store, runId: string): Promise<unkno
     steps: await Promise.all(
       steps.map(async (step) => ({
         step,
-        decisions: await store.listLoopDecisions(step.stepKey),
-        conversation: await store.readConversation(step.stepKey, Number.MAX_SAFE_INTEGER),
+        decisions: await store.listLoopDecisions(runId, step.stepKey),
+        conversation: await store.readConversation(runId, step.stepKey, Number.MAX_SAFE_INTEGER),
         state: await store.readGranularState(runId, step.path),
       })),
     ),

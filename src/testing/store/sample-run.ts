@@ -371,6 +371,6 @@ export function blobReceipt(callIndex: number, bytes: Uint8Array): NewReceipt {
 /** The facts of an event without the digests of its rows and the amounts of the run. */
 export function intentFacts({ data }: EventRecord): Json {
   if (!isJsonObject(data)) return data;
-  const { rows: _, ofRun: __, quota: ___, ...facts } = data;
+  const { rows: _, head: __, ...facts } = data;
   return facts;
 }

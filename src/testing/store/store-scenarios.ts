@@ -66,7 +66,6 @@ const TURN_EVENTS = [
   "call.receipt",
   "calls.started",
   "turn.committed",
-  "lease.renewed",
   "turn.committed",
   "step.finished",
   "step.begun",

@@ -196,6 +196,7 @@ describe("a provider-executed call", () => {
     await failureOf(new Runner(step(1), { store }).run("Go", { runId: "r-1" }));
     const [turn] = await store.listTurns("r-1");
     const { tokens, tail } = await store.readConversation(
+      "r-1",
       must((await store.listSteps("r-1")).find(({ kind }) => kind === "turn-loop")).stepKey,
       1_000,
     );

@@ -20,7 +20,7 @@ it("a read sees one state while another process commits", async () => {
     const turns = state?.turnIndex ?? 0;
     // The system prompt, the input, and two messages a turn.
     expect(state?.history).toHaveLength(2 + 2 * turns);
-    const { turnIndex, tail, journaled } = await store.readConversation(step?.stepKey ?? 0, 50);
+    const { turnIndex, tail, journaled } = await store.readConversation("run-1", step?.stepKey ?? 0, 50);
     expect(tail.at(-1)?.turnIndex).toBe(turnIndex);
     expect(journaled?.committed ?? false).toBe(false);
     const usage = await store.readUsage("run-1");
@@ -37,7 +37,7 @@ it("a reader that stops in the middle of a history leaves no transaction open", 
   const store = await openStore(`file:${file}`);
   const run = await SampleRun.create(store);
   for (let turn = 1; turn <= 20; turn++) await run.committedWithCall(turn);
-  expect((await store.readConversation(run.stepKey, 20)).tail).toHaveLength(2);
+  expect((await store.readConversation(run.runId, run.stepKey, 20)).tail).toHaveLength(2);
   const outside = Database.open(file);
   const checkpoint = outside.get("PRAGMA wal_checkpoint(TRUNCATE)");
   expect([checkpoint?.int("busy"), checkpoint?.int("log")]).toEqual([0, 0]);

@@ -23,6 +23,7 @@ function openNotes() {
   const batches: (readonly string[])[] = [];
   const commits = new GroupCommit(
     database,
+    new Map(),
     (intents) => batches.push(intents),
     () => undefined,
   );
@@ -33,7 +34,7 @@ function openNotes() {
     batches,
     /** Writes a note in the next transaction. */
     write: (text: string) =>
-      commits.submit(text.slice(0, 10), () => database.insert("INSERT INTO notes (text) VALUES (?)", text)),
+      commits.submit(text.slice(0, 10), () => database.run("INSERT INTO notes (text) VALUES (?)", text)),
     committed: () => outside.all("SELECT text FROM notes ORDER BY id").map((row) => row.text("text")),
   };
 }

@@ -5,9 +5,9 @@ import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { LeaseLostError } from "../../../src/core/errors.ts";
+import { chainHash, NO_EVENT_HASH } from "../../../src/core/event-chain.ts";
 import { Database } from "../../../src/store/sqlite/database.ts";
 import { SqliteStore } from "../../../src/store/sqlite/sqlite-store.ts";
-import { chainHash, NO_EVENT_HASH } from "../../../src/store/sqlite/tables/run-row.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { IS_FULL_TEST, sampled } from "../../full-test.ts";
 import { PATIENCE } from "../../patience.ts";
@@ -34,7 +34,7 @@ function outcomeText(outcome: PromiseSettledResult<unknown>): string {
 function nameless(text: string): string {
   return text
     .replaceAll(/[^\s"/]+\/\d+\/[0-9a-f]{8}-[0-9a-f]{12}/g, "somebody")
-    .replaceAll(/(\\"(?:run|attempt \d+)\\"),\\"[\w-]{43}\\"/g, "$1");
+    .replaceAll(/(\\"(?:runs|attempts \d+)\\"),\\"[\w-]{43}\\"/g, "$1");
 }
 
 const TABLES = [
@@ -46,7 +46,7 @@ const TABLES = [
   "turns",
   "tool_calls",
   "receipts",
-  "tool_call_tries",
+  "tool_call_attempts",
   "waits",
   "artifacts",
   "fingerprints",
@@ -74,10 +74,8 @@ function assertIntact(file: string): void {
   try {
     for (const run of database.all("SELECT * FROM runs")) {
       let last = { seq: 0, hash: Buffer.from(NO_EVENT_HASH) as Buffer };
-      for (const row of database.all(
-        "SELECT * FROM events WHERE run_no = ? ORDER BY seq",
-        run.int("run_no"),
-      )) {
+      const key = run.int("run_key");
+      for (const row of database.all("SELECT * FROM events WHERE run_key = ? ORDER BY seq", key)) {
         expect(row.int("seq")).toBe(last.seq + 1);
         const at = row.int("created_at");
         const hash = chainHash(last.hash, row.int("seq"), at, row.text("type"), row.text("data"));
@@ -86,14 +84,14 @@ function assertIntact(file: string): void {
       }
       expect([run.int("event_seq"), run.hex("event_hash")]).toEqual([last.seq, last.hash.toString("hex")]);
       const sums = database.get(
-        `SELECT (SELECT coalesce(sum(charged_tokens), 0) FROM turns WHERE step_no IN mine)
-              + (SELECT coalesce(sum(charged_tokens), 0) FROM failed_model_calls WHERE step_no IN mine) AS charged,
-                (SELECT coalesce(sum(reserved_tokens), 0) FROM granular_states g WHERE step_no IN mine AND NOT EXISTS
-                   (SELECT 1 FROM turns t WHERE t.step_no = g.step_no AND t.turn_index = g.open_turn_index)) AS reserved
-           FROM (SELECT 1)`.replaceAll(
-          "mine",
-          `(SELECT step_no FROM run_steps WHERE run_no = ${run.int("run_no")})`,
-        ),
+        `SELECT (SELECT coalesce(sum(charged_tokens), 0) FROM turns WHERE run_key = ?)
+              + (SELECT coalesce(sum(charged_tokens), 0) FROM failed_model_calls WHERE run_key = ?) AS charged,
+                (SELECT coalesce(sum(reserved_tokens), 0) FROM granular_states g WHERE run_key = ? AND NOT EXISTS
+                   (SELECT 1 FROM turns t WHERE t.run_key = g.run_key AND t.step_no = g.step_no
+                       AND t.turn_index = g.open_turn_index)) AS reserved`,
+        key,
+        key,
+        key,
       );
       expect([run.int("charged_tokens"), run.int("reserved_tokens")]).toEqual([
         sums?.int("charged"),
@@ -254,7 +252,8 @@ describe("two stores on one file", () => {
           const outcomes = await Promise.allSettled(work.map(({ store, intent }) => intent.apply(store)));
           for (const [i, { intent }] of work.entries()) {
             const { fence, about } = intent;
-            if (outcomes[i]?.status !== "fulfilled") continue;
+            // A renewal is no event.
+            if (outcomes[i]?.status !== "fulfilled" || intent.words.endsWith(" renew")) continue;
             const counts = acknowledged.get(fence?.runId ?? about ?? "");
             if (counts === undefined) continue;
             const who = fence?.epoch ?? OUTSIDERS;

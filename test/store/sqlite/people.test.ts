@@ -1,10 +1,10 @@
 // The people who decided, as stored: rows of an earlier version, and tampered rows.
 
+import { DatabaseSync } from "node:sqlite";
 import { expect, it } from "vitest";
 import { openStore } from "../../../src/store/open-store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { SampleRun, sha256 } from "../../../src/testing/store/sample-run.ts";
-import { withRows } from "./migrations/old-database.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 /** A run that waits for two people, the first of whom has approved it. */
@@ -21,7 +21,9 @@ async function afterwards<T>(sql: string, look: (store: Store) => Promise<T>): P
   const store = await openStore(`file:${file}`);
   await halfApproved(store);
   await store.close();
-  withRows(file, (database) => database.exec(sql));
+  const database = new DatabaseSync(file);
+  database.exec(sql);
+  database.close();
   const later = await openStore(`file:${file}`);
   try {
     return await look(later);

@@ -295,7 +295,7 @@ export class Workers {
       );
       const calls = await store.listModelCalls(runId);
       for (const [i, name] of STEPS.entries()) {
-        const { turnIndex, journaled } = await store.readConversation(stepKeyOf(runId, i), 0);
+        const { turnIndex, journaled } = await store.readConversation(runId, stepKeyOf(runId, i), 0);
         const open = calls.find((call) => call.stepPath === name && call.charge === null);
         Object.assign(this.#guess(runId, name), {
           turn: turnIndex + 1,

@@ -1,77 +1,80 @@
 CREATE TABLE applied_calls (
-  run_no INTEGER NOT NULL REFERENCES runs (run_no),
-  call_no INTEGER NOT NULL REFERENCES tool_calls (call_no),
+  run_key INTEGER NOT NULL,
+  call_no INTEGER NOT NULL,
   event_seq INTEGER NOT NULL,
   forgotten INTEGER NOT NULL,
-  PRIMARY KEY (run_no, call_no)
+  PRIMARY KEY (run_key, call_no),
+  FOREIGN KEY (run_key, call_no) REFERENCES tool_calls (run_key, call_no)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE artifacts (
-  run_no INTEGER NOT NULL REFERENCES runs (run_no),
+  run_key INTEGER NOT NULL REFERENCES runs (run_key),
   artifact_name TEXT NOT NULL,
-  step_no INTEGER REFERENCES run_steps (step_no),
+  step_no INTEGER,
   created_at INTEGER NOT NULL,
   size INTEGER NOT NULL,
   blob_hash BLOB NOT NULL,
-  PRIMARY KEY (run_no, artifact_name)
+  PRIMARY KEY (run_key, artifact_name)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE attempts (
-  run_no INTEGER NOT NULL REFERENCES runs (run_no),
+  run_key INTEGER NOT NULL REFERENCES runs (run_key),
   epoch INTEGER NOT NULL,
   owner TEXT NOT NULL,
   started_at INTEGER NOT NULL,
+  resumed_from TEXT,
+  reason TEXT,
   ended_at INTEGER,
-  end_status TEXT, resumed_from TEXT, reason TEXT, trace_parent TEXT,
-  PRIMARY KEY (run_no, epoch)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE blob_references (
-  blob_hash BLOB NOT NULL REFERENCES blobs (blob_hash) ON DELETE CASCADE,
-  run_no INTEGER NOT NULL REFERENCES runs (run_no),
-  PRIMARY KEY (blob_hash, run_no)
+  end_status TEXT,
+  trace_parent TEXT,
+  PRIMARY KEY (run_key, epoch)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE blobs (
-  blob_no INTEGER PRIMARY KEY,
-  blob_hash BLOB NOT NULL UNIQUE,
+  run_key INTEGER NOT NULL REFERENCES runs (run_key),
+  blob_hash BLOB NOT NULL,
   created_at INTEGER NOT NULL,
   size INTEGER NOT NULL,
-  bytes BLOB NOT NULL
+  bytes BLOB NOT NULL,
+  PRIMARY KEY (run_key, blob_hash)
 ) STRICT;
 
 CREATE TABLE checkpoints (
-  run_no INTEGER NOT NULL REFERENCES runs (run_no),
+  run_key INTEGER NOT NULL,
   checkpoint_index INTEGER NOT NULL,
-  step_no INTEGER NOT NULL REFERENCES run_steps (step_no),
+  step_no INTEGER NOT NULL,
   -- The turn that it was committed with; 0 at the end of a step.
   turn_index INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
   checkpoint_type TEXT NOT NULL,
-  -- The event of the run that tells of it.
+  -- The event of its commit.
   event_seq INTEGER NOT NULL,
-  -- The session was rolled back to an earlier one since.
-  superseded INTEGER NOT NULL,
   cursor TEXT NOT NULL,
-  -- 'json', or 'deflate' where that is worth it.
+  -- 'json', or 'deflate' if that is worth it.
   encoding TEXT NOT NULL,
   size INTEGER NOT NULL,
+  -- The session was rolled back to an earlier one since.
+  superseded INTEGER NOT NULL,
   snapshot BLOB NOT NULL,
-  PRIMARY KEY (run_no, checkpoint_index)
+  PRIMARY KEY (run_key, checkpoint_index),
+  FOREIGN KEY (run_key, step_no) REFERENCES run_steps (run_key, step_no)
 ) STRICT;
 
 CREATE TABLE events (
-  run_no INTEGER NOT NULL REFERENCES runs (run_no),
+  run_key INTEGER NOT NULL REFERENCES runs (run_key),
   seq INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
   type TEXT NOT NULL,
   data TEXT NOT NULL,
   hash BLOB NOT NULL,
-  PRIMARY KEY (run_no, seq)
+  -- 1 if it covers rows of the run as a whole.
+  of_run INTEGER NOT NULL,
+  PRIMARY KEY (run_key, seq)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE failed_model_calls (
-  step_no INTEGER NOT NULL REFERENCES run_steps (step_no),
+  run_key INTEGER NOT NULL,
+  step_no INTEGER NOT NULL,
   turn_index INTEGER NOT NULL,
   attempt INTEGER NOT NULL,
   opened_at INTEGER NOT NULL,
@@ -85,99 +88,117 @@ CREATE TABLE failed_model_calls (
   output_tokens INTEGER NOT NULL,
   cached_input_tokens INTEGER NOT NULL,
   reasoning_tokens INTEGER NOT NULL,
-  PRIMARY KEY (step_no, turn_index, attempt)
+  PRIMARY KEY (run_key, step_no, turn_index, attempt),
+  FOREIGN KEY (run_key, step_no) REFERENCES run_steps (run_key, step_no)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE "fingerprints" (
-  step_no INTEGER NOT NULL REFERENCES run_steps (step_no),
+CREATE TABLE fingerprints (
+  run_key INTEGER NOT NULL,
+  step_no INTEGER NOT NULL,
   lineage INTEGER NOT NULL,
   document TEXT NOT NULL,
-  PRIMARY KEY (step_no, lineage)
-) STRICT, WITHOUT ROWID;
+  PRIMARY KEY (run_key, step_no, lineage),
+  FOREIGN KEY (run_key, step_no) REFERENCES run_steps (run_key, step_no)
+) STRICT;
 
 CREATE TABLE granular_states (
-  step_no INTEGER PRIMARY KEY REFERENCES run_steps (step_no),
+  run_key INTEGER NOT NULL,
+  step_no INTEGER NOT NULL,
   turn_index INTEGER NOT NULL,
   is_complete INTEGER NOT NULL,
   messages INTEGER NOT NULL,
   tokens INTEGER NOT NULL,
-  fingerprint BLOB NOT NULL,
   open_turn_index INTEGER,
   open_attempt INTEGER,
   opened_at INTEGER,
   reserved_tokens INTEGER,
-  reserved_micro_dollars INTEGER
-, lineage INTEGER NOT NULL DEFAULT 0, first_turn INTEGER NOT NULL DEFAULT 1) STRICT;
+  reserved_micro_dollars INTEGER,
+  lineage INTEGER NOT NULL,
+  first_turn INTEGER NOT NULL,
+  fingerprint BLOB NOT NULL,
+  PRIMARY KEY (run_key, step_no),
+  FOREIGN KEY (run_key, step_no) REFERENCES run_steps (run_key, step_no)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE lineages (
-  step_no INTEGER NOT NULL REFERENCES run_steps (step_no),
-  -- From 1: the line that a step begins with has no row.
+  run_key INTEGER NOT NULL,
+  step_no INTEGER NOT NULL,
+  -- From 1: the lineage that a step begins with has no row.
   lineage INTEGER NOT NULL,
   begun_at INTEGER NOT NULL,
   first_turn INTEGER NOT NULL,
-  -- The last turn whose work still counts, the one that the checkpoint was taken at; 0 where none does.
+  -- The last turn whose work still counts, the one that the checkpoint was taken at; 0 if none does.
   base_turn INTEGER NOT NULL,
   -- The turn that was open then: journaled, and never committed.
   open_turn INTEGER,
   checkpoint_index INTEGER,
-  PRIMARY KEY (step_no, lineage)
+  PRIMARY KEY (run_key, step_no, lineage),
+  FOREIGN KEY (run_key, step_no) REFERENCES run_steps (run_key, step_no)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE loop_decisions (
-  step_no INTEGER NOT NULL REFERENCES run_steps (step_no),
+  run_key INTEGER NOT NULL,
+  step_no INTEGER NOT NULL,
   iteration INTEGER NOT NULL,
   done INTEGER NOT NULL,
   output TEXT NOT NULL,
   context TEXT,
-  PRIMARY KEY (step_no, iteration)
+  PRIMARY KEY (run_key, step_no, iteration),
+  FOREIGN KEY (run_key, step_no) REFERENCES run_steps (run_key, step_no)
 ) STRICT;
 
 CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT;
 
-CREATE TABLE "receipts" (
-  call_no INTEGER PRIMARY KEY REFERENCES "tool_calls" (call_no),
-  status TEXT NOT NULL CHECK (status = 'succeeded' OR status = 'failed' OR status = 'deduplicated' OR status = 'cancelled'),
+CREATE TABLE receipts (
+  run_key INTEGER NOT NULL,
+  call_no INTEGER NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('succeeded', 'failed', 'deduplicated', 'cancelled')),
   created_at INTEGER NOT NULL,
   tokens INTEGER NOT NULL,
   error_code TEXT,
   -- It failed, and may have happened all the same.
   uncertain INTEGER NOT NULL,
-  source TEXT NOT NULL CHECK (source = 'tool' OR source = 'reconciled' OR source = 'person' OR source = 'late' OR source = 'pawl'),
+  source TEXT NOT NULL CHECK (source IN ('tool', 'reconciled', 'person', 'late', 'pawl')),
   external_correlation_id TEXT,
   -- The id of the call whose receipt this one repeats.
   duplicate_of TEXT,
   blob_hash BLOB,
   blob_size INTEGER,
-  output TEXT NOT NULL
-, session_events TEXT) STRICT;
+  output TEXT NOT NULL,
+  session_events TEXT,
+  PRIMARY KEY (run_key, call_no),
+  FOREIGN KEY (run_key, call_no) REFERENCES tool_calls (run_key, call_no)
+) STRICT;
 
 CREATE TABLE run_inputs (
-  run_no INTEGER PRIMARY KEY REFERENCES runs (run_no),
+  run_key INTEGER PRIMARY KEY REFERENCES runs (run_key),
   input TEXT NOT NULL,
+  spec TEXT,
   shape TEXT NOT NULL
-, spec TEXT) STRICT;
+) STRICT;
 
 CREATE TABLE run_steps (
-  step_no INTEGER PRIMARY KEY,
-  run_no INTEGER NOT NULL REFERENCES runs (run_no),
+  run_key INTEGER NOT NULL REFERENCES runs (run_key),
+  -- From 1, in the order in which the steps were entered.
+  step_no INTEGER NOT NULL,
   step_path TEXT NOT NULL,
-  step_index INTEGER NOT NULL,
   step_name TEXT NOT NULL,
   kind TEXT NOT NULL,
   phase TEXT NOT NULL,
-  status TEXT NOT NULL CHECK (status IN ('ready', 'running', 'blocked', 'succeeded', 'failed', 'skipped')),
   created_at INTEGER NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('ready', 'running', 'blocked', 'succeeded', 'failed', 'skipped')),
   updated_at INTEGER NOT NULL,
+  error_code TEXT,
+  error_detail TEXT,
   input TEXT NOT NULL,
   output TEXT,
   context TEXT,
-  error_code TEXT,
-  error_detail TEXT,
-  UNIQUE (run_no, step_path)
+  PRIMARY KEY (run_key, step_no),
+  UNIQUE (run_key, step_path)
 ) STRICT;
 
 CREATE TABLE runs (
-  run_no INTEGER PRIMARY KEY,
+  run_key INTEGER PRIMARY KEY,
   run_id TEXT NOT NULL UNIQUE,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
@@ -188,90 +209,113 @@ CREATE TABLE runs (
   current_step_no INTEGER,
   owner TEXT,
   epoch INTEGER NOT NULL,
+  -- Renewed without an event.
   lease_until INTEGER NOT NULL,
+  lease_ms INTEGER NOT NULL,
+  -- Identifies the notes of what its owner sends.
+  marks TEXT,
   limit_tokens INTEGER,
   limit_micro_dollars INTEGER,
-  charged_tokens INTEGER NOT NULL DEFAULT 0,
-  charged_micro_dollars INTEGER NOT NULL DEFAULT 0,
-  reserved_tokens INTEGER NOT NULL DEFAULT 0 CHECK (reserved_tokens >= 0),
-  reserved_micro_dollars INTEGER NOT NULL DEFAULT 0 CHECK (reserved_micro_dollars >= 0),
-  event_seq INTEGER NOT NULL DEFAULT 0,
+  charged_tokens INTEGER NOT NULL,
+  charged_micro_dollars INTEGER NOT NULL,
+  reserved_tokens INTEGER NOT NULL CHECK (reserved_tokens >= 0),
+  reserved_micro_dollars INTEGER NOT NULL CHECK (reserved_micro_dollars >= 0),
+  steps INTEGER NOT NULL,
+  calls INTEGER NOT NULL,
+  waits INTEGER NOT NULL,
+  checkpoints INTEGER NOT NULL,
+  -- How many events cover rows of the run as a whole.
+  run_events INTEGER NOT NULL,
+  event_seq INTEGER NOT NULL,
   event_hash BLOB NOT NULL,
+  -- The last event that covers this row.
+  row_seq INTEGER NOT NULL,
+  deadline_at INTEGER,
+  budgets TEXT,
+  waiting_since INTEGER,
+  cancel_requested_at INTEGER,
+  cancel_requested_by TEXT,
+  forked_from TEXT,
+  started_by TEXT,
   output TEXT,
   context TEXT,
   error TEXT
-, deadline_at INTEGER, budgets TEXT, waiting_since INTEGER, cancel_requested_at INTEGER, cancel_requested_by TEXT, forked_from TEXT, lease_ms INTEGER, marks TEXT) STRICT;
+) STRICT;
 
 CREATE TABLE slice_items (
-  run_no INTEGER NOT NULL REFERENCES runs (run_no),
+  run_key INTEGER NOT NULL REFERENCES runs (run_key),
   slice_name TEXT NOT NULL,
   item_index INTEGER NOT NULL,
   value TEXT NOT NULL,
-  PRIMARY KEY (run_no, slice_name, item_index)
+  PRIMARY KEY (run_key, slice_name, item_index)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE slices (
-  run_no INTEGER NOT NULL REFERENCES runs (run_no),
+  run_key INTEGER NOT NULL REFERENCES runs (run_key),
   slice_name TEXT NOT NULL,
-  kind TEXT NOT NULL CHECK (kind = 'state' OR kind = 'log'),
+  kind TEXT NOT NULL CHECK (kind IN ('state', 'log')),
   version INTEGER NOT NULL,
-  PRIMARY KEY (run_no, slice_name)
+  PRIMARY KEY (run_key, slice_name)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE tool_call_tries (
-  run_no INTEGER NOT NULL REFERENCES runs (run_no),
-  call_no INTEGER NOT NULL REFERENCES tool_calls (call_no),
+CREATE TABLE tool_call_attempts (
+  run_key INTEGER NOT NULL,
+  call_no INTEGER NOT NULL,
   attempt INTEGER NOT NULL,
   started_at INTEGER NOT NULL,
   ended_at INTEGER NOT NULL,
   outcome TEXT NOT NULL
-    CHECK (outcome = 'failed' OR outcome = 'not_applied' OR outcome = 'needs_human' OR outcome = 'timed_out' OR outcome = 'aborted' OR outcome = 'lost'),
+    CHECK (outcome IN ('failed', 'not_applied', 'needs_human', 'timed_out', 'aborted', 'lost')),
   error_code TEXT,
   error_detail TEXT,
   external_correlation_id TEXT,
-  -- What it came to after all, told when the call was settled already. Evidence.
+  -- Its outcome, if it arrived after the call was settled. Evidence.
   late_at INTEGER,
   late_status TEXT,
   late_output TEXT,
-  PRIMARY KEY (run_no, call_no, attempt)
+  PRIMARY KEY (run_key, call_no, attempt),
+  FOREIGN KEY (run_key, call_no) REFERENCES tool_calls (run_key, call_no)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE "tool_calls" (
-  call_no INTEGER PRIMARY KEY,
-  step_no INTEGER NOT NULL REFERENCES run_steps (step_no),
+CREATE TABLE tool_calls (
+  run_key INTEGER NOT NULL,
+  call_no INTEGER NOT NULL,
+  step_no INTEGER NOT NULL,
   turn_index INTEGER NOT NULL,
   call_index INTEGER NOT NULL,
   created_at INTEGER NOT NULL,
-  started_at INTEGER,
-  -- When the try that began at started_at has ended at the latest.
-  ends_by INTEGER,
   tool_namespace TEXT NOT NULL,
   tool_name TEXT NOT NULL,
-  side_effect_class TEXT NOT NULL CHECK (side_effect_class = 'external' OR side_effect_class = 'memory' OR side_effect_class = 'local' OR side_effect_class = 'read_only'),
-  recovery TEXT NOT NULL CHECK (recovery = 'repeat' OR recovery = 'keyed' OR recovery = 'reconcile' OR recovery = 'opaque'),
+  side_effect_class TEXT NOT NULL CHECK (side_effect_class IN ('external', 'memory', 'local', 'read_only')),
+  recovery TEXT NOT NULL CHECK (recovery IN ('repeat', 'keyed', 'reconcile', 'opaque')),
   identity_hash BLOB NOT NULL,
   occurrence INTEGER NOT NULL,
-  idempotency_key BLOB NOT NULL UNIQUE,
-  -- Where a call stands until it has a receipt; from then on the receipt says it.
-  status TEXT NOT NULL CHECK (status = 'prepared' OR status = 'running' OR status = 'in_doubt'),
+  idempotency_key BLOB NOT NULL,
+  -- The arguments of a code step's call; those of a turn's call are in its response.
+  request TEXT,
+  -- The state of a call until it has a receipt.
+  status TEXT NOT NULL CHECK (status IN ('prepared', 'running', 'in_doubt')),
   attempt INTEGER NOT NULL,
-  -- Its failure ended its code step: when the step is entered again, the same is asked for anew.
+  started_at INTEGER,
+  -- When the attempt that began at started_at has ended at the latest.
+  ends_by INTEGER,
+  -- Its failure ended its code step: when the step is entered again, the same call gets a new row.
   superseded INTEGER NOT NULL,
-  -- The arguments of a code step's call, which has turn index 0; those of a turn's call are in its response.
-  request TEXT
-) STRICT;
+  PRIMARY KEY (run_key, call_no),
+  UNIQUE (run_key, idempotency_key),
+  FOREIGN KEY (run_key, step_no) REFERENCES run_steps (run_key, step_no)
+) STRICT, WITHOUT ROWID;
 
-CREATE TABLE "turns" (
-  -- step_no * 2^24 + turn_index
-  turn_no INTEGER PRIMARY KEY,
-  step_no INTEGER NOT NULL REFERENCES run_steps (step_no),
+CREATE TABLE turns (
+  run_key INTEGER NOT NULL,
+  step_no INTEGER NOT NULL,
   turn_index INTEGER NOT NULL,
   attempt INTEGER NOT NULL,
   opened_at INTEGER NOT NULL,
   settled_at INTEGER NOT NULL,
   reserved_tokens INTEGER NOT NULL,
   reserved_micro_dollars INTEGER NOT NULL,
-  basis TEXT NOT NULL CHECK (basis = 'provider' OR basis = 'baseline' OR basis = 'none'),
+  basis TEXT NOT NULL CHECK (basis IN ('provider', 'baseline', 'none')),
   charged_tokens INTEGER NOT NULL,
   charged_micro_dollars INTEGER NOT NULL,
   input_tokens INTEGER NOT NULL,
@@ -279,34 +323,42 @@ CREATE TABLE "turns" (
   cached_input_tokens INTEGER NOT NULL,
   reasoning_tokens INTEGER NOT NULL,
   tokens INTEGER NOT NULL,
+  -- Its calls have consecutive numbers.
   first_call_no INTEGER NOT NULL,
   calls INTEGER NOT NULL,
   response TEXT NOT NULL,
-  follow_up TEXT
+  follow_up TEXT,
+  PRIMARY KEY (run_key, step_no, turn_index),
+  FOREIGN KEY (run_key, step_no) REFERENCES run_steps (run_key, step_no)
 ) STRICT;
 
 CREATE TABLE uncertain_calls (
-  run_no INTEGER NOT NULL REFERENCES runs (run_no),
+  run_key INTEGER NOT NULL,
   identity_hash BLOB NOT NULL,
-  call_no INTEGER NOT NULL REFERENCES tool_calls (call_no),
-  PRIMARY KEY (run_no, identity_hash, call_no)
+  call_no INTEGER NOT NULL,
+  PRIMARY KEY (run_key, identity_hash, call_no),
+  FOREIGN KEY (run_key, call_no) REFERENCES tool_calls (run_key, call_no)
 ) STRICT, WITHOUT ROWID;
 
-CREATE TABLE "waits" (
-  run_no INTEGER NOT NULL REFERENCES runs (run_no),
+CREATE TABLE waits (
+  run_key INTEGER NOT NULL REFERENCES runs (run_key),
   wait_index INTEGER NOT NULL,
   kind TEXT NOT NULL,
-  call_no INTEGER REFERENCES tool_calls (call_no),
+  -- The budget that it is about.
+  budget TEXT,
+  -- The attempt of the call that it is about.
   attempt INTEGER NOT NULL,
   question TEXT NOT NULL,
   subject TEXT NOT NULL,
   arguments_hash BLOB,
-  status TEXT NOT NULL CHECK (status = 'open' OR status = 'answered' OR status = 'withdrawn'),
   created_at INTEGER NOT NULL,
+  -- None if it is about the run, or if the call was removed with its turn.
+  call_no INTEGER,
+  status TEXT NOT NULL CHECK (status IN ('open', 'answered', 'withdrawn')),
   answered_at INTEGER,
   answered_by TEXT,
   answer TEXT,
-  PRIMARY KEY (run_no, wait_index)
+  PRIMARY KEY (run_key, wait_index)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE workers (
@@ -318,10 +370,16 @@ CREATE TABLE workers (
   completed_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX open_waits ON waits (run_no) WHERE status = 'open';
+CREATE INDEX events_of_runs ON events (run_key, seq) WHERE of_run = 1;
+
+CREATE INDEX open_waits ON waits (run_key) WHERE status = 'open';
+
+CREATE INDEX runs_by_age ON runs (created_at);
 
 CREATE INDEX runs_by_input ON runs (pipeline, input_hash);
 
-CREATE INDEX runs_by_status ON runs (status, run_no);
+CREATE INDEX runs_by_status ON runs (status, created_at);
 
-CREATE UNIQUE INDEX tool_calls_of_code_steps ON tool_calls (step_no, call_index) WHERE turn_index = 0;
+CREATE INDEX runs_of_pipeline ON runs (pipeline, created_at);
+
+CREATE UNIQUE INDEX tool_calls_of_code_steps ON tool_calls (run_key, step_no, call_index) WHERE turn_index = 0;

@@ -7,7 +7,7 @@ import { sampled } from "../../full-test.ts";
 import { assertPlantable, makeBundleFolder } from "../../patched-sources.ts";
 import { type Bundled, loadPatched } from "./mutants/bundle-mutant.ts";
 import { firstViolation } from "./mutants/first-violation.ts";
-import { MARK_MUTANTS, MUTANTS } from "./mutants/index.ts";
+import { CHECKED_MUTANTS, MUTANTS } from "./mutants/index.ts";
 
 describe("the explorer", () => {
   const { folder, remove } = makeBundleFolder();
@@ -26,11 +26,11 @@ describe("the explorer", () => {
     expect(await firstViolation(sound, mutant, found?.schedule ?? UNDISTURBED)).toBeNull();
   });
 
-  it.for(sampled(MARK_MUTANTS.map((mutant, i) => ({ ...mutant, i }))))(
+  it.for(sampled(CHECKED_MUTANTS.map((mutant, i) => ({ ...mutant, i }))))(
     "notices by its own check that $what",
     async ({ patches, check, i }) => {
       expect(await check(sound)).toBe(true);
-      expect(await check(await loadPatched(folder, `mark-mutant-${i}`, patches))).toBe(false);
+      expect(await check(await loadPatched(folder, `checked-mutant-${i}`, patches))).toBe(false);
     },
   );
 
@@ -47,7 +47,7 @@ describe("a planted bug", () => {
     loadPatched(folder, "none", [{ file, right, wrong: "" }]).catch((error: unknown) => String(error));
 
   it("finds its text in the sources, whether it runs here or only in the full test", () => {
-    for (const { patches } of [...MUTANTS, ...MARK_MUTANTS]) assertPlantable(patches);
+    for (const { patches } of [...MUTANTS, ...CHECKED_MUTANTS]) assertPlantable(patches);
   });
 
   it("is refused if its text is missing", async () => {

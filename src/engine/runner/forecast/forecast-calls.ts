@@ -87,7 +87,7 @@ export async function forecastCodeStepCalls(
   run: ActiveRun,
   instance: StepRecord,
 ): Promise<readonly ForecastCall[]> {
-  const calls = await run.store.listCodeStepCalls(instance.stepKey);
+  const calls = await run.store.listCodeStepCalls(run.runId, instance.stepKey);
   const history = await readCallHistory(run.store, run.runId);
   const forecast: ForecastCall[] = [];
   for (const call of calls) {

@@ -69,7 +69,7 @@ export class ForecastStore {
 
   /** Gives the calls of the open turn a receipt, whatever their outcome would be. */
   async settleOpenTurn(stepKey: number): Promise<void> {
-    const { journaled } = await this.store.readConversation(stepKey, 0);
+    const { journaled } = await this.store.readConversation(this.#run.runId, stepKey, 0);
     if (journaled === null) return;
     const calls = journaled.calls.map((call) =>
       call.receipt !== null || call.status === "prepared" ? call : { ...call, receipt: SOME_RECEIPT },
@@ -84,16 +84,16 @@ export class ForecastStore {
   #reads(): Partial<Store> {
     const { runId, reserved } = this.#run;
     return {
-      readConversation: async (stepKey, tailTokens, limits) => {
-        const stored = await this.#store.readConversation(stepKey, tailTokens, limits);
+      readConversation: async (id, stepKey, tailTokens, limits) => {
+        const stored = await this.#store.readConversation(id, stepKey, tailTokens, limits);
         const { journaled } = stored;
         const claimed =
           journaled === null ? null : { ...journaled, calls: journaled.calls.map(inDoubtIfRunning) };
         return { ...stored, journaled: claimed, ...this.#conversations.get(stepKey) };
       },
       listToolCalls: async (id, range) => (await this.#store.listToolCalls(id, range)).map(inDoubtIfRunning),
-      listCodeStepCalls: async (stepKey) =>
-        (await this.#store.listCodeStepCalls(stepKey)).map(inDoubtIfRunning),
+      listCodeStepCalls: async (id, stepKey) =>
+        (await this.#store.listCodeStepCalls(id, stepKey)).map(inDoubtIfRunning),
       listToolCallAttempts: async (id) => [
         ...(await this.#store.listToolCallAttempts(id)),
         ...this.#unsent.map((unsent) => ({ ...NEVER_SENT, ...unsent })),
@@ -125,7 +125,7 @@ export class ForecastStore {
       pinShape: () => Promise.resolve(),
       skipStep: () => Promise.resolve(),
       dropTurn: async (_fence, { stepKey, turnIndex }) => {
-        const { journaled } = await this.store.readConversation(stepKey, 0);
+        const { journaled } = await this.store.readConversation(runId, stepKey, 0);
         this.dropped = journaled?.calls ?? [];
         const isBegun = this.dropped.some(({ attempt, receipt }) => attempt > 0 || receipt !== null);
         assertDroppable({ runId, stepPath: journaled?.stepPath ?? "", turnIndex, isBegun });
@@ -136,7 +136,7 @@ export class ForecastStore {
         return Promise.resolve();
       },
       beginLineage: async (_fence, { stepKey, fingerprint }) => {
-        const { turnIndex, journaled, lineages } = await this.store.readConversation(stepKey, 0);
+        const { turnIndex, journaled, lineages } = await this.store.readConversation(runId, stepKey, 0);
         const firstTurn = (journaled?.turnIndex ?? turnIndex) + 1;
         this.#change(stepKey, {
           turnIndex: firstTurn - 1,

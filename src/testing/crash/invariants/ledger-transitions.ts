@@ -34,7 +34,7 @@ type CallChange =
   | { readonly kind: "doubted"; readonly attempt: number }
   /** A worker stopped, or was found dead, while the call was running. */
   | { readonly kind: "left"; readonly attempt: number }
-  /** Null if the event has only the receipt's digest. */
+  /** Null if the event has only the number of the call. */
   | { readonly kind: "settled"; readonly status: ReceiptStatus | null };
 
 type LoggedChange = CallChange & { readonly seq: number };
@@ -89,15 +89,17 @@ function changesOf(
   facts: JsonObject,
   idOf: (index: Json | undefined) => string,
 ): readonly (readonly [string, CallChange])[] {
-  const settled = listIn(facts, "receipts").map((receipt) => {
-    const [index] = Array.isArray(receipt) ? (receipt as readonly Json[]) : [];
-    return [idOf(index), { kind: "settled", status: null }] as const;
-  });
+  const settled = listIn(facts, "receipts").map(
+    (index) => [idOf(index), { kind: "settled", status: null }] as const,
+  );
   const [attempt, call] = [Number(facts.attempt), idOf(facts.call)];
   switch (type) {
     case "turn.journaled":
     case "turn.committed":
-      return [...listIn(facts, "calls").map((_, i) => [idOf(i + 1), { kind: "asked" }] as const), ...settled];
+      return [
+        ...listIn(facts, "calls").map((index) => [idOf(index), { kind: "asked" }] as const),
+        ...settled,
+      ];
     case "lineage.begun":
       return settled;
     case "calls.prepared":
@@ -105,9 +107,8 @@ function changesOf(
         (index) => [idOf(index), { kind: "opened", as: "prepared" }] as const,
       );
     case "calls.started": {
-      // A call of a code step begins with its own event, which has its digest.
-      const change: CallChange =
-        facts.digest === undefined ? { kind: "started" } : { kind: "opened", as: "running" };
+      // A call of a code step begins with its own event.
+      const change: CallChange = facts.new === true ? { kind: "opened", as: "running" } : { kind: "started" };
       return listIn(facts, "calls").map((index) => [idOf(index), change] as const);
     }
     case "call.tried":

@@ -43,16 +43,18 @@ export function keyName(key: string): string {
   return key.slice(0, 8);
 }
 
-/** The calls that a fork copied from its parent. */
-export function copiedCalls({ run, events }: RunAccount): ReadonlySet<string> {
-  if (run.forkedFrom === null) return new Set();
-  const rows = events.filter(({ type }) => type === "run.forked").flatMap(({ data }) => listIn(data, "rows"));
-  const names = rows.map((row) => (Array.isArray(row) ? (row as readonly Json[])[0] : null));
-  return new Set(
-    names.flatMap((name) =>
-      typeof name === "string" && name.startsWith("call ") ? [name.slice("call ".length)] : [],
-    ),
-  );
+/** The calls that a fork copied from its parent, as the first event says: everything up to the forked turn. */
+export function copiedCalls({ run, steps, calls, events }: RunAccount): ReadonlySet<string> {
+  const isLogged = events.some(({ type }) => type === "run.forked");
+  if (run.forkedFrom === null || !isLogged) return new Set();
+  const { stepPath, turnIndex } = run.forkedFrom;
+  const indexes = new Map(steps.map(({ path, stepIndex }) => [path, stepIndex]));
+  const forked = indexes.get(stepPath) ?? 0;
+  const copied = calls.filter((call) => {
+    const index = indexes.get(call.stepPath) ?? Number.POSITIVE_INFINITY;
+    return index < forked || (index === forked && call.turnIndex <= turnIndex);
+  });
+  return new Set(copied.map(({ toolCallId }) => toolCallId));
 }
 
 export function objectOf(data: Json): JsonObject {

@@ -137,10 +137,11 @@ export const artifactChecks: readonly Check[] = [
     await keep(living, "shared.txt", "shared");
     await store.releaseRun(ended.fence, SUCCEEDED);
     advance(5);
-    assert.deepEqual(await store.collectBlobs(ALL), { blobs: 1, bytes: 5 });
+    assert.deepEqual(await store.collectBlobs(ALL), { blobs: 2, bytes: 11 });
     assert.equal(await store.readArtifact("ended", "report.txt"), null);
     assert.deepEqual(await namesOf(ended), ["report.txt", "shared.txt"], "the record is kept");
-    assert.equal(textOf(await store.readArtifact("ended", "shared.txt")), "shared");
+    assert.equal(await store.readArtifact("ended", "shared.txt"), null);
+    assert.equal(textOf(await store.readArtifact("living", "shared.txt")), "shared");
     assert.equal(textOf(await store.readArtifact("living", "report.txt")), "living");
     await store.releaseRun(living.fence, FAILED);
     assert.equal((await store.collectBlobs(ALL)).blobs, 2);

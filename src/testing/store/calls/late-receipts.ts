@@ -203,7 +203,7 @@ export const lateReceiptChecks: readonly Check[] = [
 
   check("a late receipt for a call that does not exist is refused", async ({ store, advance }) => {
     const { early } = await lost(store, advance);
-    const other = await SampleRun.create(store, "run-2");
+    const other = await (await SampleRun.create(store, "run-2")).at("second");
     await other.journaled(1, ["running"]);
     await store.releaseRun(other.fence, FAILED);
     const mine = early.late(1, 1, newReceipt(1));

@@ -122,7 +122,7 @@ export const receiptChecks: readonly Check[] = [
       await store.recordReceipt(run.fence, { stepKey: run.stepKey, turnIndex: 1, receipt });
     await store.commitTurn(run.fence, run.commit(1, { receipts: receipts.slice(4) }));
     const expected = receipts.map(({ callIndex: _, ...rest }) => ({ ...rest, at: now() }));
-    const [turn] = (await store.readConversation(run.stepKey, 1_000)).tail;
+    const [turn] = (await store.readConversation(run.runId, run.stepKey, 1_000)).tail;
     assert.deepEqual(
       (await store.listToolCalls(run.runId)).map(({ receipt }) => receipt),
       expected,
@@ -131,7 +131,7 @@ export const receiptChecks: readonly Check[] = [
       turn?.calls.map(({ receipt }) => receipt),
       expected,
     );
-    assert.deepEqual((await store.findToolCall(run.callKey(1, 6)))?.receipt, expected[5]);
+    assert.deepEqual((await store.findToolCall(run.runId, run.callKey(1, 6)))?.receipt, expected[5]);
   }),
 
   check("a call that was never dispatched has no attempts", async ({ store }) => {

@@ -161,15 +161,21 @@ export const toolCallChecks: readonly Check[] = [
     const other = await SampleRun.create(store, "run-2");
     await run.journaled(1, ["running"]);
     await other.store.openToolCall(other.fence, other.codeCall(1));
-    const call = await store.findToolCall(run.callKey(1, 1));
+    const call = await store.findToolCall(run.runId, run.callKey(1, 1));
     assert.deepEqual(call, await run.callAt(1, 1));
-    assert.equal((await store.findToolCall(other.callKey(0, 1)))?.toolCallId, "run-2/draft#0.1");
+    assert.equal((await store.findToolCall(other.runId, other.callKey(0, 1)))?.toolCallId, "run-2/draft#0.1");
     assert.deepEqual(
-      [await store.hasToolCall(run.callKey(1, 1)), await store.hasToolCall(other.callKey(0, 1))],
+      [
+        await store.hasToolCall(run.runId, run.callKey(1, 1)),
+        await store.hasToolCall(other.runId, other.callKey(0, 1)),
+      ],
       [true, true],
     );
     const unknown = sha256("unknown");
-    assert.deepEqual([await store.findToolCall(unknown), await store.hasToolCall(unknown)], [null, false]);
+    assert.deepEqual(
+      [await store.findToolCall("run-1", unknown), await store.hasToolCall("run-1", unknown)],
+      [null, false],
+    );
   }),
 
   check("calls are listed by step, turn and call order", async ({ store }) => {
@@ -195,7 +201,7 @@ export const toolCallChecks: readonly Check[] = [
     await run.receipt(1, 1);
     advance(LEASE_MS);
     const later = await run.takenOver();
-    const { journaled } = await store.readConversation(later.stepKey, 1_000);
+    const { journaled } = await store.readConversation(later.runId, later.stepKey, 1_000);
     assert.deepEqual(
       journaled?.calls.map(({ status, attempt, receipt }) => [status, attempt, receipt === null]),
       [

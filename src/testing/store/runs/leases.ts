@@ -199,7 +199,7 @@ export const leaseChecks: readonly Check[] = [
     for (let turn = 1; turn <= 3; turn++) {
       await run.committed(turn);
       assert.deepEqual(await readEverything(other, run.runId), await readEverything(scene.store, run.runId));
-      assert.equal((await other.readConversation(run.stepKey, 1_000)).turnIndex, turn);
+      assert.equal((await other.readConversation(run.runId, run.stepKey, 1_000)).turnIndex, turn);
     }
   }),
 ];

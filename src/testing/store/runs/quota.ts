@@ -158,7 +158,7 @@ export const quotaChecks: readonly Check[] = [
     const commit = run.commit(1, { journal: run.journal(1), next: run.opening(2) });
     const { next } = await store.commitTurn(run.fence, commit);
     assert.deepEqual(next, { kind: "denied", unit: "tokens", wanted: 100, remaining: 99 });
-    assert.equal((await store.readConversation(run.stepKey, 0)).turnIndex, 1);
+    assert.equal((await store.readConversation(run.runId, run.stepKey, 0)).turnIndex, 1);
     const { reserved, charged } = await run.record();
     assert.deepEqual([reserved, charged], [NOTHING, CHARGE.amount]);
     assert.equal((await store.listModelCalls(run.runId)).length, 1);

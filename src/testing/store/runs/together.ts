@@ -22,7 +22,7 @@ export const togetherChecks: readonly Check[] = [
     assert.equal(opened.kind, "opened");
     assert.equal(committed.next?.kind, "opened");
     assert.equal(reopened.next?.kind, "opened");
-    assert.equal((await store.readConversation(run.stepKey, 0)).turnIndex, 2);
+    assert.equal((await store.readConversation(run.runId, run.stepKey, 0)).turnIndex, 2);
   }),
 
   check(

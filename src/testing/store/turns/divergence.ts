@@ -19,7 +19,7 @@ function accept(run: SampleRun, fingerprint: { hash: string; document: Json }, w
 }
 
 async function pinnedIn(run: SampleRun): Promise<unknown> {
-  return (await run.store.readConversation(run.stepKey, 0)).fingerprint;
+  return (await run.store.readConversation(run.runId, run.stepKey, 0)).fingerprint;
 }
 
 export const divergenceChecks: readonly Check[] = [
@@ -39,7 +39,7 @@ export const divergenceChecks: readonly Check[] = [
     assert.deepEqual(await store.listLineages(run.runId), [], "it is no new line");
     await run.committed(3);
     assert.deepEqual(await pinnedIn(run), NEW_FINGERPRINT, "opening a turn does not pin it again");
-    assert.equal((await store.readConversation(run.stepKey, 1_000)).turnIndex, 3);
+    assert.equal((await store.readConversation(run.runId, run.stepKey, 1_000)).turnIndex, 3);
   }),
 
   check("the reason is stored, with the step and the fingerprint", async ({ store, now, advance }) => {
@@ -113,7 +113,7 @@ export const divergenceChecks: readonly Check[] = [
     await run.journaled(2, ["running", "prepared"]);
     const look = async () => {
       const { charged, reserved, limit, status, currentStep } = await run.record();
-      const { fingerprint: _, ...conversation } = await store.readConversation(run.stepKey, 1_000);
+      const { fingerprint: _, ...conversation } = await store.readConversation(run.runId, run.stepKey, 1_000);
       const money = { usage: await store.readUsage(run.runId), charged, reserved, limit };
       return { status, currentStep, conversation, money, calls: await store.listModelCalls(run.runId) };
     };

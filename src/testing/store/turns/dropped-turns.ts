@@ -32,7 +32,7 @@ export const droppedTurnChecks: readonly Check[] = [
     const { store } = scene;
     const run = await answered(store);
     await drop(run, 2);
-    const conversation = await store.readConversation(run.stepKey, 1_000);
+    const conversation = await store.readConversation(run.runId, run.stepKey, 1_000);
     assert.deepEqual([conversation.turnIndex, conversation.journaled], [1, null]);
     assert.deepEqual([conversation.messages, conversation.tokens], [2, 17]);
     assert.deepEqual(
@@ -44,7 +44,7 @@ export const droppedTurnChecks: readonly Check[] = [
       ["run-1/draft#1.1"],
     );
     assert.equal(await store.getToolCall("run-1/draft#2.1"), null);
-    assert.equal(await store.hasToolCall(run.callKey(2, 1)), false);
+    assert.equal(await store.hasToolCall(run.runId, run.callKey(2, 1)), false);
     assert.deepEqual(await store.countWork(run.runId), { steps: 1, toolCalls: 1 });
     const { type, data } = await run.lastEvent();
     assert.deepEqual([type, data], ["turn.dropped", { step: "draft", turn: 2, calls: 2 }]);
@@ -99,7 +99,7 @@ export const droppedTurnChecks: readonly Check[] = [
     const run = await answered(store);
     await drop(run, 2);
     await answeredAgain(run, 2);
-    const call = await store.findToolCall(run.callKey(2, 1));
+    const call = await store.findToolCall(run.runId, run.callKey(2, 1));
     assert.deepEqual([call?.toolCallId, call?.status, call?.attempt], ["run-1/draft#2.1", "prepared", 0]);
     assert.equal((await store.listToolCalls(run.runId)).length, 3);
     await run.start(2, 1);
@@ -258,9 +258,9 @@ export const droppedTurnChecks: readonly Check[] = [
   checkSeveral("a turn dropped by one worker is gone for the next", async (scene) => {
     const run = await answered(scene.store);
     const other = await scene.openAnother();
-    assert.equal((await other.readConversation(run.stepKey, 0)).journaled?.turnIndex, 2);
+    assert.equal((await other.readConversation(run.runId, run.stepKey, 0)).journaled?.turnIndex, 2);
     await drop(run, 2);
-    assert.equal((await other.readConversation(run.stepKey, 0)).journaled, null);
+    assert.equal((await other.readConversation(run.runId, run.stepKey, 0)).journaled, null);
     await scene.fallSilent(LEASE_MS);
     const later = await run.takenOver(other);
     await answeredAgain(later, 2);

@@ -74,9 +74,13 @@ export const forkLedgerChecks: readonly Check[] = [
       ),
       new Map([...expected].map(([id, key]) => [id, key.toString("hex")])),
     );
-    for (const [id, key] of expected) assert.equal((await store.findToolCall(key))?.toolCallId, `fork/${id}`);
+    for (const [id, key] of expected)
+      assert.equal((await store.findToolCall("fork", key))?.toolCallId, `fork/${id}`);
     for (const { toolCallId, idempotencyKey } of await store.listToolCalls("run-1"))
-      assert.equal((await store.findToolCall(Buffer.from(idempotencyKey, "hex")))?.toolCallId, toolCallId);
+      assert.equal(
+        (await store.findToolCall("run-1", Buffer.from(idempotencyKey, "hex")))?.toolCallId,
+        toolCallId,
+      );
   }),
 
   check("its receipts are those of the parent, and refer to its own calls", async ({ store }) => {
@@ -139,7 +143,7 @@ export const forkLedgerChecks: readonly Check[] = [
     const read = async (runId: string, bytes: Uint8Array) =>
       (await store.readBlob(runId, blobReferenceOf(bytes).blobId)) !== null;
     assert.deepEqual([await read("fork", kept), await read("fork", left)], [true, false]);
-    assert.equal((await store.collectBlobs(ALL)).blobs, 1);
+    assert.equal((await store.collectBlobs(ALL)).blobs, 2, "both of the parent, which has ended");
     assert.deepEqual([await read("fork", kept), await read("run-1", left)], [true, false]);
   }),
 

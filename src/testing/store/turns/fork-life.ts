@@ -45,7 +45,7 @@ export const forkLifeChecks: readonly Check[] = [
     await forked(store, newFork(run, 1));
     const fork = await claimedAt(store, "fork");
     assert.equal(fork.fence.epoch > 0, true);
-    const pinned = async () => (await store.readConversation(fork.stepKey, 0)).fingerprint;
+    const pinned = async () => (await store.readConversation(fork.runId, fork.stepKey, 0)).fingerprint;
     assert.equal(await pinned(), null);
     const opened = await fork.open(2, { fingerprint: NEW_FINGERPRINT });
     assert.equal(opened.kind === "opened" && opened.attempt, 1);
@@ -104,7 +104,7 @@ export const forkLifeChecks: readonly Check[] = [
     const { stepKey } = fork;
     await store.acceptDivergence(fork.fence, { stepKey, fingerprint: NEW_FINGERPRINT, why: "Bolder." });
     await fork.open(3);
-    const { fingerprint } = await store.readConversation(stepKey, 0);
+    const { fingerprint } = await store.readConversation("fork", stepKey, 0);
     assert.deepEqual(fingerprint, NEW_FINGERPRINT);
   }),
 
@@ -315,7 +315,7 @@ export const forkLifeChecks: readonly Check[] = [
     const run = await twoTurns(store);
     const slices = [wholeSlice("plan", [1], { length: 0 })];
     await assertNoFork(store, newFork(run, 1, { slices }), undefined);
-    assert.equal(await store.hasToolCall(sha256("nothing")), false);
+    assert.equal(await store.hasToolCall(run.runId, sha256("nothing")), false);
     await forked(store, newFork(run, 1));
   }),
 

@@ -57,12 +57,10 @@ async function nestedLoops(run: SampleRun): Promise<void> {
 /** The decisions of each loop of a run, as pairs of iteration and done. */
 async function decisionsOf(store: Store, runId: string): Promise<Record<string, unknown>> {
   const decided: Record<string, unknown> = {};
-  for (const { path, kind, stepKey } of await store.listSteps(runId))
-    if (kind === "loop")
-      decided[path] = (await store.listLoopDecisions(stepKey)).map(({ iteration, done }) => [
-        iteration,
-        done,
-      ]);
+  for (const { path, kind, stepKey } of await store.listSteps(runId)) {
+    const decisions = kind === "loop" ? await store.listLoopDecisions(runId, stepKey) : null;
+    if (decisions !== null) decided[path] = decisions.map(({ iteration, done }) => [iteration, done]);
+  }
   return decided;
 }
 
@@ -140,7 +138,7 @@ export const forkChecks: readonly Check[] = [
         theirs.map(({ calls, ...turn }) => ({ ...turn, calls: calls.map(withoutRun) })),
       );
       const step = await store.findStep(runId, "draft");
-      const conversation = await store.readConversation(step?.stepKey ?? 0, 1_000);
+      const conversation = await store.readConversation(runId, step?.stepKey ?? 0, 1_000);
       assert.deepEqual(
         { ...conversation, tail: conversation.tail.length },
         {
@@ -177,7 +175,6 @@ export const forkChecks: readonly Check[] = [
     const [draft, render, forkedStep] = await store.listSteps("fork");
     const theirs = await store.findStep("run-1", "draft");
     assert.deepEqual({ ...draft, stepKey: 0 }, { ...theirs, stepKey: 0 });
-    assert.notEqual(draft?.stepKey, theirs?.stepKey);
     assert.deepEqual([render?.context, forkedStep?.context], [{ made: "render" }, null]);
     const calls = await store.listToolCalls("fork");
     assert.deepEqual(
@@ -187,7 +184,7 @@ export const forkChecks: readonly Check[] = [
         ["fork/review#1.1", { query: "1.1" }],
       ],
     );
-    assert.deepEqual(await store.listCodeStepCalls(render?.stepKey ?? 0), [calls[0]]);
+    assert.deepEqual(await store.listCodeStepCalls("fork", render?.stepKey ?? 0), [calls[0]]);
     assert.equal((await store.readGranularState("fork", "draft"))?.isComplete, true);
     assert.equal((await store.readHistory("fork", "draft")).length, 3);
   }),
@@ -214,7 +211,7 @@ export const forkChecks: readonly Check[] = [
       const runId = `fork-${turnIndex}`;
       await forked(store, newFork(run, turnIndex, { runId }));
       const step = await store.findStep(runId, "draft");
-      const conversation = await store.readConversation(step?.stepKey ?? 0, 0);
+      const conversation = await store.readConversation(runId, step?.stepKey ?? 0, 0);
       assert.deepEqual([conversation.turnIndex, conversation.isComplete], [turnIndex, isComplete]);
     }
   }),
@@ -248,7 +245,7 @@ export const forkChecks: readonly Check[] = [
       "polish[2]/pass": [[1, false]],
     });
     const polish = await store.findStep("fork", "polish");
-    const [first] = await store.listLoopDecisions(polish?.stepKey ?? 0);
+    const [first] = await store.listLoopDecisions("fork", polish?.stepKey ?? 0);
     assert.deepEqual([first?.output, first?.context], ["1", { iteration: 1 }]);
   }),
 
@@ -310,7 +307,11 @@ export const forkChecks: readonly Check[] = [
       ],
     );
     const step = await store.findStep("fork", "draft");
-    const { turnIndex, tail, lineages, messages } = await store.readConversation(step?.stepKey ?? 0, 1_000);
+    const { turnIndex, tail, lineages, messages } = await store.readConversation(
+      "fork",
+      step?.stepKey ?? 0,
+      1_000,
+    );
     assert.deepEqual([turnIndex, tail.map((turn) => turn.turnIndex), messages], [4, [4], 2]);
     assert.deepEqual(lineages, [{ firstTurn: 4, baseTurn: 1 }]);
     assert.deepEqual(

@@ -15,7 +15,7 @@ const HEAD = [
 export const historyChecks: readonly Check[] = [
   check("before its first turn a conversation is empty", async ({ store }) => {
     const run = await SampleRun.create(store);
-    assert.deepEqual(await store.readConversation(run.stepKey, 1_000), {
+    assert.deepEqual(await store.readConversation(run.runId, run.stepKey, 1_000), {
       turnIndex: 0,
       isComplete: false,
       fingerprint: null,
@@ -44,7 +44,7 @@ export const historyChecks: readonly Check[] = [
         [84, [1, 2, 3, 4, 5]],
         [Number.MAX_SAFE_INTEGER, [1, 2, 3, 4, 5]],
       ] as const) {
-        const { tail } = await store.readConversation(run.stepKey, budget);
+        const { tail } = await store.readConversation(run.runId, run.stepKey, budget);
         const indexes = tail.map(({ turnIndex }) => turnIndex);
         const tokens = tail.reduce(
           (sum, turn) => sum + turn.tokens + (turn.calls[0]?.receipt?.tokens ?? 0),
@@ -66,7 +66,7 @@ export const historyChecks: readonly Check[] = [
       [{ each: 1_000, together: 60 }, [2, 3, 4, 5]],
       [undefined, [5]],
     ] as const) {
-      const { tail } = await store.readConversation(run.stepKey, 210, limits);
+      const { tail } = await store.readConversation(run.runId, run.stepKey, 210, limits);
       assert.deepEqual(
         tail.map(({ turnIndex }) => turnIndex),
         expected,
@@ -81,7 +81,11 @@ export const historyChecks: readonly Check[] = [
     await run.committed(6, { followUp: "Continue.", messages: 2, tokens: 13 });
     await run.journaled(7, ["running"]);
     for (const budget of [0, 1_000]) {
-      const { messages, tokens, turnIndex, journaled } = await store.readConversation(run.stepKey, budget);
+      const { messages, tokens, turnIndex, journaled } = await store.readConversation(
+        run.runId,
+        run.stepKey,
+        budget,
+      );
       assert.deepEqual({ messages, tokens, turnIndex }, { messages: 12, tokens: 98, turnIndex: 6 });
       assert.equal(journaled?.turnIndex, 7);
     }
@@ -93,7 +97,7 @@ export const historyChecks: readonly Check[] = [
     await run.committedWithCall(1);
     await polish.committedWithCall(1);
     await run.committedWithCall(2);
-    const { tail } = await store.readConversation(run.stepKey, 1_000);
+    const { tail } = await store.readConversation(run.runId, run.stepKey, 1_000);
     assert.deepEqual(
       tail.map(({ stepPath, turnIndex, calls }) => [stepPath, turnIndex, calls[0]?.toolCallId]),
       [
@@ -164,7 +168,7 @@ export const historyChecks: readonly Check[] = [
       invalidCalls: { x: "There is no tool nope." },
     };
     await store.journalResponse(run.fence, { ...run.journal(1, ["prepared"]), response });
-    const { journaled } = await store.readConversation(run.stepKey, 0);
+    const { journaled } = await store.readConversation(run.runId, run.stepKey, 0);
     assert.deepEqual(journaled?.response, response);
   }),
 

@@ -27,13 +27,10 @@ async function turnsOf(run: SampleRun): Promise<string[]> {
 }
 
 /** The step's conversation, without a token limit. */
-async function conversationOf({ store, stepKey }: SampleRun) {
-  const { turnIndex, messages, tokens, tail, journaled, lineages } = await store.readConversation(
-    stepKey,
-    Number.MAX_SAFE_INTEGER,
-  );
-  const indexes = tail.map((turn) => turn.turnIndex);
-  return { turnIndex, messages, tokens, tail: indexes, journaled: journaled?.turnIndex ?? null, lineages };
+async function conversationOf({ store, runId, stepKey }: SampleRun) {
+  const read = await store.readConversation(runId, stepKey, Number.MAX_SAFE_INTEGER);
+  const { fingerprint: _, isComplete: __, tail, journaled, ...rest } = read;
+  return { ...rest, tail: tail.map((turn) => turn.turnIndex), journaled: journaled?.turnIndex ?? null };
 }
 
 async function lineagesOf(run: SampleRun): Promise<unknown[]> {
@@ -62,7 +59,7 @@ export const lineageChecks: readonly Check[] = [
       journaled: null,
       lineages: [{ firstTurn: 3, baseTurn: 1 }],
     });
-    const { fingerprint, isComplete } = await store.readConversation(run.stepKey, 0);
+    const { fingerprint, isComplete } = await store.readConversation(run.runId, run.stepKey, 0);
     assert.deepEqual([fingerprint, isComplete], [NEW_FINGERPRINT, false]);
     assert.deepEqual(await store.readHistory(run.runId, "draft"), NEW_HEAD);
     assert.deepEqual(await store.readGranularState(run.runId, "draft"), {
@@ -106,7 +103,7 @@ export const lineageChecks: readonly Check[] = [
       lineages: [{ firstTurn: 3, baseTurn: 1 }],
     });
     assert.deepEqual(
-      (await store.readConversation(run.stepKey, 0)).tail.map((turn) => turn.turnIndex),
+      (await store.readConversation(run.runId, run.stepKey, 0)).tail.map((turn) => turn.turnIndex),
       [4],
     );
     const history = await store.readHistory(run.runId, "draft");
@@ -144,7 +141,10 @@ export const lineageChecks: readonly Check[] = [
     ]);
     for (const call of [1, 2]) {
       assert.equal((await run.callAt(2, call)).receipt?.status, "succeeded", "the ledger keeps its receipts");
-      assert.equal((await store.findToolCall(run.callKey(2, call)))?.toolCallId, run.callId(2, call));
+      assert.equal(
+        (await store.findToolCall(run.runId, run.callKey(2, call)))?.toolCallId,
+        run.callId(2, call),
+      );
     }
   }),
 
@@ -331,7 +331,7 @@ export const lineageChecks: readonly Check[] = [
     assert.equal(await startLineage(run, third), 7);
     await run.committed(7);
     const kept = async () => {
-      const { lineages } = await store.readConversation(run.stepKey, 0);
+      const { lineages } = await store.readConversation(run.runId, run.stepKey, 0);
       return [1, 2, 3, 4, 5, 6, 7, 8].filter((turn) => isKept(lineages, turn));
     };
     assert.deepEqual(await kept(), [1, 2, 5, 7, 8]);
@@ -357,7 +357,7 @@ export const lineageChecks: readonly Check[] = [
       const fingerprint = { hash: String(n).repeat(64), document: { prompt: `Prompt ${n}.`, input: n } };
       await startLineage(run, 1, { fingerprint });
       await run.committed(n + 1);
-      assert.deepEqual((await store.readConversation(run.stepKey, 0)).fingerprint, fingerprint);
+      assert.deepEqual((await store.readConversation(run.runId, run.stepKey, 0)).fingerprint, fingerprint);
       assert.deepEqual((await store.readHistory(run.runId, "draft")).slice(0, 2), [
         { role: "system", content: `Prompt ${n}.` },
         { role: "user", content: String(n) },

@@ -27,14 +27,14 @@ async function assertSessionEvents(
 ) {
   const { store, runId, stepKey } = run;
   const id = run.callId(turn, call);
-  const { tail, journaled } = await store.readConversation(stepKey, Number.MAX_SAFE_INTEGER);
+  const { tail, journaled } = await store.readConversation(runId, stepKey, Number.MAX_SAFE_INTEGER);
   const turns = journaled === null ? tail : [...tail, journaled];
   const found: Record<string, readonly ToolCallRecord[]> = {
     listToolCalls: await store.listToolCalls(runId),
     getToolCall: listed(await store.getToolCall(id)),
-    findToolCall: listed(await store.findToolCall(run.callKey(turn, call))),
+    findToolCall: listed(await store.findToolCall(run.runId, run.callKey(turn, call))),
     ...(turn === 0
-      ? { listCodeStepCalls: await store.listCodeStepCalls(stepKey) }
+      ? { listCodeStepCalls: await store.listCodeStepCalls(runId, stepKey) }
       : {
           listTurns: (await store.listTurns(runId)).flatMap(({ calls }) => calls),
           readConversation: turns.flatMap(({ calls }) => calls),

@@ -29,6 +29,7 @@ export const turnChecks: readonly Check[] = [
     };
     assert.deepEqual(await store.listTurns(run.runId), [turn]);
     const { tail, journaled, turnIndex, messages, tokens, isComplete } = await store.readConversation(
+      run.runId,
       run.stepKey,
       0,
     );
@@ -41,7 +42,11 @@ export const turnChecks: readonly Check[] = [
   check("a journaled turn with its calls waits for its commit by the next worker", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running", "prepared"]);
-    const { turnIndex, tail, journaled, messages } = await store.readConversation(run.stepKey, 1_000);
+    const { turnIndex, tail, journaled, messages } = await store.readConversation(
+      run.runId,
+      run.stepKey,
+      1_000,
+    );
     assert.deepEqual({ turnIndex, tail, messages }, { turnIndex: 0, tail: [], messages: 0 });
     assert.deepEqual(
       journaled?.calls.map(({ callIndex, status }) => [callIndex, status]),
@@ -90,7 +95,7 @@ export const turnChecks: readonly Check[] = [
     );
     for (const outcome of outcomes.slice(1))
       assert.ok(outcome.status === "rejected" && ResumeError.isInstance(outcome.reason));
-    assert.equal((await store.readConversation(run.stepKey, 0)).tokens, 1);
+    assert.equal((await store.readConversation(run.runId, run.stepKey, 0)).tokens, 1);
   }),
 
   check("a committed turn is never changed", async ({ store }) => {
@@ -173,7 +178,7 @@ export const turnChecks: readonly Check[] = [
   check("no turn follows the last one", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.committed(1, { isComplete: true });
-    const { isComplete, turnIndex } = await store.readConversation(run.stepKey, 0);
+    const { isComplete, turnIndex } = await store.readConversation(run.runId, run.stepKey, 0);
     assert.deepEqual({ isComplete, turnIndex }, { isComplete: true, turnIndex: 1 });
     await assertOutOfStep(run, () => run.open(2));
     await assertOutOfStep(run, () => store.commitTurn(run.fence, run.commit(2, { journal: run.journal(2) })));
@@ -183,11 +188,11 @@ export const turnChecks: readonly Check[] = [
     const pinned = { hash: FINGERPRINT, document: FINGERPRINT_DOCUMENT };
     const other = { hash: sha256("other").toString("hex"), document: { prompt: "Other." } };
     const run = await SampleRun.create(store, "run-1", { limit: { tokens: 100, microDollars: null } });
-    assert.equal((await store.readConversation(run.stepKey, 0)).fingerprint, null);
+    assert.equal((await store.readConversation(run.runId, run.stepKey, 0)).fingerprint, null);
     assert.equal((await run.open(1, { reserve: { tokens: 101, microDollars: 0 } })).kind, "denied");
-    assert.deepEqual((await store.readConversation(run.stepKey, 0)).fingerprint, pinned);
+    assert.deepEqual((await store.readConversation(run.runId, run.stepKey, 0)).fingerprint, pinned);
     await run.open(1, { fingerprint: other });
-    assert.deepEqual((await store.readConversation(run.stepKey, 0)).fingerprint, pinned);
+    assert.deepEqual((await store.readConversation(run.runId, run.stepKey, 0)).fingerprint, pinned);
     assert.equal((await store.readGranularState(run.runId, "draft"))?.fingerprint, FINGERPRINT);
   }),
 
@@ -217,7 +222,7 @@ export const turnChecks: readonly Check[] = [
     await run.journaled(2, ["running"]);
     await store.releaseRun(run.fence, FAILED);
     const later = await run.takenOver();
-    const { turnIndex, journaled } = await store.readConversation(later.stepKey, 1_000);
+    const { turnIndex, journaled } = await store.readConversation(later.runId, later.stepKey, 1_000);
     assert.deepEqual([turnIndex, journaled?.turnIndex], [1, 2]);
     await later.receipt(2, 1);
     await store.commitTurn(later.fence, later.commit(2));

@@ -72,7 +72,7 @@ export const questionChecks: readonly Check[] = [
     await store.openToolCall(code.fence, code.codeCall(1));
     await code.waiting(code.wait(0, 1, { kind: "question" }));
     await store.answer("run-1~1", { colour: "green" });
-    const [call] = await store.listCodeStepCalls(code.stepKey);
+    const [call] = await store.listCodeStepCalls(code.runId, code.stepKey);
     assert.deepEqual([call?.status, call?.receipt?.output.value], ["succeeded", { colour: "green" }]);
   }),
 

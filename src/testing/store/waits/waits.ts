@@ -90,7 +90,7 @@ export const waitChecks: readonly Check[] = [
 
   check("all waits are opened and the run is released, or nothing happens", async ({ store }) => {
     const run = await SampleRun.create(store);
-    const other = await SampleRun.create(store, "run-2");
+    const other = await (await SampleRun.create(store, "run-2")).at("second");
     await run.journaled(1, ["running"]);
     await other.journaled(1, ["running"]);
     for (const wrong of [run.wait(1, 2), run.wait(2, 1), run.wait(0, 1), other.wait(1, 1)])

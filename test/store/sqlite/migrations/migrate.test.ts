@@ -27,18 +27,22 @@ function versionOf(database: Database): number {
   return database.get("PRAGMA user_version")?.int("user_version") ?? -1;
 }
 
+/** Lower numbers were those of versions before the first release. */
+const FIRST = 100;
+const LATEST = FIRST + MIGRATIONS.length - 1;
+
 const OWN =
   "CREATE TABLE other (a INTEGER); ALTER TABLE other RENAME TO own; CREATE INDEX own_index ON own (a);";
 
 describe("the migrations", () => {
-  it("are numbered from 1 without a gap", () => {
+  it("are numbered from 100 without a gap", () => {
     const folder = new URL("../../../../src/store/sqlite/migrations/", import.meta.url);
     const files = readdirSync(folder).sort();
     expect(files.length).toBeGreaterThan(0);
     files.forEach((file, i) =>
-      expect(file).toMatch(new RegExp(`^${String(i + 1).padStart(4, "0")}-[a-z0-9-]+\\.sql$`)),
+      expect(file).toMatch(new RegExp(`^${String(FIRST + i).padStart(4, "0")}-[a-z0-9-]+\\.sql$`)),
     );
-    expect(MIGRATIONS.map(({ number }) => number)).toEqual(files.map((_, i) => i + 1));
+    expect(MIGRATIONS.map(({ number }) => number)).toEqual(files.map((_, i) => FIRST + i));
   });
 
   it("are embedded as they are in their files (`node scripts/embed-migrations.ts` rewrites the module)", () => {
@@ -46,10 +50,10 @@ describe("the migrations", () => {
     expect(readFileSync(module, "utf8")).toBe(embeddedMigrations());
   });
 
-  it("make the schema that is committed in test/store/schema.sql (`vitest run test/store -u` rewrites it)", async () => {
+  it("make the schema that is committed in test/store/sqlite/schema.sql (`vitest run test/store -u` rewrites it)", async () => {
     const database = openDatabase();
     migrate(database, 0);
-    expect(existsSync(new URL("../../schema.sql", import.meta.url))).toBe(true);
+    expect(existsSync(new URL("../schema.sql", import.meta.url))).toBe(true);
     await expect(schemaOf(database)).toMatchFileSnapshot("../schema.sql");
   });
 
@@ -63,14 +67,14 @@ describe("the migrations", () => {
     expect(rows.map((row) => [row.int("number"), row.text("name"), row.int("applied_at")])).toEqual(
       MIGRATIONS.map(({ number, name }) => [number, name, 42]),
     );
-    expect(versionOf(database)).toBe(MIGRATIONS.length);
+    expect(versionOf(database)).toBe(LATEST);
   });
 
   it("create the same schema in a second new database, and leave only their own records", () => {
     const [first, second] = [0, 1].map(() => {
       const database = openDatabase();
       // Used by no other test, so that the first database here is the first one they are applied to.
-      migrate(database, 7, [...MIGRATIONS, { number: MIGRATIONS.length + 1, name: "own", sql: OWN }]);
+      migrate(database, 7, [...MIGRATIONS, { number: LATEST + 1, name: "own", sql: OWN }]);
       const parts = database
         .all("SELECT type || ' ' || name AS part FROM sqlite_schema ORDER BY part")
         .map((row) => row.text("part"));
@@ -90,7 +94,7 @@ describe("the migrations", () => {
     await store.close();
     const database = openDatabase(file);
     const next = {
-      number: MIGRATIONS.length + 1,
+      number: LATEST + 1,
       name: "more",
       sql: "ALTER TABLE runs ADD COLUMN more TEXT;",
     };
@@ -104,14 +108,14 @@ describe("the migrations", () => {
     migrate(database, 0);
     const schema = schemaOf(database);
     const bad = {
-      number: MIGRATIONS.length + 1,
+      number: LATEST + 1,
       name: "bad",
       sql: "CREATE TABLE half (a); CREATE TABLE runs (b);",
     };
     expect(() => migrate(database, 1, [...MIGRATIONS, bad])).toThrow(/runs/);
     expect(database.inTransaction).toBe(false);
     expect(schemaOf(database)).toBe(schema);
-    expect(versionOf(database)).toBe(MIGRATIONS.length);
+    expect(versionOf(database)).toBe(LATEST);
   });
 });
 
@@ -122,18 +126,50 @@ describe("a database of a newer version", () => {
     await store.createRun(newRun("run-1"));
     await store.close();
     const raw = new DatabaseSync(file);
-    raw.exec("CREATE TABLE from_the_future (a); PRAGMA user_version = 99;");
+    raw.exec("CREATE TABLE from_the_future (a); PRAGMA user_version = 999;");
     raw.close();
     const before = readFileSync(file);
     const error: unknown = await openStore(`file:${file}`).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(StoreUnusableError);
     expect(error).toMatchObject({
-      message: `The database ${file} has schema 99 and this version of Pawl knows ${MIGRATIONS.length}: use a newer Pawl; nothing was changed.`,
+      message: `The database ${file} has schema 999 and this version of Pawl knows ${LATEST}: use a newer Pawl; nothing was changed.`,
       details: { reason: "newer_schema" },
       recoverable: false,
     });
     expect(readFileSync(file).equals(before)).toBe(true);
     expect(readdirSync(join(file, ".."))).toEqual(["pawl.db", "pawl.db-shm", "pawl.db-wal"]);
+  });
+});
+
+describe("a database of a version before the first release", () => {
+  it("is refused in one sentence, and left as it is", async () => {
+    const file = join(tempFolder(), "pawl.db");
+    const raw = new DatabaseSync(file);
+    // The mark of those versions, "Pawl" in ASCII, and their last schema number.
+    raw.exec(
+      "PRAGMA application_id = 0x5061776c; PRAGMA user_version = 7; CREATE TABLE runs (run_no INTEGER);",
+    );
+    raw.close();
+    const before = readFileSync(file);
+    for (const readOnly of [false, true]) {
+      const error: unknown = await openStore(`file:${file}`, { readOnly }).catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(StoreUnusableError);
+      expect(error).toMatchObject({
+        message: `The file ${file} is a database of a development version of Pawl, which this version cannot read: finish its runs with that version, and name another file for this one; it was left as it is.`,
+        details: { reason: "development" },
+      });
+    }
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  it("refuses ours: the mark of the file is another one", async () => {
+    const file = join(tempFolder(), "pawl.db");
+    await (await openStore(`file:${file}`)).close();
+    const raw = new DatabaseSync(file);
+    const id = raw.prepare("PRAGMA application_id").get()?.application_id;
+    raw.close();
+    expect(id).not.toBe(0);
+    expect(id).not.toBe(0x5061776c);
   });
 });
 

@@ -12,7 +12,7 @@ describe("a store that is open while a newer version migrates its file", () => {
     const store = await openStore(`file:${file}`);
     const run = await SampleRun.create(store);
     const newer = new DatabaseSync(file);
-    newer.exec("CREATE TABLE from_the_future (a); PRAGMA user_version = 99");
+    newer.exec("CREATE TABLE from_the_future (a); PRAGMA user_version = 999");
     newer.close();
     for (const write of [() => store.createRun(newRun("late")), () => run.open(1)]) {
       const error: unknown = await write().catch((reason: unknown) => reason);

@@ -1,7 +1,8 @@
 import { DatabaseSync } from "node:sqlite";
+import { chainHash, NO_EVENT_HASH } from "../../../../src/core/event-chain.ts";
+import { RUN_ROW } from "../../../../src/store/sql/covered-rows.ts";
+import { storedRunFacts } from "../../../../src/store/sql/tables/run-row.ts";
 import { Database } from "../../../../src/store/sqlite/database.ts";
-import { readCoveredRow } from "../../../../src/store/sqlite/tables/event-rows.ts";
-import { chainHash, NO_EVENT_HASH } from "../../../../src/store/sqlite/tables/run-row.ts";
 
 /** Changes the row of the one run in the file, and rebuilds its events to match: the chain is not signed. */
 export function forgeRun(file: string, change: string, ...values: readonly string[]): void {
@@ -9,18 +10,18 @@ export function forgeRun(file: string, change: string, ...values: readonly strin
   raw.prepare(change).run(...values);
   raw.close();
   const database = Database.open(file);
-  const run = database.get("SELECT run_no, run_id FROM runs");
-  const runNo = run?.int("run_no") ?? 0;
-  const [row] = readCoveredRow(database, run?.text("run_id") ?? "", { kind: "run", key: [runNo] });
+  const run = database.get("SELECT * FROM runs");
+  if (run === null) throw new Error("The file has no run.");
+  const [key, { digest }] = [run.int("run_key"), storedRunFacts(run)];
   let hash: Uint8Array = NO_EVENT_HASH;
-  for (const event of database.all("SELECT * FROM events WHERE run_no = ? ORDER BY seq", runNo)) {
+  for (const event of database.all("SELECT * FROM events WHERE run_key = ? ORDER BY seq", key)) {
     const data = JSON.parse(event.text("data")) as { rows?: [string, string][] };
-    const rows = data.rows?.map((covered) => (covered[0] === "run" && row !== undefined ? row : covered));
+    const rows = data.rows?.map((covered) => (covered[0] === RUN_ROW ? [RUN_ROW, digest] : covered));
     const text = JSON.stringify(rows === undefined ? data : { ...data, rows });
     const [seq, at, type] = [event.int("seq"), event.int("created_at"), event.text("type")];
     hash = chainHash(hash, seq, at, type, text);
-    database.run("UPDATE events SET data = ?, hash = ? WHERE run_no = ? AND seq = ?", text, hash, runNo, seq);
+    database.run("UPDATE events SET data = ?, hash = ? WHERE run_key = ? AND seq = ?", text, hash, key, seq);
   }
-  database.run("UPDATE runs SET event_hash = ? WHERE run_no = ?", hash, runNo);
+  database.run("UPDATE runs SET event_hash = ? WHERE run_key = ?", hash, key);
   database.close();
 }

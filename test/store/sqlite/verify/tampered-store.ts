@@ -1,8 +1,8 @@
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
+import { chainHash } from "../../../../src/core/event-chain.ts";
 import { openStore } from "../../../../src/store/open-store.ts";
-import { chainHash } from "../../../../src/store/sqlite/tables/run-row.ts";
 import type { Verification } from "../../../../src/store/store.ts";
 import { SampleRun, sha256 } from "../../../../src/testing/store/sample-run.ts";
 import {
@@ -64,17 +64,23 @@ export class TamperedStore {
     }
   }
 
-  /** Appends an event to a run's log, with a correct hash. */
-  addEvent(runId: string, type: string, data: string): this {
+  /** Appends an event that covers no rows to a run's log, with a correct hash, and all that an event has. */
+  addEvent(runId: string, type: string): this {
     this.withDatabase((database) => {
       const run = database.prepare("SELECT * FROM runs WHERE run_id = ?").get(runId) as {
-        run_no: number;
+        run_key: number;
         event_seq: number;
         event_hash: Uint8Array;
       };
-      const seq = run.event_seq + 1;
+      const last = database
+        .prepare("SELECT data FROM events WHERE run_key = ? AND seq = ?")
+        .get(run.run_key, run.event_seq);
+      const { head } = JSON.parse(String(last?.data)) as { head: readonly number[] };
+      const [seq, data] = [run.event_seq + 1, JSON.stringify({ head })];
       const hash = chainHash(run.event_hash, seq, 1, type, data);
-      database.prepare("INSERT INTO events VALUES (?, ?, 1, ?, ?, ?)").run(run.run_no, seq, type, data, hash);
+      database
+        .prepare("INSERT INTO events VALUES (?, ?, 1, ?, ?, ?, 0)")
+        .run(run.run_key, seq, type, data, hash);
     });
     return this;
   }

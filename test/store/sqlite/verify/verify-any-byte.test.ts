@@ -3,6 +3,7 @@ import type { DatabaseSync, SQLInputValue } from "node:sqlite";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { openStore } from "../../../../src/store/open-store.ts";
+import { type CoveredTable, TABLES, type TableShape } from "../../../../src/store/sql/table-list.ts";
 import { PATIENCE } from "../../../patience.ts";
 import { tempFolder } from "../temp-folder.ts";
 import { editor, RUNS, writeRuns } from "./tampered-store.ts";
@@ -17,129 +18,114 @@ type Place = {
   readonly name: string;
 };
 
-const CALL_ID = "run_id || '/' || step_path || '#' || turn_index || '.' || call_index";
-const CALLS = "tool_calls JOIN run_steps USING (step_no) JOIN runs USING (run_no)";
-const TURNS = "turns JOIN run_steps USING (step_no) JOIN runs USING (run_no)";
-const TURN_ID = "run_id || '/' || step_path || '#' || turn_index";
+const OF_RUN = "JOIN runs AS r USING (run_key)";
+const OF_STEP = `${OF_RUN} JOIN run_steps AS s USING (run_key, step_no)`;
+const OF_CALL = `${OF_RUN} JOIN tool_calls AS c USING (run_key, call_no)
+  JOIN run_steps AS s ON s.run_key = c.run_key AND s.step_no = c.step_no`;
+const STEP_ID = "run_id || '/' || step_path";
+const TURN_ID = `${STEP_ID} || '#' || t.turn_index`;
+const CALL_ID = `${STEP_ID} || '#' || c.turn_index || '.' || c.call_index`;
 
-const CHECKPOINT_ID = "'checkpoint ' || run_id || '~' || checkpoint_index";
-const CHECKPOINTS = "checkpoints JOIN runs ON runs.run_no = checkpoints.run_no";
+/** How people find a row, and how it is named; a group of its columns may have a name of its own. */
+type Naming = { readonly of: string; readonly row: string; readonly [group: string]: string };
 
-/** Table, key, columns, how a row is named, and where to read that from. */
-const COVERED: readonly (readonly [string, readonly string[], readonly string[], string, string])[] = [
-  [
-    "receipts",
-    ["call_no"],
-    [
-      "status",
-      "created_at",
-      "tokens",
-      "error_code",
-      "uncertain",
-      "source",
-      "external_correlation_id",
-      "duplicate_of",
-      "blob_hash",
-      "blob_size",
-      "output",
-      "session_events",
-    ],
-    `'receipt ' || ${CALL_ID}`,
-    `receipts JOIN ${CALLS.replace("tool_calls", "tool_calls USING (call_no)")}`,
-  ],
-  [
-    "tool_calls",
-    ["call_no"],
-    [
-      "tool_namespace",
-      "tool_name",
-      "side_effect_class",
-      "recovery",
-      "identity_hash",
-      "occurrence",
-      "idempotency_key",
-      "request",
-    ],
-    `'call ' || ${CALL_ID}`,
-    CALLS,
-  ],
-  [
-    "events",
-    ["run_no", "seq"],
-    ["created_at", "type", "data", "hash"],
-    "'event ' || seq",
-    "events JOIN runs USING (run_no)",
-  ],
-  ["turns", ["turn_no"], ["response"], `'turn ' || ${TURN_ID}`, TURNS],
-  ["turns", ["turn_no"], ["follow_up"], `'follow-up ' || ${TURN_ID}`, TURNS],
-  [
-    "run_steps",
-    ["step_no"],
-    ["output", "context"],
-    "'step ' || step_path",
-    "run_steps JOIN runs USING (run_no)",
-  ],
-  ["run_inputs", ["run_no"], ["input"], "'run input'", "run_inputs JOIN runs USING (run_no)"],
-  ["run_inputs", ["run_no"], ["spec"], "'run spec'", "run_inputs JOIN runs USING (run_no)"],
-  [
-    "artifacts",
-    ["run_no", "artifact_name"],
-    ["size", "blob_hash", "step_no", "created_at"],
-    "'artifact ' || artifact_name",
-    "artifacts JOIN runs USING (run_no)",
-  ],
-  ["runs", ["run_no"], ["output", "context"], "'run output'", "runs"],
-  [
-    "waits",
-    ["run_no", "wait_index"],
-    ["answer"],
-    "'wait ' || run_id || '~' || wait_index",
-    "waits JOIN runs USING (run_no)",
-  ],
-  [
-    "slice_items",
-    ["run_no", "slice_name", "item_index"],
-    ["value"],
-    "'slice ' || slice_name || '[' || item_index || ']'",
-    "slice_items JOIN runs USING (run_no)",
-  ],
-  [
-    "checkpoints",
-    ["run_no", "checkpoint_index"],
-    ["checkpoint_type", "step_no", "turn_index", "cursor"],
-    CHECKPOINT_ID,
-    CHECKPOINTS,
-  ],
-  // The last bits of compressed data may mean nothing.
-  [
-    "checkpoints",
-    ["run_no", "checkpoint_index"],
-    ["snapshot"],
-    CHECKPOINT_ID,
-    `${CHECKPOINTS} AND encoding = 'json'`,
-  ],
-  [
-    "blobs",
-    ["blob_no"],
-    ["bytes"],
-    "'blob ' || lower(hex(blob_hash))",
-    "blobs JOIN blob_references USING (blob_hash) JOIN runs USING (run_no)",
-  ],
+const NAMES: { readonly [table in Exclude<CoveredTable, "uncertain_calls">]: Naming } = {
+  run_inputs: { of: OF_RUN, row: "'run input'", shape: "'run shape'" },
+  attempts: { of: OF_RUN, row: "'attempt ' || t.epoch" },
+  run_steps: { of: OF_RUN, row: "'state of step ' || step_path", output: "'step ' || step_path" },
+  loop_decisions: { of: OF_STEP, row: "'decision ' || step_path || '[' || iteration || ']'" },
+  granular_states: { of: OF_STEP, row: "'turns of step ' || step_path" },
+  fingerprints: { of: OF_STEP, row: "'fingerprint of step ' || step_path || '~' || t.lineage" },
+  lineages: { of: OF_STEP, row: `'lineage ' || ${STEP_ID} || '~' || t.lineage` },
+  turns: { of: OF_STEP, row: `'turn ' || ${TURN_ID}`, follow_up: `'follow-up ' || ${TURN_ID}` },
+  failed_model_calls: { of: OF_STEP, row: `'model call ' || ${TURN_ID} || '@' || t.attempt` },
+  tool_calls: {
+    of: OF_CALL,
+    row: `'call ' || ${CALL_ID}`,
+    state: `'state of call ' || ${CALL_ID}`,
+    superseded: `'state of call ' || ${CALL_ID}`,
+  },
+  receipts: { of: OF_CALL, row: `'receipt ' || ${CALL_ID}` },
+  tool_call_attempts: {
+    of: OF_CALL,
+    row: `'attempt ' || t.attempt || ' of ' || ${CALL_ID}`,
+    late: `'late outcome of attempt ' || t.attempt || ' of ' || ${CALL_ID}`,
+  },
+  waits: {
+    of: OF_RUN,
+    row: "'question ' || run_id || '~' || wait_index",
+    answer: "'wait ' || run_id || '~' || wait_index",
+  },
+  slices: { of: OF_RUN, row: "'slice ' || slice_name" },
+  slice_items: { of: OF_RUN, row: "'slice ' || slice_name || '[' || item_index || ']'" },
+  applied_calls: { of: OF_CALL, row: `'events of ' || ${CALL_ID} || ' in the session'` },
+  checkpoints: { of: OF_RUN, row: "'checkpoint ' || run_id || '~' || checkpoint_index" },
+  artifacts: { of: OF_RUN, row: "'artifact ' || artifact_name" },
+};
+
+/** A step or call that has moved is named by its new place. */
+const MOVES: ReadonlySet<string> = new Set([
+  "run_steps.step_path",
+  "tool_calls.step_no",
+  "tool_calls.turn_index",
+  "tool_calls.call_index",
+]);
+
+/** Table, key, column, how a row is named, and where to read that from. */
+type CoveredColumn = readonly [
+  table: string,
+  key: readonly string[],
+  column: string,
+  name: string,
+  from: string,
 ];
 
+const EVENTS = ["created_at", "type", "data", "hash", "of_run"].map(
+  (column): CoveredColumn => ["events", ["run_key", "seq"], column, "'event ' || t.seq", OF_RUN],
+);
+const BLOBS = ["size", "bytes"].map(
+  (column): CoveredColumn => [
+    "blobs",
+    ["run_key", "blob_hash"],
+    column,
+    "'blob ' || lower(hex(t.blob_hash))",
+    OF_RUN,
+  ],
+);
+const RUNS_COLUMNS = [
+  "status",
+  "limit_tokens",
+  "owner",
+  "epoch",
+  "pipeline",
+  "output",
+  "context",
+  "row_seq",
+].map((column): CoveredColumn => ["runs", ["run_key"], column, "'run'", ""]);
+
+function coveredColumns(): CoveredColumn[] {
+  const columns = [...EVENTS, ...BLOBS, ...RUNS_COLUMNS];
+  for (const [table, { of, ...names }] of Object.entries(NAMES)) {
+    const { key, groups }: TableShape = TABLES[table as keyof typeof NAMES];
+    for (const [group, inGroup] of Object.entries(groups))
+      for (const column of Object.keys(inGroup))
+        if (!MOVES.has(`${table}.${column}`))
+          columns.push([table, Object.keys(key), column, names[group] ?? names.row, of]);
+  }
+  return columns;
+}
+
 function placesIn(database: DatabaseSync): Place[] {
-  return COVERED.flatMap(([table, key, columns, name, from]) =>
-    columns.flatMap((column) => {
-      const keys = key.map((each) => `${table}.${each}`).join();
-      const sql = `SELECT ${keys}, ${table}.${column} AS value, run_id AS runId, ${name} AS name FROM ${from}`;
-      const rows = database.prepare(sql).all() as Record<string, string>[];
-      return rows
-        .map(
-          (row) => ({ ...row, key: key.map((each) => [each, row[each]]), table, column }) as unknown as Place,
-        )
-        .filter(({ value }) => value !== null && (typeof value === "number" || value.length > 0));
-    }),
-  );
+  return coveredColumns().flatMap(([table, key, column, name, from]) => {
+    const keys = key.map((each) => `t.${each}`).join();
+    const sql = `SELECT ${keys}, t.${column} AS value, run_id AS runId, ${name} AS name FROM ${table} AS t ${from}`;
+    const rows = database.prepare(sql).all() as Record<string, string>[];
+    return rows
+      .map(
+        (row) => ({ ...row, key: key.map((each) => [each, row[each]]), table, column }) as unknown as Place,
+      )
+      .filter(({ value }) => value !== null && (typeof value === "number" || value.length > 0));
+  });
 }
 
 /** The value with one bit flipped. */
@@ -171,7 +157,7 @@ it(
     try {
       const places = placesIn(database);
       const tables = new Map(
-        COVERED.map(([table]) => [table, places.filter((place) => place.table === table)]),
+        coveredColumns().map(([table]) => [table, places.filter((place) => place.table === table)]),
       );
       for (const [table, inIt] of tables) expect([table, inIt.length > 0]).toEqual([table, true]);
       const place = fc

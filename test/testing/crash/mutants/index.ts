@@ -1,12 +1,12 @@
 import { LEDGER_MUTANTS } from "./ledger-mutants.ts";
-import type { Mutant } from "./mutant.ts";
+import { MARK_MUTANTS } from "./mark-mutants.ts";
+import type { CheckedMutant, Mutant } from "./mutant.ts";
 import { OWNERSHIP_MUTANTS } from "./ownership-mutants.ts";
 import { SESSION_MUTANTS } from "./session-mutants.ts";
 import { STORE_MUTANTS } from "./store-mutants.ts";
 import { TURN_MUTANTS } from "./turn-mutants.ts";
 import { USAGE_MUTANTS } from "./usage-mutants.ts";
-
-export { MARK_MUTANTS } from "./mark-mutants.ts";
+import { WRITE_MUTANTS } from "./write-mutants.ts";
 
 /** Every bug that the explorer must find. */
 export const MUTANTS: readonly Mutant[] = [
@@ -17,3 +17,6 @@ export const MUTANTS: readonly Mutant[] = [
   ...SESSION_MUTANTS,
   ...STORE_MUTANTS,
 ];
+
+/** Every bug that is noticed by a check of its own. */
+export const CHECKED_MUTANTS: readonly CheckedMutant[] = [...MARK_MUTANTS, ...WRITE_MUTANTS];

@@ -144,15 +144,24 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
     what: "a late receipt replaces the stored one",
     patches: [
       {
-        file: "store/sqlite/intents/tool-call-intents.ts",
-        right:
-          '  const isOpen = call?.text("status") === "in_doubt" && call.int("attempt") === attempt;\n  if (isOpen && !hasReceipt(database, callNo)) {',
-        wrong: '  if (call?.text("status") !== "prepared") {',
+        file: "store/sql/intents/tool-call-intents.ts",
+        right: 'if (call.status === "in_doubt" && call.attempt === attempt && !call.hasReceipt) {',
+        wrong: 'if (call.status !== "prepared") {',
       },
       {
-        file: "store/sqlite/tables/tool-call-rows.ts",
-        right: '"INSERT OR IGNORE INTO receipts VALUES',
-        wrong: '"INSERT OR REPLACE INTO receipts VALUES',
+        file: "store/sql/tables/tool-call-rows.ts",
+        right: "  if (call.hasReceipt) throw settledMeanwhile(callNo);\n  if (isDispatched",
+        wrong: "  if (isDispatched",
+      },
+      {
+        file: "store/sql/tables/tool-call-rows.ts",
+        right: '  insertRow(tx, run, "receipts", {',
+        wrong: '  putRow(tx, run, "receipts", {',
+      },
+      {
+        file: "store/sql/tables/tool-call-rows.ts",
+        right: "import { changeRow, insertRow, removeRow,",
+        wrong: "import { changeRow, insertRow, putRow, removeRow,",
       },
     ],
     breaks: "receipts-immutable",
@@ -168,8 +177,8 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
         wrong: 'return { kind: "execute" };',
       },
       {
-        file: "store/sqlite/tables/tool-call-rows.ts",
-        right: "  assertApproved(database, run, callNo, start.approvedArguments);\n",
+        file: "store/sql/tables/tool-call-rows.ts",
+        right: "  yield* assertApproved(run, callNo, start.approvedArguments);\n",
         wrong: "",
       },
     ],
@@ -185,7 +194,7 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
         wrong: 'return wait.argumentsHash === hash ? "given" : "given";',
       },
       {
-        file: "store/sqlite/tables/tool-call-rows.ts",
+        file: "store/sql/tables/tool-call-rows.ts",
         right: 'if (isApproved && wait.hex("arguments_hash") === approvedArguments) return;',
         wrong: "if (isApproved) return;",
       },
@@ -202,8 +211,8 @@ export const LEDGER_MUTANTS: readonly Mutant[] = [
         wrong: 'case "denied":\n      return { kind: "execute" };',
       },
       {
-        file: "store/sqlite/tables/tool-call-rows.ts",
-        right: "  assertApproved(database, run, callNo, start.approvedArguments);\n",
+        file: "store/sql/tables/tool-call-rows.ts",
+        right: "  yield* assertApproved(run, callNo, start.approvedArguments);\n",
         wrong: "",
       },
     ],

@@ -20,9 +20,9 @@ import {
 } from "../../../../src/testing/store/sample-run.ts";
 import { forgeRun } from "../../../store/sqlite/verify/forged-run.ts";
 import type { Bundled } from "./bundle-mutant.ts";
+import type { MutantCheck } from "./mutant.ts";
 
-/** True if an effect with an unknown outcome counts as sent. */
-export type MarkCheck = (bundle: Bundled) => Promise<boolean>;
+// Each is true if an effect with an unknown outcome counts as sent.
 
 type Setting = {
   readonly folder: string;
@@ -83,13 +83,13 @@ async function killed({ store }: SampleRun): Promise<void> {
   await (store as Awaited<ReturnType<Setting["open"]>>).vanish();
 }
 
-export const aSilentOwner: MarkCheck = (bundle) =>
+export const aSilentOwner: MutantCheck = (bundle) =>
   within(bundle, async ({ worker, open }) => {
     await worker("unmarked");
     return (await chargedBy(open)) === 1;
   });
 
-export const gracefulClose: MarkCheck = (bundle) =>
+export const gracefulClose: MutantCheck = (bundle) =>
   within(bundle, async ({ worker, open }) => {
     const { store } = await worker("marked");
     await store.close({ graceMs: 0 });
@@ -97,7 +97,7 @@ export const gracefulClose: MarkCheck = (bundle) =>
     return calls.map(({ charge }) => charge?.basis).join() === "baseline";
   });
 
-export const anotherBoot: MarkCheck = (bundle) =>
+export const anotherBoot: MutantCheck = (bundle) =>
   within(bundle, async ({ folder, file, worker, open }) => {
     const run = await worker("unmarked");
     const { owner } = await run.record();
@@ -111,7 +111,7 @@ export const anotherBoot: MarkCheck = (bundle) =>
     return (await chargedBy(open)) === 1;
   });
 
-export const anotherFile: MarkCheck = (bundle) =>
+export const anotherFile: MutantCheck = (bundle) =>
   within(bundle, async ({ folder, worker, open }) => {
     const marks = await worker("unmarked").then((run) => killed(run).then(() => marksIn(folder)));
     copyFileSync(marks, `${marks}.copy`);
@@ -122,7 +122,7 @@ export const anotherFile: MarkCheck = (bundle) =>
     return (await chargedBy(open)) === 1;
   });
 
-export const aShortenedFile: MarkCheck = (bundle) =>
+export const aShortenedFile: MutantCheck = (bundle) =>
   within(bundle, async ({ folder, worker, open }) => {
     await killed(await worker("marked"));
     truncateSync(marksIn(folder), 64);
@@ -130,7 +130,7 @@ export const aShortenedFile: MarkCheck = (bundle) =>
   });
 
 /** Truncated, and then extended to its old length: only its content is lost. */
-export const anExtendedFile: MarkCheck = (bundle) =>
+export const anExtendedFile: MutantCheck = (bundle) =>
   within(bundle, async ({ folder, worker, open }) => {
     await killed(await worker("marked"));
     const marks = marksIn(folder);
@@ -141,7 +141,7 @@ export const anExtendedFile: MarkCheck = (bundle) =>
   });
 
 /** More effects at once than there are marks. */
-export const noRoomForTheMark: MarkCheck = (bundle) =>
+export const noRoomForTheMark: MutantCheck = (bundle) =>
   within(bundle, async ({ worker, open }) => {
     const run = await worker("unmarked");
     const { store, fence } = run;
@@ -158,7 +158,7 @@ export const noRoomForTheMark: MarkCheck = (bundle) =>
   });
 
 /** A call that may have happened, whose second attempt was started and never sent. */
-export const anEarlierAttempt: MarkCheck = (bundle) =>
+export const anEarlierAttempt: MutantCheck = (bundle) =>
   within(bundle, async ({ file, open }) => {
     const { Runner, defineAgent, tool, SqliteStore } = bundle;
     let charges = 0;

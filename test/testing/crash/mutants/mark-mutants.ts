@@ -9,21 +9,18 @@ import {
   aShortenedFile,
   aSilentOwner,
   gracefulClose,
-  type MarkCheck,
   noRoomForTheMark,
 } from "./mark-checks.ts";
-import type { Mutant } from "./mutant.ts";
+import type { CheckedMutant } from "./mutant.ts";
 
-export type MarkMutant = Pick<Mutant, "what" | "patches"> & { readonly check: MarkCheck };
-
-const LEASES = "store/sqlite/leases.ts";
+const LEASES = "store/sql/leases.ts";
 const MARKS = "store/sqlite/sent-marks.ts";
 
-export const MARK_MUTANTS: readonly MarkMutant[] = [
+export const MARK_MUTANTS: readonly CheckedMutant[] = [
   {
     what: "the marks of an owner are trusted although only its lease expired",
     patches: [
-      { file: LEASES, right: 'if (this.#lock.livenessOf(owner) !== "dead") return ANYTHING;', wrong: "" },
+      { file: LEASES, right: 'if (this.#owners.livenessOf(owner) !== "dead") return ANYTHING;', wrong: "" },
     ],
     check: aSilentOwner,
   },
@@ -86,7 +83,7 @@ export const MARK_MUTANTS: readonly MarkMutant[] = [
     what: "an effect is sent although its mark could not be written",
     patches: [
       {
-        file: "store/sqlite/sqlite-store.ts",
+        file: "store/sql/sql-store.ts",
         right: "if (this.leases.mark(fence.runId, fence.epoch, effect)) return { end, withdraw };",
         wrong:
           "this.leases.mark(fence.runId, fence.epoch, effect);\n    if (end !== null) return { end, withdraw };",

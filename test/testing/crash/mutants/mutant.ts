@@ -1,5 +1,6 @@
 import type { ExplorerMode } from "../../../../src/testing/crash/crash-explorer.ts";
 import type { Patch } from "../../../patched-sources.ts";
+import type { Bundled } from "./bundle-mutant.ts";
 
 /** A bug planted in a copy of the engine or the store, and the promise that it breaks. */
 export type Mutant = {
@@ -15,3 +16,9 @@ export type Mutant = {
   /** The text of the schedule that shows it, if exploring up to there would take long. */
   readonly schedule?: string;
 };
+
+/** True if the promise holds. */
+export type MutantCheck = (bundle: Bundled) => Promise<boolean>;
+
+/** A bug that takes more than crashes and pauses to show, with a check of its own. */
+export type CheckedMutant = Pick<Mutant, "what" | "patches"> & { readonly check: MutantCheck };

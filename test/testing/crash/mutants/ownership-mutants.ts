@@ -1,13 +1,14 @@
 // Ownership: epochs, leases, and what a new owner does with the work of the previous one.
 
 import type { Mutant } from "./mutant.ts";
+import { HASH_NOT_COMPARED } from "./write-mutants.ts";
 
 export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
   {
     what: "the store accepts writes from any epoch",
     patches: [
       {
-        file: "store/sqlite/tables/run-row.ts",
+        file: "store/sql/tables/run-row.ts",
         right: "if (run.epoch === fence.epoch && run.owner !== null) return run;",
         wrong: "if (run.runId === fence.runId) return run;",
       },
@@ -20,9 +21,25 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     what: "a lease is renewed for any worker",
     patches: [
       {
-        file: "store/sqlite/intents/run-intents.ts",
-        right: "  const run = fencedRun(database, fence);\n  const until = now + leaseMs;",
-        wrong: "  const run = mustFind(database, fence.runId);\n  const until = now + leaseMs;",
+        file: "store/sql/intents/run-intents.ts",
+        right: "const { runId, key, owner, epoch } = yield* fencedRun(tx, fence);",
+        wrong: `const row = yield* findRun(fence.runId);
+  if (row === null) return;
+  const { runId, key, owner, epoch } = row;`,
+      },
+    ],
+    breaks: "writes-under-the-epoch",
+    scenario: "plain-answer",
+    mode: "pause",
+  },
+  {
+    // A worker that was paused has the old owner and epoch in its cached head.
+    what: "a renewal is not compared with the owner and the epoch that are stored",
+    patches: [
+      {
+        file: "store/sqlite/write-statements.ts",
+        right: "WHERE run_key = ? AND owner = ? AND epoch = ?",
+        wrong: "WHERE run_key = ? AND ? <> '' AND ? > 0",
       },
     ],
     breaks: "writes-under-the-epoch",
@@ -33,14 +50,19 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     what: "a claim does not raise the epoch",
     patches: [
       {
-        file: "store/sqlite/intents/run-intents.ts",
-        right: "  endWaiting(row, now);\n  row.epoch += 1;\n  row.owner = leases.owner;",
-        wrong: "  endWaiting(row, now);\n  row.owner = leases.owner;",
+        file: "store/sql/intents/run-intents.ts",
+        right: "  row.epoch += 1;\n",
+        wrong: "",
       },
       {
-        file: "store/sqlite/intents/run-intents.ts",
-        right: '"INSERT INTO attempts (run_no,',
-        wrong: '"INSERT OR REPLACE INTO attempts (run_no,',
+        file: "store/sql/intents/run-intents.ts",
+        right: '  insertRow(tx, row, "attempts", {',
+        wrong: '  putRow(tx, row, "attempts", {',
+      },
+      {
+        file: "store/sql/intents/run-intents.ts",
+        right: "import { changeRow, insertRow,",
+        wrong: "import { changeRow, insertRow, putRow,",
       },
     ],
     breaks: "ends-or-waits",
@@ -52,30 +74,39 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     what: "a turn is written without a compare-and-set of the epoch, the turn before it, or its open request",
     patches: [
       {
-        file: "store/sqlite/tables/run-row.ts",
+        file: "store/sql/tables/run-row.ts",
         right: "if (run.epoch === fence.epoch && run.owner !== null) return run;",
         wrong: "if (run.runId === fence.runId) return run;",
       },
       {
-        file: "store/sqlite/tables/granular-state.ts",
+        file: "store/sql/tables/granular-state.ts",
         right: "if (state.turnIndex === turnIndex - 1 && !state.isComplete) return;",
         wrong: "if (state.turnIndex >= turnIndex - 1) return;",
       },
       {
-        file: "store/sqlite/intents/turn-intents.ts",
-        right: "WHERE step_no = ? AND turn_index = ? AND is_complete = 0`,",
-        wrong: "WHERE step_no = ? AND turn_index >= ?`,",
+        file: "store/sql/intents/turn-intents.ts",
+        right: '  insertRow(tx, run, "turns", {',
+        wrong: '  putRow(tx, run, "turns", {',
       },
       {
-        file: "store/sqlite/intents/turn-intents.ts",
-        right: "`INSERT INTO turns (turn_no,",
-        wrong: "`INSERT OR REPLACE INTO turns (turn_no,",
-      },
-      {
-        file: "store/sqlite/tables/model-calls.ts",
+        file: "store/sql/tables/model-calls.ts",
         right:
           "throw new Error(`Attempt ${attempt} of turn ${turnIndex} is not open: it cannot be settled.`);",
-        wrong: 'return [attempt, now, now, 0, 0, "none", 0, 0, 0, 0, 0, 0];',
+        wrong: `const [none, at] = [0, tx.now];
+    return {
+      attempt,
+      opened_at: at,
+      settled_at: at,
+      reserved_tokens: none,
+      reserved_micro_dollars: none,
+      basis: "none",
+      charged_tokens: none,
+      charged_micro_dollars: none,
+      input_tokens: none,
+      output_tokens: none,
+      cached_input_tokens: none,
+      reasoning_tokens: none,
+    };`,
       },
     ],
     breaks: "turns-without-a-hole",
@@ -85,15 +116,13 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
   {
     what: "the head of the event log is not compared, so a stale write overwrites a newer one",
     patches: [
+      ...HASH_NOT_COMPARED,
       {
-        file: "store/sqlite/tables/run-row.ts",
-        right: "event_hash = ? WHERE run_no = ? AND event_seq = ?`,",
-        wrong: "event_hash = ? WHERE run_no = ? AND 0 * ? = 0`,",
-      },
-      {
-        file: "store/sqlite/tables/run-row.ts",
-        right: '"INSERT INTO events VALUES',
-        wrong: '"INSERT OR REPLACE INTO events VALUES',
+        // Two events of one number would be refused too.
+        file: "store/sqlite/write-statements.ts",
+        right: 'return `INSERT INTO ${table} (${columns.join(", ")}) VALUES',
+        wrong:
+          "return `INSERT ${table === 'events' ? 'OR REPLACE ' : ''}INTO ${table} (${columns.join(\", \")}) VALUES",
       },
     ],
     breaks: "events-verify",
@@ -117,10 +146,9 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     what: "a claim leaves the calls of the dead worker running",
     patches: [
       {
-        file: "store/sqlite/intents/run-intents.ts",
-        right: "  const leaving = leaveRunningCalls(database, row, now, left);\n  recordAttempt(",
-        wrong:
-          "  const leaving: ReturnType<typeof leaveRunningCalls> = { inDoubt: [], facts: {} };\n  recordAttempt(",
+        file: "store/sql/intents/run-intents.ts",
+        right: "const leaving = yield* leaveRunningCalls(tx, row, left);",
+        wrong: "const leaving: LeftCalls = { inDoubt: [], facts: {} };",
       },
     ],
     breaks: "same-end",
@@ -130,10 +158,9 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     what: "a cancelled run leaves calls running that no worker executes",
     patches: [
       {
-        file: "store/sqlite/intents/run-interruption.ts",
-        right: "  const { facts, inDoubt } = leaveRunningCalls(database, row, now, left);\n  withdrawWaits(",
-        wrong:
-          "  const { facts, inDoubt }: ReturnType<typeof leaveRunningCalls> = { inDoubt: [], facts: {} };\n  withdrawWaits(",
+        file: "store/sql/intents/run-interruption.ts",
+        right: "const { facts, inDoubt } = yield* leaveRunningCalls(tx, row, left);",
+        wrong: "const { facts, inDoubt }: LeftCalls = { inDoubt: [], facts: {} };",
       },
     ],
     breaks: "nothing-runs-at-rest",
@@ -143,8 +170,8 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     what: "a release leaves calls running that no worker executes",
     patches: [
       {
-        file: "store/sqlite/intents/run-intents.ts",
-        right: "const { facts } = leaveRunningCalls(database, row, now, leases.leftOpen(row));",
+        file: "store/sql/intents/run-intents.ts",
+        right: "const { facts } = yield* leaveRunningCalls(tx, row, tx.leases.leftOpen(row));",
         wrong: "const facts = {};",
       },
     ],

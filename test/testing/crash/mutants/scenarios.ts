@@ -4,6 +4,7 @@ import { z } from "zod";
 import { ModelCallError, NotApplied } from "../../../../src/core/errors.ts";
 import { defineAgent } from "../../../../src/engine/definition/agent.ts";
 import { type Tool, tool } from "../../../../src/engine/definition/tool.ts";
+import type { ModelPort } from "../../../../src/engine/ports/model-port.ts";
 import { append, defineSlice } from "../../../../src/session/slice.ts";
 import type { Store } from "../../../../src/store/store.ts";
 import type {
@@ -220,6 +221,37 @@ function startedOver(): Scenario {
 
 const REJECTED = { kind: "rejected", status: 400, retryAfterMs: null, retryable: false } as const;
 
+/** The provider runs a search within its first answer. */
+function providerSearch(): Scenario {
+  const search = { toolCallId: "s-1", toolName: "web_search" };
+  const answers = [
+    [
+      { ...search, type: "tool-call", input: { query: "a" }, providerExecuted: true },
+      { ...search, type: "tool-result", output: { type: "json", value: ["a"] } },
+      { type: "tool-call", toolCallId: "c-1", toolName: "charge", input: { order: "a", how: "works" } },
+    ],
+    [{ type: "text", text: "Charged." }],
+  ];
+  const port: ModelPort = {
+    provider: "searching",
+    modelId: "searching-1",
+    respond: ({ messages }) =>
+      Promise.resolve({
+        content: answers[messages.filter(({ role }) => role === "assistant").length] ?? [],
+        finishReason: "stop",
+        usage: { inputTokens: 10, outputTokens: 5, cachedInputTokens: 0, reasoningTokens: 0 },
+        invalidCalls: {},
+        responseId: null,
+      }),
+  };
+  return {
+    name: "provider-search",
+    pipeline: defineAgent({ name: "errands", model: port, tools: { charge } }),
+    input: "Charge a.",
+    tools: STAND_INS,
+  };
+}
+
 export const OWN_SCENARIOS: { readonly [name: string]: () => Scenario } = {
   "late-landing": lateLanding,
   "late-return": lateReturn,
@@ -230,4 +262,5 @@ export const OWN_SCENARIOS: { readonly [name: string]: () => Scenario } = {
   "short-lease": shortLease,
   "cancelled-and-left": cancelledAndLeft,
   "started-over": startedOver,
+  "provider-search": providerSearch,
 };

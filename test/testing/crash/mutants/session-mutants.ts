@@ -38,9 +38,9 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     what: "the store keeps the session of the abandoned lineage",
     patches: [
       {
-        file: "store/sqlite/intents/lineage-intents.ts",
-        right: "  return writeSlices(database, run, slices);",
-        wrong: "  return writeSlices(database, run, slices.slice(0, 0));",
+        file: "store/sql/intents/lineage-intents.ts",
+        right: "  yield* writeSlices(tx, run, slices);",
+        wrong: "  yield* writeSlices(tx, run, slices.slice(0, 0));",
       },
     ],
     breaks: "same-end",

@@ -35,13 +35,12 @@ export const STORE_MUTANTS: readonly Mutant[] = [
     what: "a blob is written after the commit of the receipt that refers to it",
     patches: [
       {
-        file: "store/sqlite/tables/tool-call-rows.ts",
-        right: "  if (receipt.blob !== null) putBlob(database, run.runNo, now, receipt.blob);\n",
-        wrong: `  const { blob } = receipt;
-  if (blob !== null)
+        file: "store/sql/tables/tool-call-rows.ts",
+        right: "  if (blob !== null) putBlob(tx, run, blob);\n",
+        wrong: `  if (blob !== null)
     setTimeout(() => {
       try {
-        putBlob(database, run.runNo, now, blob);
+        putBlob(tx, run, blob);
       } catch {}
     }, 2);
 `,
@@ -55,8 +54,8 @@ export const STORE_MUTANTS: readonly Mutant[] = [
     what: "an artifact is stored without its bytes",
     patches: [
       {
-        file: "store/sqlite/tables/artifact-rows.ts",
-        right: "  putBlob(database, run.runNo, now, { blobId: hash, bytes });\n",
+        file: "store/sql/tables/artifact-rows.ts",
+        right: "  putBlob(tx, run, { blobId: hash, bytes });\n",
         wrong: "",
       },
     ],
@@ -67,10 +66,10 @@ export const STORE_MUTANTS: readonly Mutant[] = [
     what: "the event of a commit does not carry the hash of the one before it",
     patches: [
       {
-        file: "store/sqlite/tables/run-row.ts",
-        right: "const eventHash = chainHash(run.eventHash, seq, now, type, text);",
+        file: "store/sql/tables/run-row.ts",
+        right: "const eventHash = chainHash(run.eventHash, seq, tx.now, type, text);",
         wrong:
-          'const eventHash = chainHash(type === "turn.committed" ? NO_EVENT_HASH : run.eventHash, seq, now, type, text);',
+          'const eventHash = chainHash(type === "turn.committed" ? NO_EVENT_HASH : run.eventHash, seq, tx.now, type, text);',
       },
     ],
     breaks: "events-verify",
@@ -80,19 +79,45 @@ export const STORE_MUTANTS: readonly Mutant[] = [
     what: "a step finishes without an event",
     patches: [
       {
-        file: "store/sqlite/intents/step-intents.ts",
-        right: '  recordEvent(database, run, now, "step.finished", {',
-        wrong: '  if (run.runId === "") recordEvent(database, run, now, "step.finished", {',
+        file: "store/sql/intents/step-intents.ts",
+        right: '  recordEvent(tx, run, "step.finished", {',
+        wrong: '  if (run.runId === "") recordEvent(tx, run, "step.finished", {',
       },
     ],
     breaks: "events-verify",
     scenario: "plain-answer",
   },
   {
+    what: "an event does not cover a group of columns that its intent changed",
+    patches: [
+      {
+        file: "store/sql/covered-rows.ts",
+        right: "    const isEmpty = values.every((value) => value === null);",
+        wrong:
+          '    if (suffix === ":state") continue;\n    const isEmpty = values.every((value) => value === null);',
+      },
+    ],
+    breaks: "events-verify",
+    scenario: "plain-answer",
+  },
+  {
+    what: "the event of a run's row covers its lease, which renewals change without an event",
+    patches: [
+      {
+        file: "store/sql/tables/run-row.ts",
+        right: "const columns = { ...originColumns(run.origin), ...stateColumns(run) };",
+        wrong:
+          "const columns = { ...originColumns(run.origin), ...stateColumns(run), ...leaseColumns(run) };",
+      },
+    ],
+    breaks: "events-verify",
+    scenario: "short-lease",
+  },
+  {
     what: "a fork has keys that no call of it would have",
     patches: [
       {
-        file: "store/sqlite/intents/fork-copy.ts",
+        file: "store/sql/intents/fork-copy.ts",
         right: "return toolCallKey({ ...identity, runId: this.#run.runId, scope });",
         wrong: "return toolCallKey({ ...identity, runId: `${this.#parent.runId}+`, scope });",
       },

@@ -30,10 +30,14 @@ export const TURN_MUTANTS: readonly Mutant[] = [
         wrong: "if (turn.isBegun || !turn.isBegun) return;",
       },
       {
-        file: "store/sqlite/intents/drop-turn-intent.ts",
-        right: '    database.run("DELETE FROM tool_calls WHERE call_no BETWEEN ? AND ?", first, last);',
-        wrong: `    for (const table of ["receipts", "tool_call_tries", "waits", "tool_calls"])
-      database.run(\`DELETE FROM \${table} WHERE call_no BETWEEN ? AND ?\`, first, last);`,
+        file: "store/sql/intents/drop-turn-intent.ts",
+        right:
+          '    for (let callNo = first; callNo <= last; callNo++) removeRow(tx, run, "tool_calls", { call_no: callNo });',
+        wrong: `    for (let callNo = first; callNo <= last; callNo++) {
+      removeRow(tx, run, "receipts", { call_no: callNo });
+      removeRow(tx, run, "tool_call_attempts", { call_no: callNo, attempt: 1 });
+      removeRow(tx, run, "tool_calls", { call_no: callNo });
+    }`,
       },
     ],
     breaks: "effects-at-most-once",
@@ -88,9 +92,9 @@ export const TURN_MUTANTS: readonly Mutant[] = [
           "    if (items.length > 0) return { results: items.flatMap((item) => this.#results.get(item.callIndex) ?? []), unstored };",
       },
       {
-        file: "store/sqlite/intents/turn-intents.ts",
-        right: "if (turn.receipts === turn.calls) return digests",
-        wrong: "if (turn.receipts <= turn.calls) return digests",
+        file: "store/sql/intents/turn-intents.ts",
+        right: "if (turn.receipts.size === turn.calls) return facts;",
+        wrong: "if (turn.receipts.size <= turn.calls) return facts;",
       },
     ],
     breaks: "calls-match-the-ledger",
@@ -100,7 +104,7 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     what: "a new lineage leaves out a turn",
     patches: [
       {
-        file: "store/sqlite/intents/lineage-intents.ts",
+        file: "store/sql/intents/lineage-intents.ts",
         right: "const firstTurn = (openTurn ?? state.turnIndex) + 1;",
         wrong: "const firstTurn = (openTurn ?? state.turnIndex) + 2;",
       },
@@ -117,7 +121,7 @@ export const TURN_MUTANTS: readonly Mutant[] = [
         wrong: 'if (known?.status === "skipped") {',
       },
       {
-        file: "store/sqlite/intents/step-intents.ts",
+        file: "store/sql/intents/step-intents.ts",
         right: 'if (known?.status === "succeeded")\n    throw',
         wrong: 'if (known?.status === "skipped" && step.path === "")\n    throw',
       },
@@ -129,14 +133,26 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     what: "a loop does not store its decisions",
     patches: [
       {
-        file: "store/sqlite/intents/step-intents.ts",
-        right: '    "INSERT INTO loop_decisions VALUES (?, ?, ?, ?, ?)",',
-        wrong: '    "INSERT INTO loop_decisions SELECT ?, ?, ?, ?, ? WHERE 0",',
+        file: "store/sql/intents/step-intents.ts",
+        right: '  insertRow(tx, run, "loop_decisions", {',
+        wrong: '  if (run.runId === "") insertRow(tx, run, "loop_decisions", {',
       },
     ],
     breaks: "steps-done-once",
     scenario: "loop",
     schedule: "crash after store.decideLoop 1",
+  },
+  {
+    what: "the receipt of a call that the provider ran is not stored with its response",
+    patches: [
+      {
+        file: "store/sql/intents/turn-intents.ts",
+        right: "yield* writeReceipts(tx, run, turn, journal.receipts ?? []);",
+        wrong: "yield* writeReceipts(tx, run, turn, []);",
+      },
+    ],
+    breaks: "ends-or-waits",
+    scenario: "provider-search",
   },
   {
     what: "a new lineage repeats the effects of the previous one",

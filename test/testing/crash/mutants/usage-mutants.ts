@@ -7,7 +7,7 @@ export const USAGE_MUTANTS: readonly Mutant[] = [
     what: "an answer is charged twice",
     patches: [
       {
-        file: "store/sqlite/tables/model-calls.ts",
+        file: "store/sql/tables/model-calls.ts",
         right: "run.quota = run.quota.reclaim(reserved, charge.amount);",
         wrong: `run.quota = run.quota.reclaim(reserved, {
     tokens: charge.amount.tokens * 2,
@@ -41,9 +41,9 @@ export const USAGE_MUTANTS: readonly Mutant[] = [
     what: "a claim does not charge for the request that the dead worker has sent",
     patches: [
       {
-        file: "store/sqlite/intents/run-intents.ts",
-        right: "const chargedAsLost = settleOpenCalls(database, row, now, left);",
-        wrong: "const chargedAsLost = settleOpenCalls(database, row, now, NOTHING_OPEN);",
+        file: "store/sql/intents/run-intents.ts",
+        right: "const chargedAsLost = yield* settleOpenCalls(tx, row, left);",
+        wrong: "const chargedAsLost = yield* settleOpenCalls(tx, row, NOTHING_OPEN);",
       },
     ],
     breaks: "usage-exact",
@@ -53,7 +53,7 @@ export const USAGE_MUTANTS: readonly Mutant[] = [
     what: "a lost request is charged twice",
     patches: [
       {
-        file: "store/sqlite/intents/left-open.ts",
+        file: "store/sql/intents/left-open.ts",
         right:
           '    const charge = chargeFor({ kind: isLost ? "unanswered" : "not_sent" }, record.reserved, () => NOTHING);',
         wrong: `    const { tokens, microDollars } = record.reserved;
@@ -116,8 +116,8 @@ export const USAGE_MUTANTS: readonly Mutant[] = [
     what: "a release leaves a reservation open",
     patches: [
       {
-        file: "store/sqlite/intents/run-intents.ts",
-        right: "  settleOpenCalls(database, row, now, NOTHING_OPEN);",
+        file: "store/sql/intents/run-intents.ts",
+        right: "  yield* settleOpenCalls(tx, row, NOTHING_OPEN);\n",
         wrong: "",
       },
     ],

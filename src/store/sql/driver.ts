@@ -1,0 +1,26 @@
+import type { SqlScript } from "./script.ts";
+import type { Transaction } from "./transaction.ts";
+
+/** What a database brings: everything else of a store is written once, for all of them. */
+export interface Driver {
+  /** Names the database in errors. */
+  readonly name: string;
+  readonly isReadOnly: boolean;
+  /**
+   * Runs an intent in a transaction; resolves once that is durable. Intents are run in the order in which they come.
+   * One that finds its cached head stale is run again on fresh data. Rejects if the database is read-only.
+   */
+  write<T>(intent: string, script: (tx: Transaction) => SqlScript<T>): Promise<T>;
+  /** Runs a script whose queries all see one state. */
+  read<T>(script: () => SqlScript<T>): Promise<T>;
+  /** Finishes what was submitted, and disconnects. A held owner lock is freed only by the death of the process. */
+  close(ownerLock: "release" | "hold"): Promise<void>;
+  /** Ends as a killed process would, for tests. */
+  vanish(): Promise<void>;
+  /** The problems of the database itself, as sentences. */
+  checkIntegrity(): Promise<readonly string[]>;
+  /** True if the path leads to one of the database's own files. */
+  isOwnFile(path: string): Promise<boolean>;
+  /** The key for digests of hidden values. */
+  redactionKey(): Uint8Array;
+}

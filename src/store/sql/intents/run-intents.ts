@@ -1,0 +1,276 @@
+import { canonicalJson } from "../../../core/canonical-json.ts";
+import type { StoredError } from "../../../core/errors.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../core/json.ts";
+import { decideClaim } from "../../../core/run/claim-decision.ts";
+import { decideRelease } from "../../../core/run/release-decision.ts";
+import { parseToolCallId, toolCallId } from "../../../core/step-path.ts";
+import { allowanceAfter, earlier } from "../../../core/usage/allowance.ts";
+import { limitOfBudgets, NO_BUDGETS, wallclockOf } from "../../../core/usage/budget.ts";
+import { stricter } from "../../../core/usage/quota.ts";
+import type {
+  AttemptReason,
+  Claim,
+  ClaimOptions,
+  ClaimOutcome,
+  Fence,
+  ModelCallRecord,
+  NewRun,
+  RunEnd,
+} from "../../store.ts";
+import type { AbandonedAttempts } from "../leases.ts";
+import { exists, get, type SqlScript } from "../script.ts";
+import type { RunKey } from "../table-list.ts";
+import { allow, allowanceOf, endWaiting } from "../tables/run-budgets.ts";
+import { readPartsOfRecord, requireRecord, savedRecord, starterOf } from "../tables/run-record.ts";
+import {
+  type FirstRow,
+  fencedRun,
+  fencedRunRow,
+  findRun,
+  insertRun,
+  parseJson,
+  type RunRow,
+  recordEvent,
+  saveRun,
+} from "../tables/run-row.ts";
+import { CODE_STEP_TURN, withdrawWaits } from "../tables/tool-call-rows.ts";
+import { changeRow, insertRow, type Transaction } from "../transaction.ts";
+import { assertOpenPart } from "../verify/verify-open.ts";
+import { leaveRunningCalls } from "./in-doubt.ts";
+import { endAttempt, markRunningSteps, settleOpenCalls } from "./left-open.ts";
+import { cancelRequestedBy, endAbandoned, endCancelRequest, freeLease } from "./run-interruption.ts";
+import { openWaits, queueIfAnswered, withdrawBudgetWaits } from "./wait-intents.ts";
+
+export function* createRun(
+  tx: Transaction,
+  run: NewRun,
+): SqlScript<{ kind: "created"; claim: Claim } | { kind: "exists" }> {
+  if (yield* exists("SELECT 1 AS found FROM runs WHERE run_id = ?", run.runId)) return { kind: "exists" };
+  const starter = starterOf(tx, run.startedBy);
+  const row = insertRun(tx, firstRow(tx, yield* tx.newRunKey(run.runId), run, starter.text));
+  const spec = (run.spec ?? null) === null ? null : canonicalJson(run.spec);
+  const shape = canonicalJson(run.shape);
+  insertRow(tx, row, "run_inputs", { input: canonicalJson(run.input), spec, shape });
+  insertAttempt(tx, row, null);
+  saveRun(tx, row, "run.created", {
+    pipeline: run.pipeline,
+    owner: tx.leases.owner,
+    epoch: row.epoch,
+    ...marksFacts(row),
+    ...starter.facts,
+  });
+  const record = savedRecord(tx, row, { currentStep: null, spec: parseJson(spec) });
+  return { kind: "created", claim: { epoch: row.epoch, run: record } };
+}
+
+/** The row of a new run, claimed by this owner under the first epoch. */
+function firstRow(tx: Transaction, key: RunKey, run: NewRun, startedBy: string | null): FirstRow {
+  const budgets = run.spec?.budgets ?? NO_BUDGETS;
+  const wallclock = wallclockOf(budgets);
+  return {
+    key,
+    runId: run.runId,
+    status: "running",
+    currentStepNo: null,
+    owner: tx.leases.owner,
+    epoch: 1,
+    leaseUntil: tx.now + run.leaseMs,
+    leaseMs: run.leaseMs,
+    marks: run.marksEffects === true ? tx.leases.marks : null,
+    limit: stricter(run.limit, limitOfBudgets(budgets)),
+    deadline: earlier(run.deadline ?? null, wallclock === null ? null : tx.now + wallclock),
+    budgets: (run.spec ?? null) === null ? null : canonicalJson(budgets),
+    waitingSince: null,
+    cancelRequestedAt: null,
+    cancelRequestedBy: null,
+    output: null,
+    context: null,
+    error: null,
+    origin: {
+      createdAt: tx.now,
+      pipeline: run.pipeline,
+      entrypoint: run.entrypoint,
+      inputHash: run.inputHash,
+      forkedFrom: null,
+      startedBy,
+    },
+  };
+}
+
+/** The identity of the owner's marks file, for the event of its claim. */
+function marksFacts({ marks }: RunRow): { marks?: string } {
+  return marks === null ? {} : { marks };
+}
+
+export function* claimRun(tx: Transaction, runId: string, options: ClaimOptions): SqlScript<ClaimOutcome> {
+  const row = yield* findRun(runId);
+  if (row === null) return { kind: "not_found" };
+  const isHeld = tx.leases.isHeld(row, tx.now);
+  const isCancelRequested = row.cancelRequestedAt !== null;
+  const { kind } = decideClaim({ status: row.status, isHeld, isCancelRequested }, options.from);
+  if (kind === "busy") return { kind, owner: row.owner ?? "", until: tx.leases.endOf(row, tx.now) };
+  yield* assertOpenPart(row);
+  switch (kind) {
+    case "refused":
+      return { kind, run: yield* requireRecord(runId) };
+    case "end_abandoned": {
+      const parts = yield* readPartsOfRecord(row);
+      yield* endAbandoned(tx, row, cancelRequestedBy(row));
+      return { kind: "refused", run: savedRecord(tx, row, parts) };
+    }
+    case "claim":
+      return yield* claim(tx, row, options);
+  }
+}
+
+function* claim(tx: Transaction, row: RunRow, options: ClaimOptions): SqlScript<ClaimOutcome> {
+  const parts = yield* readPartsOfRecord(row);
+  const left = tx.leases.leftOpen(row);
+  const attempt = options.attempt === undefined ? null : reasoned(row, options.attempt);
+  takeLease(tx, row, options);
+  const raised = Object.entries(options.budgets ?? {});
+  yield* withdrawBudgetWaits(
+    tx,
+    row,
+    raised.map(([name]) => name),
+  );
+  // Requests that the earlier owner may have sent are charged: it is unknown whether the provider answered them.
+  const chargedAsLost = yield* settleOpenCalls(tx, row, left);
+  const leaving = yield* leaveRunningCalls(tx, row, left);
+  insertAttempt(tx, row, attempt);
+  saveRun(tx, row, "run.claimed", {
+    owner: tx.leases.owner,
+    epoch: row.epoch,
+    ...marksFacts(row),
+    ...attempt,
+    ...(raised.length === 0 ? {} : { budgets: Object.fromEntries(raised) }),
+    ...leaving.facts,
+    chargedAsLost: chargedAsLost.map(lostCallFacts),
+  });
+  const { runId, epoch } = row;
+  return {
+    kind: "claimed",
+    claim: { epoch, run: savedRecord(tx, row, parts) },
+    chargedAsLost,
+    foundInDoubt: leaving.inDoubt.map(({ step, turn, call }) => toolCallId(runId, step, turn, call)),
+  };
+}
+
+/** Gives the run to this owner, under a new epoch and with what the claim allows. */
+function takeLease(tx: Transaction, row: RunRow, options: ClaimOptions): void {
+  endWaiting(row, tx.now);
+  row.epoch += 1;
+  row.owner = tx.leases.owner;
+  row.leaseUntil = tx.now + options.leaseMs;
+  row.leaseMs = options.leaseMs;
+  row.isLeaseNew = true;
+  row.marks = options.marksEffects === true ? tx.leases.marks : null;
+  row.status = "running";
+  row.error = null;
+  // A claim overrides an earlier cancel request.
+  endCancelRequest(row);
+  allow(row, allowanceAfter(allowanceOf(row), tx.now, options));
+}
+
+function lostCallFacts({ stepPath, turnIndex, attempt, reserved }: ModelCallRecord): JsonObject {
+  return { stepPath, turnIndex, attempt, reserved };
+}
+
+/** The marks of this owner can no longer be written: from now on everything it begins may have been sent. */
+export function* turnMarksOff(tx: Transaction, fence: Fence): SqlScript<void> {
+  const row = yield* fencedRunRow(fence);
+  if (row.marks === null) return;
+  row.marks = null;
+  saveRun(tx, row, "marks.off", { epoch: fence.epoch });
+}
+
+export function* keepTrace(tx: Transaction, fence: Fence, traceParent: string): SqlScript<void> {
+  const run = yield* fencedRun(tx, fence);
+  const { epoch } = fence;
+  changeRow(tx, run, "attempts", { epoch }, { trace_parent: traceParent });
+  recordEvent(tx, run, "run.traced", { epoch, traceParent });
+}
+
+/** A renewal changes nothing that an event covers, so that it needs none. */
+export function* renewLease(tx: Transaction, fence: Fence, leaseMs: number): SqlScript<void> {
+  const { runId, key, owner, epoch } = yield* fencedRun(tx, fence);
+  tx.write({ kind: "renew", runId, key, owner: owner ?? "", epoch, leaseMs });
+}
+
+export function* pinShape(tx: Transaction, fence: Fence, shape: Json): SqlScript<void> {
+  const row = yield* fencedRunRow(fence);
+  changeRow(tx, row, "run_inputs", {}, { shape: canonicalJson(shape) });
+  saveRun(tx, row, "run.reshaped", {});
+}
+
+export function* releaseRun(tx: Transaction, fence: Fence, given: RunEnd): SqlScript<void> {
+  const row = yield* fencedRunRow(fence);
+  const { status, steps, waits } = decideRelease(given.status, row.cancelRequestedAt !== null);
+  const end: RunEnd = status === given.status ? given : { status: "cancelled", error: null };
+  const error = "error" in end ? end.error : null;
+  yield* settleOpenCalls(tx, row, NOTHING_OPEN);
+  // A tool that was cancelled, or whose outcome could not be stored, may have done its work or may still be running.
+  const { facts } = yield* leaveRunningCalls(tx, row, tx.leases.leftOpen(row));
+  const asked = end.status === "waiting" ? end.waits : [];
+  const opened = yield* openWaits(tx, row, asked);
+  if (status === "failed") yield* supersedeCall(tx, row, error);
+  if (waits === "withdrawn") yield* withdrawWaits(tx, row, null);
+  if (steps !== "kept") yield* markRunningSteps(tx, row, steps, error);
+  endAttempt(tx, row, status);
+  row.status = status;
+  freeLease(row);
+  row.output = end.status === "succeeded" ? canonicalJson(end.output) : null;
+  row.context = end.status === "succeeded" ? canonicalJson(end.context) : null;
+  row.error = error === null ? null : canonicalJson(error);
+  if (status === "waiting") row.waitingSince = tx.now;
+  endCancelRequest(row);
+  // All waits may have been answered while the worker was stopping.
+  if (asked.length > 0 && opened.length === 0) yield* queueIfAnswered(tx, row);
+  saveRun(tx, row, `run.${status}`, {
+    ...(error === null ? {} : { code: error.code }),
+    ...facts,
+    ...(opened.length === 0 ? {} : { waits: opened }),
+  });
+}
+
+/** A worker that releases its run has settled what it sent. */
+const NOTHING_OPEN: AbandonedAttempts = { mayHaveSent: () => false, hasEnded: true };
+
+const FAILED_CODE_CALL = `SELECT call_no FROM run_steps
+    JOIN tool_calls USING (run_key, step_no) JOIN receipts USING (run_key, call_no)
+   WHERE run_key = ? AND step_path = ? AND turn_index = 0 AND call_index = ?
+     AND receipts.status = 'failed' AND receipts.source <> 'person'`;
+
+/**
+ * The failure of this call ended a code step whose code did not catch it. Reused on resume, its receipt would fail
+ * the step forever, so a resumed step makes the same call again. A call that a person denied or settled as failed
+ * stays so.
+ */
+function* supersedeCall(tx: Transaction, row: RunRow, error: StoredError | null): SqlScript<void> {
+  const id = error?.code === "tool_failed" ? error.details.toolCallId : null;
+  const place = typeof id === "string" ? parseToolCallId(id) : null;
+  if (place?.runId !== row.runId || place.turnIndex !== CODE_STEP_TURN) return;
+  const call = yield* get(FAILED_CODE_CALL, row.key, place.path, place.callIndex);
+  if (call !== null) changeRow(tx, row, "tool_calls", { call_no: call.int("call_no") }, { superseded: 1 });
+}
+
+function reasoned({ status, error }: RunRow, { resumedFrom, reason }: AttemptReason): AttemptReason {
+  if (reason !== null) return { resumedFrom, reason };
+  if (status === "running") return { resumedFrom, reason: "interrupted" };
+  const stored = parseJson(error);
+  const code = isJsonObject(stored) && typeof stored.code === "string" ? stored.code : null;
+  return { resumedFrom, reason: code === null ? status : `${status}: ${code}` };
+}
+
+function insertAttempt(tx: Transaction, row: RunRow, why: AttemptReason | null): void {
+  insertRow(tx, row, "attempts", {
+    epoch: row.epoch,
+    owner: tx.leases.owner,
+    started_at: tx.now,
+    resumed_from: why?.resumedFrom ?? null,
+    reason: why?.reason ?? null,
+    ended_at: null,
+    end_status: null,
+    trace_parent: null,
+  });
+}

@@ -1,0 +1,115 @@
+import type { Json } from "../../../core/json.ts";
+import type { EventRecord, ForkOrigin, RunFilter, RunRecord, RunUsage } from "../../store.ts";
+import { all, get, type SqlScript } from "../script.ts";
+import { SETTLED_CALLS } from "../tables/model-calls.ts";
+import { RUN_COLUMNS, runRecord } from "../tables/run-record.ts";
+import { chargedAmount, parseJson, requireRunKey, runNotFound } from "../tables/run-row.ts";
+
+const MAX_LISTED = 1_000;
+
+const NEWEST_FIRST = "ORDER BY created_at DESC, run_key DESC";
+
+/** The lists of runs, one text for each combination of filters. */
+const RUNS = `SELECT ${RUN_COLUMNS} FROM runs ${NEWEST_FIRST} LIMIT ?`;
+const RUNS_IN_STATUS = `SELECT ${RUN_COLUMNS} FROM runs WHERE status = ? ${NEWEST_FIRST} LIMIT ?`;
+const RUNS_OF_PIPELINE = `SELECT ${RUN_COLUMNS} FROM runs WHERE pipeline = ? ${NEWEST_FIRST} LIMIT ?`;
+const RUNS_IN_STATUS_OF_PIPELINE = `SELECT ${RUN_COLUMNS} FROM runs WHERE status = ? AND pipeline = ? ${NEWEST_FIRST} LIMIT ?`;
+
+export function* listRuns({ status, pipeline, limit }: RunFilter): SqlScript<RunRecord[]> {
+  const most = Math.min(limit ?? MAX_LISTED, MAX_LISTED);
+  return (yield* filteredRuns(status, pipeline, most)).map(runRecord);
+}
+
+function filteredRuns(status: RunFilter["status"], pipeline: RunFilter["pipeline"], limit: number) {
+  if (status === undefined)
+    return pipeline === undefined ? all(RUNS, limit) : all(RUNS_OF_PIPELINE, pipeline, limit);
+  return pipeline === undefined
+    ? all(RUNS_IN_STATUS, status, limit)
+    : all(RUNS_IN_STATUS_OF_PIPELINE, status, pipeline, limit);
+}
+
+const OF_INPUT = "pipeline = ? AND input_hash = ? AND forked_from IS NULL";
+const RUNS_OF_INPUT = `SELECT ${RUN_COLUMNS} FROM runs
+  WHERE ${OF_INPUT} AND (status IN ('queued', 'running', 'waiting')
+         OR run_key = (SELECT run_key FROM runs WHERE ${OF_INPUT} ${NEWEST_FIRST} LIMIT 1))
+  ${NEWEST_FIRST}`;
+
+/**
+ * The runs that have not ended, and the newest one of all; newest first, without forks, which are resumed by id only.
+ */
+export function* findRunsOf(pipeline: string, inputHash: Uint8Array): SqlScript<RunRecord[]> {
+  return (yield* all(RUNS_OF_INPUT, pipeline, inputHash, pipeline, inputHash)).map(runRecord);
+}
+
+export function* readRunInput(runId: string): SqlScript<{ input: Json; shape: Json }> {
+  const key = yield* requireRunKey(runId);
+  const row = yield* get("SELECT input, shape FROM run_inputs WHERE run_key = ?", key);
+  return { input: parseJson(row?.text("input") ?? null), shape: parseJson(row?.text("shape") ?? null) };
+}
+
+/** PostgreSQL adds up integers to decimals, which are no numbers in JavaScript. */
+const total = (column: string) => `CAST(coalesce(sum(${column}), 0) AS BIGINT)`;
+
+const USAGE = `
+  SELECT ${total("input_tokens")} AS input, ${total("output_tokens")} AS output,
+         ${total("cached_input_tokens")} AS cached, ${total("reasoning_tokens")} AS reasoning,
+         count(CASE WHEN basis <> 'none' THEN 1 END) AS calls
+    FROM (${SETTLED_CALLS}) AS settled`;
+
+export function* readUsage(runId: string): SqlScript<RunUsage> {
+  const run = yield* get(
+    "SELECT run_key, charged_tokens, charged_micro_dollars FROM runs WHERE run_id = ?",
+    runId,
+  );
+  if (run === null) throw runNotFound(runId);
+  const key = run.value("run_key");
+  const row = yield* get(USAGE, key, key);
+  if (row === null) throw new Error(`Run ${runId} has no usage row.`);
+  return {
+    inputTokens: row.int("input"),
+    outputTokens: row.int("output"),
+    cachedInputTokens: row.int("cached"),
+    reasoningTokens: row.int("reasoning"),
+    charged: chargedAmount(run),
+    modelCalls: row.int("calls"),
+  };
+}
+
+/** Step instances that were begun, and rows of the ledger. */
+const WORK = `
+  SELECT (SELECT count(*) FROM run_steps WHERE run_key = ? AND status <> 'skipped') AS steps,
+         (SELECT count(*) FROM tool_calls WHERE run_key = ?) AS calls`;
+
+/** The work of the run itself: what a fork began with is its parent's. */
+export function* countWork(runId: string): SqlScript<{ steps: number; toolCalls: number }> {
+  const key = yield* requireRunKey(runId);
+  const work = yield* get(WORK, key, key);
+  const row = yield* get("SELECT forked_from FROM runs WHERE run_key = ?", key);
+  const copied = parseJson(row?.optionalText("forked_from") ?? null) as ForkOrigin | null;
+  return {
+    steps: (work?.int("steps") ?? 0) - (copied?.steps ?? 0),
+    toolCalls: (work?.int("calls") ?? 0) - (copied?.toolCalls ?? 0),
+  };
+}
+
+export function* isCancelRequested(runId: string): SqlScript<boolean> {
+  const row = yield* get("SELECT cancel_requested_at FROM runs WHERE run_id = ?", runId);
+  if (row === null) throw runNotFound(runId);
+  return row.optionalInt("cancel_requested_at") !== null;
+}
+
+export function* listEvents(runId: string, after: number, limit: number): SqlScript<EventRecord[]> {
+  const rows = yield* all(
+    "SELECT seq, created_at, type, data, hash FROM events WHERE run_key = ? AND seq > ? ORDER BY seq LIMIT ?",
+    yield* requireRunKey(runId),
+    after,
+    limit,
+  );
+  return rows.map((row) => ({
+    seq: row.int("seq"),
+    at: row.int("created_at"),
+    type: row.text("type"),
+    data: parseJson(row.text("data")),
+    hash: row.hex("hash"),
+  }));
+}

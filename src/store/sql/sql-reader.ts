@@ -1,0 +1,253 @@
+import { StoreUnavailableError } from "../../core/errors.ts";
+import type { Json } from "../../core/json.ts";
+import type { Message } from "../../core/message.ts";
+import type { StepPath } from "../../core/step-path.ts";
+import type { ResultLimits } from "../../core/usage/result-share.ts";
+import type * as contract from "../store.ts";
+import type { Driver } from "./driver.ts";
+import { readLeftBehind } from "./intents/left-open.ts";
+import { isRunHeld, ownerOf } from "./intents/run-interruption.ts";
+import * as steps from "./intents/step-intents.ts";
+import * as workers from "./intents/worker-intents.ts";
+import type { Leases } from "./leases.ts";
+import type { OwnerWatch } from "./owners.ts";
+import * as lists from "./queries/run-lists.ts";
+import * as readers from "./queries/run-queries.ts";
+import * as sessions from "./queries/session-queries.ts";
+import * as turnReaders from "./queries/turn-queries.ts";
+import { listWaits } from "./queries/wait-queries.ts";
+import type { SqlScript } from "./script.ts";
+import * as artifacts from "./tables/artifact-rows.ts";
+import { readBlob } from "./tables/blob-rows.ts";
+import { getRun } from "./tables/run-record.ts";
+import { requireRunKey } from "./tables/run-row.ts";
+import { verify } from "./verify/verify.ts";
+import { listTrustedWaits } from "./verify/verify-open.ts";
+
+type Listed<List extends `list${string}` & keyof contract.StoreReader> = ReturnType<
+  contract.StoreReader[List]
+>;
+
+/** The reads of a store: each sees one state, whatever other processes commit in between. */
+export abstract class SqlReader implements contract.StoreReader {
+  protected readonly driver: Driver;
+  protected readonly owners: OwnerWatch;
+  protected readonly leases: Leases;
+  protected readonly now: () => number;
+
+  constructor(driver: Driver, owners: OwnerWatch, leases: Leases, now: () => number) {
+    this.driver = driver;
+    this.owners = owners;
+    this.leases = leases;
+    this.now = now;
+  }
+
+  /** True if the store is closed and no worker is left that may still read. */
+  protected abstract get isOver(): boolean;
+
+  getRun(runId: string): Promise<contract.RunRecord | null> {
+    return this.read(() => getRun(runId));
+  }
+
+  listRuns(filter: contract.RunFilter = {}): Promise<readonly contract.RunRecord[]> {
+    return this.read(() => readers.listRuns(filter));
+  }
+
+  async isHeld(runId: string): Promise<boolean> {
+    await this.lookAtOwner(runId);
+    return this.read(() => isRunHeld(this.leases, this.now(), runId));
+  }
+
+  async findRunsOf(pipeline: string, inputHash: Uint8Array): Promise<readonly contract.RunOfInput[]> {
+    const found = await this.read(() => readers.findRunsOf(pipeline, inputHash));
+    const owners = new Set(found.flatMap(({ owner }) => owner ?? []));
+    await Promise.all([...owners].map((owner) => this.owners.look(owner)));
+    const { leases } = this;
+    const now = this.now();
+    return this.read(function* () {
+      const runs: contract.RunOfInput[] = [];
+      for (const run of yield* readers.findRunsOf(pipeline, inputHash))
+        runs.push({ run, isHeld: yield* isRunHeld(leases, now, run.runId) });
+      return runs;
+    });
+  }
+
+  readRunInput(runId: string): Promise<{ input: Json; shape: Json }> {
+    return this.read(() => readers.readRunInput(runId));
+  }
+
+  readUsage(runId: string): Promise<contract.RunUsage> {
+    return this.read(() => readers.readUsage(runId));
+  }
+
+  async readLeftBehind(runId: string): Promise<contract.LeftBehind> {
+    await this.lookAtOwner(runId);
+    return this.read(() => readLeftBehind(this.leases, runId));
+  }
+
+  listSteps(runId: string, range?: contract.StepRange): Listed<"listSteps"> {
+    return this.read(() => steps.listSteps(runId, range));
+  }
+
+  findStep(runId: string, path: StepPath): Promise<contract.StepRecord | null> {
+    return this.read(() => steps.findStep(runId, path));
+  }
+
+  listLoopDecisions(runId: string, stepKey: number): ReturnType<contract.Store["listLoopDecisions"]> {
+    return this.read(() => steps.listLoopDecisions(runId, stepKey));
+  }
+
+  readConversation(
+    runId: string,
+    stepKey: number,
+    tailTokens: number,
+    limits?: ResultLimits,
+  ): Promise<contract.Conversation> {
+    return this.read(() => turnReaders.readConversation({ runId, stepKey }, tailTokens, limits));
+  }
+
+  listTurns(runId: string, range?: contract.TurnRange): Listed<"listTurns"> {
+    return this.read(() => lists.listTurns(runId, range));
+  }
+
+  listModelCalls(runId: string, range?: contract.ModelCallRange): Listed<"listModelCalls"> {
+    return this.read(() => lists.listModelCalls(runId, range));
+  }
+
+  listToolCalls(runId: string, range?: contract.ToolCallRange): Listed<"listToolCalls"> {
+    return this.read(() => lists.listToolCalls(runId, range));
+  }
+
+  listCodeStepCalls(runId: string, stepKey: number): Promise<readonly contract.ToolCallRecord[]> {
+    return this.read(() => turnReaders.listCodeStepCalls(runId, stepKey));
+  }
+
+  listToolCallAttempts(runId: string, range?: contract.ToolCallAttemptRange): Listed<"listToolCallAttempts"> {
+    return this.read(() => lists.listToolCallAttempts(runId, range));
+  }
+
+  hasUncertainCalls(runId: string): Promise<boolean> {
+    return this.read(() => turnReaders.hasUncertainCalls(runId));
+  }
+
+  findUncertainCall(runId: string, identityHash: Uint8Array): Promise<contract.ToolCallRecord | null> {
+    return this.read(() => turnReaders.findUncertainCall(runId, identityHash));
+  }
+
+  findToolCall(runId: string, key: Uint8Array): Promise<contract.ToolCallRecord | null> {
+    return this.read(() => turnReaders.findToolCall(runId, key));
+  }
+
+  getToolCall(toolCallId: string): Promise<contract.ToolCallRecord | null> {
+    return this.read(() => turnReaders.getToolCall(toolCallId));
+  }
+
+  hasToolCall(runId: string, key: Uint8Array): Promise<boolean> {
+    return this.read(() => turnReaders.hasToolCall(runId, key));
+  }
+
+  readHistory(runId: string, stepName: string): Promise<readonly Message[]> {
+    return this.read(() => turnReaders.readHistory(runId, stepName));
+  }
+
+  readGranularState(runId: string, stepName: string): Promise<contract.GranularState | null> {
+    return this.read(() => turnReaders.readGranularState(runId, stepName));
+  }
+
+  readBlob(runId: string, blobId: string): Promise<Uint8Array | null> {
+    return this.read(function* () {
+      return yield* readBlob(yield* requireRunKey(runId), blobId);
+    });
+  }
+
+  listEvents(runId: string, range: contract.EventRange = {}): Promise<readonly contract.EventRecord[]> {
+    const { after = 0, limit = 10_000 } = range;
+    return this.read(() => readers.listEvents(runId, after, limit));
+  }
+
+  readSession(runId: string): Promise<readonly contract.StoredSlice[]> {
+    return this.read(() => sessions.readSession(runId));
+  }
+
+  isApplied(runId: string, toolCallId: string): Promise<boolean> {
+    return this.read(() => sessions.isApplied(runId, toolCallId));
+  }
+
+  isForgotten(runId: string, toolCallId: string): Promise<boolean> {
+    return this.read(() => sessions.isForgotten(runId, toolCallId));
+  }
+
+  listCheckpoints(runId: string, range?: contract.CheckpointRange): Listed<"listCheckpoints"> {
+    return this.read(() => sessions.listCheckpoints(runId, range));
+  }
+
+  readCheckpoint(runId: string, checkpoint?: number): Promise<contract.CheckpointSnapshot | null> {
+    return this.read(() => sessions.readCheckpoint(runId, checkpoint));
+  }
+
+  listLineages(runId: string): Promise<readonly contract.LineageRecord[]> {
+    return this.read(() => sessions.listLineages(runId));
+  }
+
+  listAttempts(runId: string): Promise<readonly contract.AttemptRecord[]> {
+    return this.read(() => sessions.listAttempts(runId));
+  }
+
+  findWork(worker: string): Promise<contract.WorkRecord | null> {
+    return this.read(() => workers.findWork(worker));
+  }
+
+  listWaits(runId: string, range?: contract.WaitRange): Listed<"listWaits"> {
+    return this.read(() => listWaits(runId, range));
+  }
+
+  listOpenWaits(): Promise<readonly contract.WaitRecord[]> {
+    return this.read(() => listTrustedWaits());
+  }
+
+  isCancelRequested(runId: string): Promise<boolean> {
+    return this.read(() => readers.isCancelRequested(runId));
+  }
+
+  listArtifacts(runId: string): Promise<readonly contract.ArtifactRecord[]> {
+    return this.read(() => artifacts.listArtifacts(runId));
+  }
+
+  readArtifact(runId: string, name: string): Promise<Uint8Array | null> {
+    return this.read(() => artifacts.readArtifact(runId, name));
+  }
+
+  countWork(runId: string): ReturnType<contract.Store["countWork"]> {
+    return this.read(() => readers.countWork(runId));
+  }
+
+  isOwnFile(path: string): Promise<boolean> {
+    return this.driver.isOwnFile(path);
+  }
+
+  checkIntegrity(): Promise<readonly string[]> {
+    if (this.isOver) return Promise.reject(closedError(this.driver.name));
+    return this.driver.checkIntegrity();
+  }
+
+  verify(runId: string): Promise<contract.Verification> {
+    return this.read(() => verify(runId));
+  }
+
+  /** The owner of the run may have died: that must be known before a decision about its lease. */
+  protected async lookAtOwner(runId: string): Promise<void> {
+    const owner = await this.read(() => ownerOf(runId));
+    if (owner !== null) await this.owners.look(owner);
+  }
+
+  protected read<T>(script: () => SqlScript<T>): Promise<T> {
+    if (this.isOver) return Promise.reject(closedError(this.driver.name));
+    return this.driver.read(script);
+  }
+}
+
+export function closedError(name: string): StoreUnavailableError {
+  return new StoreUnavailableError(`The store ${name} is closed: open it again with openStore.`, {
+    reason: "closed",
+  });
+}

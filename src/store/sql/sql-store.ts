@@ -1,0 +1,296 @@
+import type { Json } from "../../core/json.ts";
+import type { Settlement } from "../../core/wait.ts";
+import type * as contract from "../store.ts";
+import type { WorkInProgress } from "../work-in-progress.ts";
+import type { Driver } from "./driver.ts";
+import { dropTurn } from "./intents/drop-turn-intent.ts";
+import { forkRun } from "./intents/fork-intents.ts";
+import { beginLineage } from "./intents/lineage-intents.ts";
+import * as runs from "./intents/run-intents.ts";
+import * as interruption from "./intents/run-interruption.ts";
+import * as steps from "./intents/step-intents.ts";
+import { correlateToolCall } from "./intents/tool-call-correlation.ts";
+import * as calls from "./intents/tool-call-intents.ts";
+import * as turns from "./intents/turn-intents.ts";
+import * as waits from "./intents/wait-answers.ts";
+import * as workers from "./intents/worker-intents.ts";
+import type { Leases } from "./leases.ts";
+import { MODEL_CALL, type OwnerWatch } from "./owners.ts";
+import type { SqlScript } from "./script.ts";
+import { closedError, SqlReader } from "./sql-reader.ts";
+import * as artifacts from "./tables/artifact-rows.ts";
+import { collectBlobs } from "./tables/blob-rows.ts";
+import type { Transaction } from "./transaction.ts";
+
+/** The parts that a database brings to a store, and the clocks that tests replace. */
+export type SqlStoreParts = {
+  readonly owners: OwnerWatch;
+  readonly work: WorkInProgress;
+  readonly leases: Leases;
+  readonly now: () => number;
+  readonly after: (ms: number, callback: () => void) => () => void;
+};
+
+/** A store on a SQL database: every intent and every query, once for all of them. */
+export class SqlStore extends SqlReader implements contract.Store {
+  readonly #work: WorkInProgress;
+  readonly #after: SqlStoreParts["after"];
+  #closing: Promise<void> | null = null;
+  /** From then on nothing new begins; workers may still store the outcomes of effects in progress. */
+  #isClosed = false;
+
+  constructor(driver: Driver, { owners, work, leases, now, after }: SqlStoreParts) {
+    super(driver, owners, leases, now);
+    this.#work = work;
+    this.#after = after;
+  }
+
+  redactionKey(): Uint8Array {
+    return this.driver.redactionKey();
+  }
+
+  close({ graceMs = DEFAULT_GRACE_MS }: { readonly graceMs?: number } = {}): Promise<void> {
+    this.#closing ??= this.#shutDown(graceMs);
+    return this.#closing;
+  }
+
+  async #shutDown(graceMs: number): Promise<void> {
+    this.#work.beginClosing(this.driver.name);
+    await this.#work.idle((giveUp) => this.#after(graceMs, giveUp));
+    const areLeasesReleased = await this.#releaseLeases();
+    this.#isClosed = true;
+    // The lock is freed when the process dies, or after its last effect. If the leases could not be released, only
+    // its death frees it: until then no other process may claim the runs.
+    const lock = areLeasesReleased ? "release" : "hold";
+    if (this.#work.isIdle) await this.driver.close(lock);
+    else void this.#work.idle().then(() => this.driver.close(lock));
+  }
+
+  async #releaseLeases(): Promise<boolean> {
+    if (this.driver.isReadOnly) return true;
+    try {
+      const { owner } = this.owners;
+      await this.#write("goodbye", function* (tx) {
+        for (const fence of yield* interruption.runsOf(owner)) yield* interruption.interruptRun(tx, fence);
+      });
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
+  /** Ends as a killed process would, for tests of what that leaves behind. */
+  async vanish(): Promise<void> {
+    this.#closing ??= Promise.resolve();
+    this.#isClosed = true;
+    await this.driver.vanish();
+  }
+
+  createRun(run: contract.NewRun): ReturnType<contract.Store["createRun"]> {
+    return this.#take("createRun", (tx) => runs.createRun(tx, run));
+  }
+
+  async claimRun(runId: string, options: contract.ClaimOptions): Promise<contract.ClaimOutcome> {
+    await this.lookAtOwner(runId);
+    const outcome = await this.#take("claimRun", (tx) => runs.claimRun(tx, runId, options));
+    if (outcome.kind === "claimed") this.leases.forget(runId);
+    return outcome;
+  }
+
+  renewLease(fence: contract.Fence, leaseMs: number): Promise<void> {
+    return this.#write("renewLease", (tx) => runs.renewLease(tx, fence, leaseMs));
+  }
+
+  async releaseRun(fence: contract.Fence, end: contract.RunEnd): Promise<void> {
+    await this.#write("releaseRun", (tx) => runs.releaseRun(tx, fence, end));
+    this.leases.forget(fence.runId);
+  }
+
+  async interruptRun(fence: contract.Fence): Promise<void> {
+    await this.#write("interruptRun", (tx) => interruption.interruptRun(tx, fence));
+    this.leases.forget(fence.runId);
+  }
+
+  attend(fence: contract.Fence): contract.Attendance {
+    return this.#work.attend(fence);
+  }
+
+  async beginEffect(
+    fence: contract.Fence,
+    effect: contract.EffectAttempt,
+  ): Promise<contract.EffectInProgress> {
+    const { end } = this.#work.begin(fence);
+    const withdraw = () => {
+      this.leases.withdraw(fence.runId, effect);
+      end();
+    };
+    if (this.leases.mark(fence.runId, fence.epoch, effect)) return { end, withdraw };
+    try {
+      // The mark will be missing: that must be stored before anything is sent.
+      await this.#write("turnMarksOff", (tx) => runs.turnMarksOff(tx, fence));
+    } catch (error) {
+      withdraw();
+      throw error;
+    }
+    return { end, withdraw };
+  }
+
+  pinShape(fence: contract.Fence, shape: Json): Promise<void> {
+    return this.#write("pinShape", (tx) => runs.pinShape(tx, fence, shape));
+  }
+
+  beginStep(fence: contract.Fence, step: contract.NewStep): Promise<contract.StepRecord> {
+    return this.#write("beginStep", (tx) => steps.beginStep(tx, fence, step));
+  }
+
+  finishStep(fence: contract.Fence, step: contract.FinishedStep): ReturnType<contract.Store["finishStep"]> {
+    return this.#write("finishStep", (tx) => steps.finishStep(tx, fence, step));
+  }
+
+  skipStep(fence: contract.Fence, step: contract.NewStep): Promise<void> {
+    return this.#write("skipStep", (tx) => steps.skipStep(tx, fence, step));
+  }
+
+  decideLoop(fence: contract.Fence, decision: contract.LoopDecision): Promise<void> {
+    return this.#write("decideLoop", (tx) => steps.decideLoop(tx, fence, decision));
+  }
+
+  openTurn(fence: contract.Fence, opening: contract.TurnOpening): Promise<contract.TurnOpened> {
+    return this.#write("openTurn", (tx) => turns.openTurn(tx, fence, opening));
+  }
+
+  async settleModelCall(fence: contract.Fence, settled: contract.ModelCallSettlement): Promise<void> {
+    await this.#write("settleModelCall", (tx) => turns.settleModelCall(tx, fence, settled));
+    this.#settled(fence, settled, [MODEL_CALL]);
+  }
+
+  async journalResponse(fence: contract.Fence, journal: contract.TurnJournal): Promise<void> {
+    await this.#write("journalResponse", (tx) => turns.journalResponse(tx, fence, journal));
+    this.#settled(fence, journal, [MODEL_CALL]);
+  }
+
+  startToolCalls(fence: contract.Fence, start: contract.ToolCallStart): Promise<void> {
+    return this.#write("startToolCalls", (tx) => calls.startToolCalls(tx, fence, start));
+  }
+
+  openToolCall(fence: contract.Fence, call: contract.CodeToolCall): Promise<number> {
+    return this.#write("openToolCall", (tx) => calls.openToolCall(tx, fence, call));
+  }
+
+  async recordReceipt(fence: contract.Fence, record: contract.ReceiptRecord): Promise<void> {
+    await this.#write("recordReceipt", (tx) => calls.recordReceipt(tx, fence, record));
+    this.#settled(fence, record, [record.receipt.callIndex]);
+  }
+
+  correlateToolCall(fence: contract.Fence, id: contract.ToolCallCorrelation): Promise<void> {
+    return this.#write("correlateToolCall", (tx) => correlateToolCall(tx, fence, id));
+  }
+
+  async endToolCallAttempt(fence: contract.Fence, end: contract.ToolCallAttemptEnd): Promise<void> {
+    await this.#write("endToolCallAttempt", (tx) => calls.endToolCallAttempt(tx, fence, end));
+    this.#settled(fence, end, [end.callIndex]);
+  }
+
+  offerLateReceipt(late: contract.LateReceipt): Promise<"settled" | "kept"> {
+    return this.#write("offerLateReceipt", (tx) => calls.offerLateReceipt(tx, late));
+  }
+
+  async commitTurn(
+    fence: contract.Fence,
+    commit: contract.TurnCommit,
+  ): ReturnType<contract.Store["commitTurn"]> {
+    const committed = await this.#write("commitTurn", (tx) => turns.commitTurn(tx, fence, commit));
+    this.#settled(fence, commit, [MODEL_CALL, ...commit.receipts.map(({ callIndex }) => callIndex)]);
+    return committed;
+  }
+
+  beginLineage(fence: contract.Fence, lineage: contract.NewLineage): Promise<number> {
+    return this.#write("beginLineage", (tx) => beginLineage(tx, fence, lineage));
+  }
+
+  acceptDivergence(fence: contract.Fence, accepted: contract.AcceptedDivergence): Promise<void> {
+    return this.#write("acceptDivergence", (tx) => turns.acceptDivergence(tx, fence, accepted));
+  }
+
+  keepTrace(fence: contract.Fence, traceParent: string): Promise<void> {
+    return this.#write("keepTrace", (tx) => runs.keepTrace(tx, fence, traceParent));
+  }
+
+  dropTurn(fence: contract.Fence, dropped: contract.DroppedTurn): Promise<void> {
+    return this.#write("dropTurn", (tx) => dropTurn(tx, fence, dropped));
+  }
+
+  async forkRun(fork: contract.NewFork): Promise<contract.RunRecord> {
+    await this.lookAtOwner(fork.parent);
+    return this.#act("forkRun", (tx) => forkRun(tx, fork));
+  }
+
+  beginWork(worker: string, request: contract.WorkerRequest): Promise<contract.WorkerRequest> {
+    return this.#act("beginWork", (tx) => workers.beginWork(tx, worker, request));
+  }
+
+  completeWork(worker: string, runId: string): Promise<void> {
+    return this.#act("completeWork", (tx) => workers.completeWork(tx, worker, runId));
+  }
+
+  approve(waitId: string, person: contract.Person = {}): Promise<void> {
+    return this.#act("approve", (tx) => waits.approve(tx, waitId, person));
+  }
+
+  deny(waitId: string, why: string, person: contract.Person = {}): Promise<void> {
+    return this.#act("deny", (tx) => waits.deny(tx, waitId, why, person));
+  }
+
+  answer(waitId: string, value: Json, person: contract.Person = {}): Promise<void> {
+    return this.#act("answer", (tx) => waits.answer(tx, waitId, value, person));
+  }
+
+  settle(toolCallId: string, settlement: Settlement, person: contract.Person = {}): Promise<void> {
+    return this.#act("settle", (tx) => waits.settle(tx, toolCallId, settlement, person));
+  }
+
+  keepArtifact(fence: contract.Fence, artifact: contract.NewArtifact): Promise<contract.ArtifactRecord> {
+    return this.#write("keepArtifact", (tx) => artifacts.keepArtifact(tx, fence, artifact));
+  }
+
+  async requestCancel(runId: string, by: contract.Person = {}): Promise<contract.CancelOutcome> {
+    await this.lookAtOwner(runId);
+    return this.#act("requestCancel", (tx) => interruption.requestCancel(tx, runId, by));
+  }
+
+  collectBlobs(policy: contract.BlobRetention): Promise<contract.BlobCollection> {
+    return this.#act("collectBlobs", (tx) => collectBlobs(tx, policy));
+  }
+
+  protected override get isOver(): boolean {
+    return this.#isClosed && this.#work.isIdle;
+  }
+
+  /** A commit has settled these calls of a turn: their marks are no longer needed. */
+  #settled(
+    { runId }: contract.Fence,
+    { stepKey, turnIndex }: { readonly stepKey: number; readonly turnIndex: number },
+    callIndexes: readonly number[],
+  ): void {
+    for (const callIndex of callIndexes) this.leases.retire(runId, { stepKey, turnIndex, callIndex });
+  }
+
+  /** For an intent that makes its caller a worker: refused once the store is closing. */
+  #take<T>(intent: string, script: (tx: Transaction) => SqlScript<T>): Promise<T> {
+    if (this.#work.closing.aborted) return Promise.reject(closedError(this.driver.name));
+    return this.#act(intent, script);
+  }
+
+  /** For an intent of a caller that is not a worker: refused once the store is closed. */
+  #act<T>(intent: string, script: (tx: Transaction) => SqlScript<T>): Promise<T> {
+    if (this.#isClosed) return Promise.reject(closedError(this.driver.name));
+    return this.#write(intent, script);
+  }
+
+  /** For an intent of a worker: its fence decides. */
+  #write<T>(intent: string, script: (tx: Transaction) => SqlScript<T>): Promise<T> {
+    return this.driver.write(intent, script);
+  }
+}
+
+const DEFAULT_GRACE_MS = 5_000;

@@ -1,0 +1,268 @@
+// Every table whose rows intents write, with its key and its columns. Both databases have these tables: their schemas are
+// written by hand, and a test compares them with this list.
+
+/** The type of a column; "?" if it may be null. */
+export type ColumnType = "run" | "int" | "int?" | "text" | "text?" | "bytes" | "bytes?";
+
+/** The number of a run inside its database: an integer on SQLite, a hash of the run's id on PostgreSQL. */
+export type RunKey = number | string;
+
+type Columns = { readonly [column: string]: ColumnType };
+
+export type TableShape = {
+  /** The columns that identify a row, in order; the first is the run. */
+  readonly key: Columns;
+  /**
+   * The other columns, in groups. An event covers each group by a digest of its own, so an update writes whole groups
+   * and need not know the rest of the row. The group `row` is written once, with the row.
+   */
+  readonly groups: { readonly [group: string]: Columns };
+};
+
+const RUN = { run_key: "run" } as const;
+const STEP = { ...RUN, step_no: "int" } as const;
+const CALL = { ...RUN, call_no: "int" } as const;
+
+const SETTLED_CALL = {
+  opened_at: "int",
+  settled_at: "int",
+  reserved_tokens: "int",
+  reserved_micro_dollars: "int",
+  basis: "text",
+  charged_tokens: "int",
+  charged_micro_dollars: "int",
+  input_tokens: "int",
+  output_tokens: "int",
+  cached_input_tokens: "int",
+  reasoning_tokens: "int",
+} as const;
+
+/** The tables whose rows belong to a run and are covered by its events. */
+export const TABLES = {
+  run_inputs: { key: RUN, groups: { row: { input: "text", spec: "text?" }, shape: { shape: "text" } } },
+  attempts: {
+    key: { ...RUN, epoch: "int" },
+    groups: {
+      row: { owner: "text", started_at: "int", resumed_from: "text?", reason: "text?" },
+      end: { ended_at: "int?", end_status: "text?" },
+      trace: { trace_parent: "text?" },
+    },
+  },
+  run_steps: {
+    key: STEP,
+    groups: {
+      row: { step_path: "text", step_name: "text", kind: "text", phase: "text", created_at: "int" },
+      state: { status: "text", updated_at: "int", error_code: "text?", error_detail: "text?" },
+      input: { input: "text" },
+      output: { output: "text?", context: "text?" },
+    },
+  },
+  loop_decisions: {
+    key: { ...STEP, iteration: "int" },
+    groups: { row: { done: "int", output: "text", context: "text?" } },
+  },
+  granular_states: {
+    key: STEP,
+    groups: {
+      // Written by every commit of a turn.
+      turns: {
+        turn_index: "int",
+        is_complete: "int",
+        messages: "int",
+        tokens: "int",
+        open_turn_index: "int?",
+        open_attempt: "int?",
+        opened_at: "int?",
+        reserved_tokens: "int?",
+        reserved_micro_dollars: "int?",
+      },
+      lineage: { lineage: "int", first_turn: "int", fingerprint: "bytes" },
+    },
+  },
+  fingerprints: { key: { ...STEP, lineage: "int" }, groups: { document: { document: "text" } } },
+  lineages: {
+    key: { ...STEP, lineage: "int" },
+    groups: {
+      row: {
+        begun_at: "int",
+        first_turn: "int",
+        base_turn: "int",
+        open_turn: "int?",
+        checkpoint_index: "int?",
+      },
+    },
+  },
+  turns: {
+    key: { ...STEP, turn_index: "int" },
+    groups: {
+      row: {
+        attempt: "int",
+        ...SETTLED_CALL,
+        tokens: "int",
+        first_call_no: "int",
+        calls: "int",
+        response: "text",
+      },
+      follow_up: { follow_up: "text?" },
+    },
+  },
+  failed_model_calls: {
+    key: { ...STEP, turn_index: "int", attempt: "int" },
+    groups: { row: SETTLED_CALL },
+  },
+  tool_calls: {
+    key: CALL,
+    groups: {
+      row: {
+        step_no: "int",
+        turn_index: "int",
+        call_index: "int",
+        created_at: "int",
+        tool_namespace: "text",
+        tool_name: "text",
+        side_effect_class: "text",
+        recovery: "text",
+        identity_hash: "bytes",
+        occurrence: "int",
+        idempotency_key: "bytes",
+        request: "text?",
+      },
+      state: { status: "text", attempt: "int", started_at: "int?", ends_by: "int?" },
+      superseded: { superseded: "int" },
+    },
+  },
+  receipts: {
+    key: CALL,
+    groups: {
+      row: {
+        status: "text",
+        created_at: "int",
+        tokens: "int",
+        error_code: "text?",
+        uncertain: "int",
+        source: "text",
+        external_correlation_id: "text?",
+        duplicate_of: "text?",
+        blob_hash: "bytes?",
+        blob_size: "int?",
+        output: "text",
+        session_events: "text?",
+      },
+    },
+  },
+  tool_call_attempts: {
+    key: { ...CALL, attempt: "int" },
+    groups: {
+      row: {
+        started_at: "int",
+        ended_at: "int",
+        outcome: "text",
+        error_code: "text?",
+        error_detail: "text?",
+      },
+      correlation: { external_correlation_id: "text?" },
+      late: { late_at: "int?", late_status: "text?", late_output: "text?" },
+    },
+  },
+  uncertain_calls: { key: { ...RUN, identity_hash: "bytes", call_no: "int" }, groups: { row: {} } },
+  waits: {
+    key: { ...RUN, wait_index: "int" },
+    groups: {
+      row: {
+        kind: "text",
+        budget: "text?",
+        attempt: "int",
+        question: "text",
+        subject: "text",
+        arguments_hash: "bytes?",
+        created_at: "int",
+      },
+      call: { call_no: "int?" },
+      answer: { status: "text", answered_at: "int?", answered_by: "text?", answer: "text?" },
+    },
+  },
+  slices: { key: { ...RUN, slice_name: "text" }, groups: { row: { kind: "text", version: "int" } } },
+  slice_items: {
+    key: { ...RUN, slice_name: "text", item_index: "int" },
+    groups: { row: { value: "text" } },
+  },
+  applied_calls: { key: CALL, groups: { row: { event_seq: "int", forgotten: "int" } } },
+  checkpoints: {
+    key: { ...RUN, checkpoint_index: "int" },
+    groups: {
+      row: {
+        step_no: "int",
+        turn_index: "int",
+        created_at: "int",
+        checkpoint_type: "text",
+        event_seq: "int",
+        cursor: "text",
+        encoding: "text",
+        size: "int",
+        snapshot: "bytes",
+      },
+      superseded: { superseded: "int" },
+    },
+  },
+  artifacts: {
+    key: { ...RUN, artifact_name: "text" },
+    groups: { row: { step_no: "int?", created_at: "int", size: "int", blob_hash: "bytes" } },
+  },
+} as const satisfies { readonly [table: string]: TableShape };
+
+export type CoveredTable = keyof typeof TABLES;
+
+/** Tables that no digest covers: blobs carry their own hash, and requests of workers belong to no run. */
+const UNCOVERED_TABLES = {
+  blobs: {
+    key: { ...RUN, blob_hash: "bytes" },
+    groups: { row: { created_at: "int", size: "int", bytes: "bytes" } },
+  },
+  workers: {
+    key: { worker_id: "text" },
+    groups: {
+      row: {
+        run_id: "text",
+        request: "text",
+        created_at: "int",
+        deadline_at: "int?",
+        completed_at: "int?",
+      },
+    },
+  },
+} as const satisfies { readonly [table: string]: TableShape };
+
+export const ALL_TABLES = { ...TABLES, ...UNCOVERED_TABLES };
+export type TableName = keyof typeof ALL_TABLES;
+
+type ValueOf<C> = C extends "run"
+  ? RunKey
+  : C extends "int"
+    ? number
+    : C extends "int?"
+      ? number | null
+      : C extends "text"
+        ? string
+        : C extends "text?"
+          ? string | null
+          : C extends "bytes"
+            ? Uint8Array
+            : Uint8Array | null;
+
+type Values<C> = { readonly [Name in keyof C]: ValueOf<C[Name]> };
+
+type UnionToIntersection<U> = (U extends unknown ? (each: U) => void : never) extends (all: infer I) => void
+  ? I
+  : never;
+
+type Groups<T extends TableName> = (typeof ALL_TABLES)[T]["groups"];
+type AnyColumns<T extends TableName> = UnionToIntersection<Groups<T>[keyof Groups<T>]>;
+
+/** The key of a row, without the run. */
+export type KeyOf<T extends TableName> = Omit<Values<(typeof ALL_TABLES)[T]["key"]>, "run_key">;
+
+/** A whole row, without the run. */
+export type RowOf<T extends TableName> = KeyOf<T> & Values<AnyColumns<T>>;
+
+/** Any columns of a row but its key. */
+export type ColumnsOf<T extends TableName> = Values<AnyColumns<T>>;

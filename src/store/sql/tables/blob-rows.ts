@@ -1,0 +1,57 @@
+import { blobReferenceOf } from "../../../core/blob-reference.ts";
+import { blobsToDelete } from "../../../core/blob-retention.ts";
+import type { BlobCollection, BlobRetention } from "../../store.ts";
+import type { RunHead } from "../run-head.ts";
+import { all, get, type SqlScript } from "../script.ts";
+import type { RunKey } from "../table-list.ts";
+import type { Transaction } from "../transaction.ts";
+
+/** Stores a blob of the run once, however many of its results are equal. */
+export function putBlob(
+  tx: Transaction,
+  run: RunHead,
+  blob: { readonly blobId: string; readonly bytes: Uint8Array },
+): void {
+  const { blobId, size } = blobReferenceOf(blob.bytes);
+  if (blobId !== blob.blobId)
+    throw new Error(`Blob ${blob.blobId} does not hold what its id says (${blobId}).`);
+  tx.write({
+    kind: "keep",
+    table: "blobs",
+    row: {
+      run_key: run.key,
+      blob_hash: Buffer.from(blobId, "hex"),
+      created_at: tx.now,
+      size,
+      bytes: blob.bytes,
+    },
+  });
+}
+
+export function* readBlob(key: RunKey, blobId: string): SqlScript<Uint8Array | null> {
+  if (!/^[0-9a-f]{64}$/.test(blobId)) return null;
+  const row = yield* get(
+    "SELECT bytes FROM blobs WHERE run_key = ? AND blob_hash = ?",
+    key,
+    Buffer.from(blobId, "hex"),
+  );
+  return row === null ? null : row.bytes("bytes");
+}
+
+/** The blobs of ended runs; those whose runs ended first come first. */
+const COLLECTABLE = `
+  SELECT run_key, blob_hash, size, updated_at FROM runs JOIN blobs USING (run_key)
+   WHERE status IN ('succeeded', 'failed', 'cancelled') ORDER BY updated_at, blob_hash, run_key`;
+
+export function* collectBlobs(tx: Transaction, policy: BlobRetention): SqlScript<BlobCollection> {
+  const rows = yield* all(COLLECTABLE);
+  const blobs = rows.map((row) => ({
+    key: { run_key: row.value("run_key"), blob_hash: row.bytes("blob_hash") },
+    size: row.int("size"),
+    endedAt: row.int("updated_at"),
+  }));
+  const deleted = blobsToDelete(blobs, tx.now, policy);
+  if (policy.dryRun !== true)
+    for (const { key } of deleted) tx.write({ kind: "remove", table: "blobs", key });
+  return { blobs: deleted.length, bytes: deleted.reduce((sum, { size }) => sum + size, 0) };
+}

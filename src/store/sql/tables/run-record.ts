@@ -1,0 +1,117 @@
+import { canonicalJson } from "../../../core/canonical-json.ts";
+import type { StoredError } from "../../../core/errors.ts";
+import type { Budgets } from "../../../core/job/budgets.ts";
+import type { RunSpec } from "../../../core/job/run-spec.ts";
+import type { Json, JsonObject } from "../../../core/json.ts";
+import { decisionJson, decisionOf, type Person, readDecision } from "../../../core/person.ts";
+import type { StepPath } from "../../../core/step-path.ts";
+import type { ForkOrigin, RunRecord } from "../../store.ts";
+import { plainBytes, type Row } from "../row.ts";
+import { get, type SqlScript } from "../script.ts";
+import { RUN_STATUSES } from "../stored-words.ts";
+import type { Transaction } from "../transaction.ts";
+import { parseJson, quotaOf, type RunRow, runNotFound } from "./run-row.ts";
+
+/** The parts of a run's record that are not in its row. */
+export type PartsOfRecord = { readonly currentStep: StepPath | null; readonly spec: Json };
+
+const PARTS = `SELECT spec, step_path FROM run_inputs
+    LEFT JOIN run_steps ON run_steps.run_key = run_inputs.run_key AND step_no = ?
+   WHERE run_inputs.run_key = ?`;
+
+export function* readPartsOfRecord(row: RunRow): SqlScript<PartsOfRecord> {
+  const parts = yield* get(PARTS, row.currentStepNo, row.key);
+  return {
+    currentStep: parts?.optionalText("step_path") ?? null,
+    spec: parseJson(parts?.optionalText("spec") ?? null),
+  };
+}
+
+/** The record of a run that this intent has saved. */
+export function savedRecord(tx: Transaction, row: RunRow, { currentStep, spec }: PartsOfRecord): RunRecord {
+  const { pipeline, entrypoint, createdAt, inputHash, forkedFrom, startedBy } = row.origin;
+  return {
+    runId: row.runId,
+    pipeline,
+    entrypoint,
+    status: row.status,
+    createdAt,
+    updatedAt: tx.now,
+    inputHash: plainBytes(inputHash),
+    currentStep,
+    owner: row.owner,
+    epoch: row.epoch,
+    leaseUntil: row.leaseUntil,
+    limit: row.quota.limit,
+    deadline: row.deadline,
+    spec: spec as RunSpec | null,
+    budgets: parseJson(row.budgets) as Budgets | null,
+    cancelRequestedAt: row.cancelRequestedAt,
+    forkedFrom: parseJson(forkedFrom) as ForkOrigin | null,
+    startedBy: readDecision(parseJson(startedBy)),
+    charged: row.quota.charged,
+    reserved: row.quota.reserved,
+    output: parseJson(row.output),
+    context: parseJson(row.context),
+    error: parseJson(row.error) as StoredError | null,
+  };
+}
+
+/** The person who starts a run: for its row, and as a fact of its first event. */
+export function starterOf(
+  tx: Transaction,
+  person: Person | undefined,
+): { readonly text: string | null; readonly facts: JsonObject } {
+  if (person === undefined) return { text: null, facts: {} };
+  const startedBy = decisionJson(decisionOf(person, tx.now));
+  return { text: canonicalJson(startedBy), facts: { startedBy } };
+}
+
+export function runRecord(row: Row): RunRecord {
+  const quota = quotaOf(row);
+  return {
+    runId: row.text("run_id"),
+    pipeline: row.text("pipeline"),
+    entrypoint: row.text("entrypoint"),
+    status: row.oneOf("status", RUN_STATUSES),
+    createdAt: row.int("created_at"),
+    updatedAt: row.int("updated_at"),
+    inputHash: row.bytes("input_hash"),
+    currentStep: row.optionalText("current_step"),
+    owner: row.optionalText("owner"),
+    epoch: row.int("epoch"),
+    leaseUntil: row.int("lease_until"),
+    limit: quota.limit,
+    deadline: row.optionalInt("deadline_at"),
+    spec: parseJson(row.optionalText("spec")) as RunSpec | null,
+    budgets: parseJson(row.optionalText("budgets")) as Budgets | null,
+    cancelRequestedAt: row.optionalInt("cancel_requested_at"),
+    forkedFrom: parseJson(row.optionalText("forked_from")) as ForkOrigin | null,
+    startedBy: readDecision(parseJson(row.optionalText("started_by"))),
+    charged: quota.charged,
+    reserved: quota.reserved,
+    output: parseJson(row.optionalText("output")),
+    context: parseJson(row.optionalText("context")),
+    error: parseJson(row.optionalText("error")) as StoredError | null,
+  };
+}
+
+/** The columns of a run's record. */
+export const RUN_COLUMNS = `runs.*,
+  (SELECT step_path FROM run_steps
+    WHERE run_steps.run_key = runs.run_key AND step_no = runs.current_step_no) AS current_step,
+  (SELECT spec FROM run_inputs WHERE run_inputs.run_key = runs.run_key) AS spec`;
+
+const RUN_RECORD = `SELECT ${RUN_COLUMNS} FROM runs WHERE run_id = ?`;
+
+export function* getRun(runId: string): SqlScript<RunRecord | null> {
+  const row = yield* get(RUN_RECORD, runId);
+  return row === null ? null : runRecord(row);
+}
+
+/** The record of a run that exists. */
+export function* requireRecord(runId: string): SqlScript<RunRecord> {
+  const run = yield* getRun(runId);
+  if (run === null) throw runNotFound(runId);
+  return run;
+}

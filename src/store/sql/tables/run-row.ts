@@ -1,0 +1,396 @@
+import { LeaseLostError, RunNotFoundError, StoreUnusableError } from "../../../core/errors.ts";
+import { chainHash, NO_EVENT_HASH } from "../../../core/event-chain.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../core/json.ts";
+import { type Limit, Quota } from "../../../core/usage/quota.ts";
+import type { Amount } from "../../../core/usage/usage.ts";
+import type { Fence, RunStatus } from "../../store.ts";
+import { coversRun, RUN_ROW } from "../covered-rows.ts";
+import { digestOf } from "../digest.ts";
+import type { Row } from "../row.ts";
+import type { RunHead, StepHead } from "../run-head.ts";
+import { get, type SqlScript } from "../script.ts";
+import { RUN_STATUSES } from "../stored-words.ts";
+import type { RunKey } from "../table-list.ts";
+import type { Transaction } from "../transaction.ts";
+import type { RowValues } from "../write.ts";
+
+/** The whole row, for intents that change the status or the lease of the run. */
+export type RunRow = RunHead & {
+  status: RunStatus;
+  currentStepNo: number | null;
+  leaseUntil: number;
+  leaseMs: number;
+  /** True if this intent has given the run another lease: only then is it written, since renewals move no head. */
+  isLeaseNew: boolean;
+  /** Identifies the notes of what its owner sends; null if it writes none. */
+  marks: string | null;
+  deadline: number | null;
+  budgets: string | null;
+  waitingSince: number | null;
+  cancelRequestedAt: number | null;
+  cancelRequestedBy: string | null;
+  output: string | null;
+  context: string | null;
+  error: string | null;
+  /** What the run began with; it never changes. */
+  readonly origin: RunOrigin;
+};
+
+export type RunOrigin = {
+  readonly createdAt: number;
+  readonly pipeline: string;
+  readonly entrypoint: string;
+  readonly inputHash: Uint8Array;
+  readonly forkedFrom: string | null;
+  readonly startedBy: string | null;
+};
+
+const RUN_ROWS = "SELECT * FROM runs WHERE run_id = ?";
+
+/** The head for a worker's write to a step of its run; refused if another worker has claimed the run. */
+export function* fencedStep(tx: Transaction, fence: Fence, stepKey: number): SqlScript<RunHead> {
+  const run = yield* fencedRun(tx, fence);
+  yield* stepHead(run, stepKey);
+  return run;
+}
+
+/** The head for a worker's write to its run. */
+export function* fencedRun(tx: Transaction, fence: Fence): SqlScript<RunHead> {
+  const head = tx.heads.get(fence.runId) ?? (yield* loadHead(tx, fence.runId));
+  return assertFence(head, fence);
+}
+
+function* loadHead(tx: Transaction, runId: string): SqlScript<RunHead> {
+  const run = yield* requireRun(runId);
+  const { key, owner, epoch, quota, counts, eventSeq, eventHash } = run;
+  const head = newHead({ key, runId, owner, epoch, quota, counts, eventSeq, eventHash });
+  tx.heads.set(runId, head);
+  return head;
+}
+
+/** The cached state of a step of this run. A fence does not cover steps of another run. */
+export function* stepHead(run: RunHead, stepKey: number): SqlScript<StepHead> {
+  const known = run.steps.get(stepKey);
+  if (known !== undefined) return known;
+  const row = yield* get(
+    "SELECT step_path FROM run_steps WHERE run_key = ? AND step_no = ?",
+    run.key,
+    stepKey,
+  );
+  if (row === null) throw new Error(`Run ${run.runId} has no step ${stepKey}: nothing was written.`);
+  const step: StepHead = { path: row.text("step_path"), state: null, calls: null };
+  run.steps.set(stepKey, step);
+  return step;
+}
+
+/** The whole row, read from the database. */
+export function* fencedRunRow(fence: Fence): SqlScript<RunRow> {
+  return assertFence(yield* requireRun(fence.runId), fence);
+}
+
+/** The whole row, for an intent without a fence. */
+export function* requireRun(runId: string): SqlScript<RunRow> {
+  const row = yield* get(RUN_ROWS, runId);
+  if (row === null) throw runNotFound(runId);
+  const run = runRow(row);
+  yield* assertMatchesEvents(run, row.int("row_seq"));
+  return run;
+}
+
+/** The whole row without a check against the log; null if there is no such run. */
+export function* findRun(runId: string): SqlScript<RunRow | null> {
+  const row = yield* get(RUN_ROWS, runId);
+  return row === null ? null : runRow(row);
+}
+
+/**
+ * An intent writes the whole row, and its event covers it. So that the event does not cover changes by another
+ * program, the row must match the newest event, and the last event that covers it, whose number the row has.
+ */
+function* assertMatchesEvents(run: RunRow, rowSeq: number): SqlScript<void> {
+  const newest = yield* eventFacts(run, run.eventSeq);
+  const covering = rowSeq === run.eventSeq ? newest : yield* eventFacts(run, rowSeq);
+  if (newest === null || JSON.stringify(newest.head) !== JSON.stringify(headFacts(run)))
+    throw changedRun(run);
+  const rows = Array.isArray(covering?.rows) ? (covering.rows as readonly Json[]) : [];
+  const covered = rows.find((row) => Array.isArray(row) && row[0] === RUN_ROW);
+  if (!Array.isArray(covered) || covered[1] !== runRowDigest(run)) throw changedRun(run);
+}
+
+function* eventFacts(run: RunRow, seq: number): SqlScript<JsonObject | null> {
+  const event = yield* get("SELECT data FROM events WHERE run_key = ? AND seq = ?", run.key, seq);
+  const data = event === null ? null : parseJson(event.text("data"));
+  return isJsonObject(data) ? data : null;
+}
+
+function changedRun({ runId }: RunHead): StoreUnusableError {
+  return new StoreUnusableError(
+    `Run ${runId} is not as it was written: another program has changed its row. Nothing was done; see \`pawl verify ${runId}\`, and restore the database from a backup.`,
+    { reason: "changed_rows" },
+  );
+}
+
+function assertFence<R extends RunHead>(run: R, fence: Fence): R {
+  if (run.epoch === fence.epoch && run.owner !== null) return run;
+  throw new LeaseLostError(
+    `Run ${fence.runId} was ${run.owner === null ? "released" : `claimed by ${run.owner}`} (epoch ${run.epoch}): this worker (epoch ${fence.epoch}) wrote nothing and must stop.`,
+    { runId: fence.runId, epoch: fence.epoch },
+  );
+}
+
+type HeadFacts = Pick<
+  RunHead,
+  "key" | "runId" | "owner" | "epoch" | "quota" | "counts" | "eventSeq" | "eventHash"
+>;
+
+function newHead(facts: HeadFacts): RunHead {
+  return {
+    ...facts,
+    steps: new Map(),
+    hasOpenWaits: null,
+    hasUncertainCalls: null,
+    sliceLengths: null,
+    covered: new Map(),
+  };
+}
+
+function runRow(row: Row): RunRow {
+  return {
+    ...newHead({
+      key: row.value("run_key") as RunKey,
+      runId: row.text("run_id"),
+      owner: row.optionalText("owner"),
+      epoch: row.int("epoch"),
+      quota: quotaOf(row),
+      counts: {
+        steps: row.int("steps"),
+        calls: row.int("calls"),
+        waits: row.int("waits"),
+        checkpoints: row.int("checkpoints"),
+        run_events: row.int("run_events"),
+      },
+      eventSeq: row.int("event_seq"),
+      eventHash: row.bytes("event_hash"),
+    }),
+    status: row.oneOf("status", RUN_STATUSES),
+    currentStepNo: row.optionalInt("current_step_no"),
+    leaseUntil: row.int("lease_until"),
+    leaseMs: row.int("lease_ms"),
+    isLeaseNew: false,
+    marks: row.optionalText("marks"),
+    deadline: row.optionalInt("deadline_at"),
+    budgets: row.optionalText("budgets"),
+    waitingSince: row.optionalInt("waiting_since"),
+    cancelRequestedAt: row.optionalInt("cancel_requested_at"),
+    cancelRequestedBy: row.optionalText("cancel_requested_by"),
+    output: row.optionalText("output"),
+    context: row.optionalText("context"),
+    error: row.optionalText("error"),
+    origin: {
+      createdAt: row.int("created_at"),
+      pipeline: row.text("pipeline"),
+      entrypoint: row.text("entrypoint"),
+      inputHash: row.bytes("input_hash"),
+      forkedFrom: row.optionalText("forked_from"),
+      startedBy: row.optionalText("started_by"),
+    },
+  };
+}
+
+/** A run that begins now: its row is written with its first event. */
+export type FirstRow = Omit<RunRow, keyof RunHead | "isLeaseNew"> &
+  Pick<RunHead, "key" | "runId" | "owner" | "epoch"> & {
+    readonly limit: Limit;
+  };
+
+/** Writes the row of a new run. Its first event follows in the same transaction. */
+export function insertRun(tx: Transaction, { limit, ...first }: FirstRow): RunRow {
+  const { key, runId, owner, epoch } = first;
+  const counts = { steps: 0, calls: 0, waits: 0, checkpoints: 0, run_events: 0 };
+  // It refuses anything but whole numbers; SQLite would store NaN as no limit.
+  const quota = new Quota(limit);
+  const head = newHead({ key, runId, owner, epoch, quota, counts, eventSeq: 0, eventHash: NO_EVENT_HASH });
+  const run: RunRow = { ...head, ...first, isLeaseNew: false };
+  tx.write({
+    kind: "insert",
+    table: "runs",
+    row: {
+      run_key: key,
+      run_id: runId,
+      ...originColumns(run.origin),
+      updated_at: tx.now,
+      ...stateColumns(run),
+      ...leaseColumns(run),
+      ...headColumns(run),
+      event_seq: 0,
+      event_hash: NO_EVENT_HASH,
+      row_seq: 0,
+    },
+  });
+  return run;
+}
+
+/**
+ * Writes the one event of an intent, and the columns that every intent may change: usage, counts and the head of the
+ * log. It is the last write of the intent, since it covers all of its rows.
+ */
+export function recordEvent(
+  tx: Transaction,
+  run: RunHead,
+  type: string,
+  data: JsonObject,
+  columns: RowValues = {},
+): void {
+  const seq = run.eventSeq + 1;
+  const rows = [...run.covered];
+  const ofRun = coversRun(run.covered.keys());
+  // Counted, so that a mark which was removed from an old event is noticed without reading all of them.
+  if (ofRun) run.counts.run_events += 1;
+  const text = JSON.stringify({
+    ...data,
+    ...(rows.length === 0 ? {} : { rows }),
+    head: headFacts(run),
+  });
+  const eventHash = chainHash(run.eventHash, seq, tx.now, type, text);
+  run.covered.clear();
+  tx.write({
+    kind: "insert",
+    table: "events",
+    row: {
+      run_key: run.key,
+      seq,
+      created_at: tx.now,
+      type,
+      data: text,
+      hash: eventHash,
+      of_run: Number(ofRun),
+    },
+  });
+  tx.write({
+    kind: "advance",
+    runId: run.runId,
+    key: run.key,
+    previousHash: run.eventHash,
+    set: { updated_at: tx.now, ...columns, ...headColumns(run), event_seq: seq, event_hash: eventHash },
+  });
+  run.eventSeq = seq;
+  run.eventHash = eventHash;
+}
+
+/** Also writes the rest of the row, which changes with the status of the run and not with its turns. */
+export function saveRun(tx: Transaction, run: RunRow, type: string, data: JsonObject): void {
+  run.covered.set(RUN_ROW, runRowDigest(run));
+  const lease = run.isLeaseNew ? leaseColumns(run) : {};
+  recordEvent(tx, run, type, data, { ...stateColumns(run), ...lease, row_seq: run.eventSeq + 1 });
+  run.isLeaseNew = false;
+  tx.heads.delete(run.runId);
+}
+
+/** The columns that change with every intent. */
+function headColumns({ quota: { charged, reserved }, counts }: RunHead): RowValues {
+  return {
+    charged_tokens: charged.tokens,
+    charged_micro_dollars: charged.microDollars,
+    reserved_tokens: reserved.tokens,
+    reserved_micro_dollars: reserved.microDollars,
+    ...counts,
+  };
+}
+
+/** The same, as events record them. */
+function headFacts({ quota: { charged, reserved }, counts }: RunHead): number[] {
+  return [
+    charged.tokens,
+    charged.microDollars,
+    reserved.tokens,
+    reserved.microDollars,
+    counts.steps,
+    counts.calls,
+    counts.waits,
+    counts.checkpoints,
+    counts.run_events,
+  ];
+}
+
+/** The columns that change with the status of the run. */
+function stateColumns(run: RunRow): RowValues {
+  const { limit } = run.quota;
+  return {
+    status: run.status,
+    current_step_no: run.currentStepNo,
+    owner: run.owner,
+    epoch: run.epoch,
+    marks: run.marks,
+    limit_tokens: limit.tokens,
+    limit_micro_dollars: limit.microDollars,
+    deadline_at: run.deadline,
+    budgets: run.budgets,
+    waiting_since: run.waitingSince,
+    cancel_requested_at: run.cancelRequestedAt,
+    cancel_requested_by: run.cancelRequestedBy,
+    output: run.output,
+    context: run.context,
+    error: run.error,
+  };
+}
+
+/** Renewals change these without an event, so no digest covers them. */
+function leaseColumns({ leaseUntil, leaseMs }: RunRow): RowValues {
+  return { lease_until: leaseUntil, lease_ms: leaseMs };
+}
+
+function originColumns(origin: RunOrigin): RowValues {
+  return {
+    created_at: origin.createdAt,
+    pipeline: origin.pipeline,
+    entrypoint: origin.entrypoint,
+    input_hash: origin.inputHash,
+    forked_from: origin.forkedFrom,
+    started_by: origin.startedBy,
+  };
+}
+
+/** The digest of a run's row, without what every intent changes and what renewals change. */
+function runRowDigest(run: RunRow): string {
+  const columns = { ...originColumns(run.origin), ...stateColumns(run) };
+  return digestOf(run.runId, ...Object.values(columns));
+}
+
+/** The stored row of a run, as its events must have it. */
+export function storedRunFacts(row: Row): { readonly digest: string; readonly head: string } {
+  const run = runRow(row);
+  return { digest: runRowDigest(run), head: String(headFacts(run)) };
+}
+
+export function* requireRunKey(runId: string): SqlScript<RunKey> {
+  const row = yield* get("SELECT run_key FROM runs WHERE run_id = ?", runId);
+  if (row === null) throw runNotFound(runId);
+  return row.value("run_key") as RunKey;
+}
+
+export function parseJson(text: string | null): Json {
+  return text === null ? null : (JSON.parse(text) as Json);
+}
+
+export function runNotFound(runId: string): RunNotFoundError {
+  return new RunNotFoundError(
+    `There is no run ${runId} in this store: check the id and the store's address.`,
+    { runId },
+  );
+}
+
+export function quotaOf(row: Row): Quota {
+  const limit: Limit = {
+    tokens: row.optionalInt("limit_tokens"),
+    microDollars: row.optionalInt("limit_micro_dollars"),
+  };
+  return new Quota(limit, chargedAmount(row), reservedAmount(row));
+}
+
+export function chargedAmount(row: Row): Amount {
+  return { tokens: row.int("charged_tokens"), microDollars: row.int("charged_micro_dollars") };
+}
+
+export function reservedAmount(row: Row): Amount {
+  return { tokens: row.int("reserved_tokens"), microDollars: row.int("reserved_micro_dollars") };
+}

@@ -1,0 +1,153 @@
+import { deflateSync, inflateSync } from "node:zlib";
+import { canonicalJson } from "../../../core/canonical-json.ts";
+import type { JsonObject } from "../../../core/json.ts";
+import type { NewCheckpoint, SessionCommit, SliceChange } from "../../store.ts";
+import type { Row } from "../row.ts";
+import type { RunHead } from "../run-head.ts";
+import { all, get, type SqlScript } from "../script.ts";
+import type { RunKey } from "../table-list.ts";
+import { insertRow, putRow, removeRow, type Transaction } from "../transaction.ts";
+import { parseJson } from "./run-row.ts";
+import { callNoOfId } from "./tool-call-rows.ts";
+
+/** Snapshots of at least this many bytes are compressed. */
+const COMPRESSED_FROM_BYTES = 4_096;
+
+/** The position of a commit in the run. */
+export type CommitPosition = { readonly stepKey: number; readonly turnIndex: number };
+
+/** The number of the checkpoint that was taken with a commit, and the facts for its event. */
+export type WrittenSession = { readonly checkpoint: number | null; readonly facts: JsonObject };
+
+const NOTHING_WRITTEN: WrittenSession = { checkpoint: null, facts: {} };
+
+/** Writes the session changes of a commit. */
+export function* writeSession(
+  tx: Transaction,
+  run: RunHead,
+  place: CommitPosition,
+  commit: SessionCommit | undefined,
+): SqlScript<WrittenSession> {
+  if (commit === undefined) return NOTHING_WRITTEN;
+  yield* writeSlices(tx, run, commit.slices);
+  for (const toolCallId of commit.applied) yield* markApplied(tx, run, toolCallId);
+  if (commit.checkpoint === null) return NOTHING_WRITTEN;
+  const checkpoint = insertCheckpoint(tx, run, place, commit.checkpoint);
+  return { checkpoint, facts: { checkpoint } };
+}
+
+/** Writes a checkpoint that does not change the session. */
+export function writeCheckpoint(
+  tx: Transaction,
+  run: RunHead,
+  place: CommitPosition,
+  checkpoint: NewCheckpoint | undefined,
+): SqlScript<WrittenSession> {
+  const commit = checkpoint === undefined ? undefined : { slices: [], applied: [], checkpoint };
+  return writeSession(tx, run, place, commit);
+}
+
+/** Writes only what changed. */
+export function* writeSlices(
+  tx: Transaction,
+  run: RunHead,
+  changes: readonly SliceChange[],
+): SqlScript<void> {
+  if (changes.length === 0) return;
+  run.sliceLengths ??= yield* readLengths(run.key);
+  for (const change of changes) writeSlice(tx, run, run.sliceLengths, change);
+}
+
+function* readLengths(key: RunKey): SqlScript<Map<string, number>> {
+  const rows = yield* all(
+    "SELECT slice_name, count(*) AS n FROM slice_items WHERE run_key = ? GROUP BY slice_name",
+    key,
+  );
+  return new Map(rows.map((row) => [row.text("slice_name"), row.int("n")]));
+}
+
+function writeSlice(tx: Transaction, run: RunHead, lengths: Map<string, number>, change: SliceChange): void {
+  const { name, kind, version, length, items } = change;
+  const before = lengths.get(name) ?? 0;
+  assertComplete(change, before);
+  if (length > 0) putRow(tx, run, "slices", { slice_name: name, kind, version });
+  // An empty slice is removed, so that a program that no longer knows it can ignore it.
+  else if (before > 0) removeRow(tx, run, "slices", { slice_name: name });
+  for (const [index, value] of items)
+    putRow(tx, run, "slice_items", { slice_name: name, item_index: index, value: canonicalJson(value) });
+  for (let index = length; index < before; index++)
+    removeRow(tx, run, "slice_items", { slice_name: name, item_index: index });
+  lengths.set(name, length);
+}
+
+/** A slice has values from 0 to its length, without gaps. */
+function assertComplete({ name, length, items }: SliceChange, before: number): void {
+  const indexes = new Set(items.map(([index]) => index));
+  for (const index of indexes)
+    if (!(Number.isInteger(index) && index >= 0 && index < length))
+      throw new Error(`Slice ${name} has ${length} values and no value ${index}: nothing was written.`);
+  for (let index = before; index < length; index++)
+    if (!indexes.has(index))
+      throw new Error(
+        `Slice ${name} has ${length} values, but value ${index} is missing: nothing was written.`,
+      );
+}
+
+function* markApplied(tx: Transaction, run: RunHead, toolCallId: string): SqlScript<void> {
+  const callNo = yield* callNoOfId(run, toolCallId);
+  if (callNo === null) throw new Error(`Run ${run.runId} has no call ${toolCallId}: nothing was written.`);
+  const known = yield* get(
+    "SELECT forgotten FROM applied_calls WHERE run_key = ? AND call_no = ?",
+    run.key,
+    callNo,
+  );
+  if (known?.flag("forgotten") === false) return;
+  // The event that covers it is the next one of the run.
+  putRow(tx, run, "applied_calls", { call_no: callNo, event_seq: run.eventSeq + 1, forgotten: 0 });
+}
+
+/** Returns the number of the checkpoint. */
+function insertCheckpoint(
+  tx: Transaction,
+  run: RunHead,
+  { stepKey, turnIndex }: CommitPosition,
+  { type, snapshot, cursor }: NewCheckpoint,
+): number {
+  run.counts.checkpoints += 1;
+  const bytes = Buffer.from(canonicalJson(snapshot), "utf8");
+  const isCompressed = bytes.byteLength >= COMPRESSED_FROM_BYTES;
+  insertRow(tx, run, "checkpoints", {
+    checkpoint_index: run.counts.checkpoints,
+    step_no: stepKey,
+    turn_index: turnIndex,
+    created_at: tx.now,
+    checkpoint_type: type,
+    event_seq: run.eventSeq + 1,
+    cursor: canonicalJson(cursor),
+    encoding: isCompressed ? "deflate" : "json",
+    size: bytes.byteLength,
+    snapshot: isCompressed ? deflateSync(bytes) : bytes,
+    superseded: 0,
+  });
+  return run.counts.checkpoints;
+}
+
+const ENCODINGS = ["json", "deflate"] as const;
+
+export function snapshotOf(row: Row): JsonObject {
+  const stored = row.bytes("snapshot");
+  const bytes = Buffer.from(row.oneOf("encoding", ENCODINGS) === "json" ? stored : inflated(stored));
+  if (bytes.byteLength !== row.int("size")) throw new Error("The length of the snapshot has changed.");
+  return parseJson(bytes.toString("utf8")) as JsonObject;
+}
+
+/** Anything behind the compressed text was not written by Pawl. */
+function inflated(bytes: Uint8Array): Uint8Array {
+  const { buffer, engine } = inflateSync(bytes, { info: true }) as unknown as {
+    buffer: Buffer;
+    engine: { bytesWritten: number };
+  };
+  if (engine.bytesWritten !== bytes.byteLength)
+    throw new Error("The snapshot has bytes that Pawl did not write.");
+  return buffer;
+}

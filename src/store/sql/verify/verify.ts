@@ -1,0 +1,128 @@
+import { blobReferenceOf } from "../../../core/blob-reference.ts";
+import { type ChainProblem, EventChain, RowComparison } from "../../../core/event-chain.ts";
+import type { Verification } from "../../store.ts";
+import { coversRun, RUN_ROW } from "../covered-rows.ts";
+import type { Row } from "../row.ts";
+import { get, type SqlScript } from "../script.ts";
+import type { CoveredTable, RunKey } from "../table-list.ts";
+import { requireRunKey, runNotFound } from "../tables/run-row.ts";
+import { PagedQuery } from "./paged-query.ts";
+import { RowNames } from "./row-names.ts";
+import { checkRunRow, eventOf, MARKED_WRONGLY } from "./run-check.ts";
+import { COVERED_TABLES, rowsOfRun, storedGroups } from "./stored-rows.ts";
+
+/**
+ * Checks that everything that is stored of a run is what was written. This detects accidents and bad disks. It is no
+ * defence against an attacker who can write the database, and so can forge the whole chain of events.
+ */
+export function* verify(runId: string): SqlScript<Verification> {
+  const key = yield* requireRunKey(runId);
+  const run = yield* get("SELECT * FROM runs WHERE run_key = ?", key);
+  if (run === null) throw runNotFound(runId);
+  const log = yield* readLog(key, run);
+  const rows = new RowComparison(log.chain.digests);
+  const runProblems = checkRunRow(run, log, rows);
+  const blobs = yield* readBlobs(key);
+  const { receipts, unresolved } = yield* readTables(key, rows, blobs.kept);
+  const names = new RowNames({ key, runId });
+  const rowProblems = yield* names.problems(rows.problems());
+  const lost = yield* lostBlobs(names, unresolved);
+  return {
+    runId,
+    events: run.int("event_seq"),
+    receipts,
+    blobs: blobs.kept.size,
+    problems: [...log.chain.problems, ...runProblems, ...rowProblems, ...blobs.problems, ...lost],
+  };
+}
+
+const EVENTS = new PagedQuery(
+  "SELECT seq, created_at, type, data, hash, of_run FROM events WHERE run_key = ?",
+  ["seq"],
+  500,
+);
+
+type ReadLog = {
+  readonly chain: EventChain;
+  readonly head: string | null;
+  /** The newest event that covers the row of the run. */
+  readonly coveringSeq: number | null;
+};
+
+function* readLog(key: RunKey, run: Row): SqlScript<ReadLog> {
+  const chain = new EventChain();
+  let coveringSeq: number | null = null;
+  for (let page = yield* EVENTS.first(key); page.length > 0; page = yield* EVENTS.after(page, key))
+    for (const row of page) {
+      const event = eventOf(row);
+      const { names, isWhole } = chain.take(event);
+      if (isWhole && Number(coversRun(names)) !== row.int("of_run"))
+        chain.problems.push({ row: `event ${event.seq}`, what: MARKED_WRONGLY });
+      if (names.includes(RUN_ROW)) coveringSeq = event.seq;
+    }
+  chain.end({ seq: run.int("event_seq"), hash: run.bytes("event_hash"), at: run.int("updated_at") });
+  return { chain, head: chain.head, coveringSeq };
+}
+
+/** A blob that the run does not have, and the artifact, or the call whose receipt, refers to it. */
+type UnresolvedBlob = { readonly blobId: string; readonly by: string | number };
+
+/** Compares every covered row of the run. Returns the number of receipts, and the missing blobs. */
+function* readTables(
+  key: RunKey,
+  rows: RowComparison,
+  kept: ReadonlySet<string>,
+): SqlScript<{ receipts: number; unresolved: readonly UnresolvedBlob[] }> {
+  const unresolved: UnresolvedBlob[] = [];
+  let receipts = 0;
+  for (const table of COVERED_TABLES) {
+    const query = rowsOfRun(table);
+    for (let page = yield* query.first(key); page.length > 0; page = yield* query.after(page, key)) {
+      if (table === "receipts") receipts += page.length;
+      for (const row of page) {
+        for (const [name, digest] of storedGroups(table, row)) rows.take(name, digest);
+        const blob = blobIn(table, row);
+        if (blob !== null && !kept.has(blob.blobId)) unresolved.push(blob);
+      }
+    }
+  }
+  return { receipts, unresolved };
+}
+
+/** The blob that a row refers to; null if it refers to none. */
+function blobIn(table: CoveredTable, row: Row): UnresolvedBlob | null {
+  if (table === "artifacts") return { blobId: row.hex("blob_hash"), by: row.text("artifact_name") };
+  if (table !== "receipts" || row.optionalBytes("blob_hash") === null) return null;
+  return { blobId: row.hex("blob_hash"), by: row.int("call_no") };
+}
+
+function* lostBlobs(names: RowNames, unresolved: readonly UnresolvedBlob[]): SqlScript<ChainProblem[]> {
+  const problems: ChainProblem[] = [];
+  for (const { blobId, by } of unresolved) {
+    const referrer =
+      typeof by === "string" ? `artifact ${by}` : `the receipt of ${(yield* names.call(by)) ?? `call ${by}`}`;
+    problems.push({
+      row: `blob ${blobId}`,
+      what: `is missing, collected or removed: ${referrer} refers to it`,
+    });
+  }
+  return problems;
+}
+
+/** Only the bytes of one page are held at a time. */
+const BLOBS = new PagedQuery("SELECT blob_hash, size, bytes FROM blobs WHERE run_key = ?", ["blob_hash"], 20);
+
+/** The id of a blob is the hash of its bytes. */
+function* readBlobs(key: RunKey): SqlScript<{ kept: Set<string>; problems: readonly ChainProblem[] }> {
+  const kept = new Set<string>();
+  const problems: ChainProblem[] = [];
+  for (let page = yield* BLOBS.first(key); page.length > 0; page = yield* BLOBS.after(page, key))
+    for (const row of page) {
+      const blobId = row.hex("blob_hash");
+      kept.add(blobId);
+      const held = blobReferenceOf(row.bytes("bytes"));
+      if (held.blobId !== blobId || held.size !== row.int("size"))
+        problems.push({ row: `blob ${blobId}`, what: "does not match its hash" });
+    }
+  return { kept, problems };
+}

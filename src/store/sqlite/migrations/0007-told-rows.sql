@@ -1,2 +1,0 @@
--- No table is changed. From here on every event tells of every row that its intent has written, and a version of Pawl that
--- does not know that must not write any more: the rows that it changed would look as if somebody had laid hand on them.

@@ -1,0 +1,141 @@
+import type { Driver } from "../sql/driver.ts";
+import type { Leases } from "../sql/leases.ts";
+import type { RunHead } from "../sql/run-head.ts";
+import { get, type SqlScript } from "../sql/script.ts";
+import type { RunKey } from "../sql/table-list.ts";
+import type { Transaction } from "../sql/transaction.ts";
+import { StoreFiles } from "../store-files.ts";
+import type { Database } from "./database.ts";
+import { type CommitObserver, GroupCommit } from "./group-commit.ts";
+import type { OwnerLock } from "./owner-lock.ts";
+import { RedactionKey } from "./redaction-key.ts";
+import { SchemaGuard } from "./schema-guard.ts";
+import type { SentMarks } from "./sent-marks.ts";
+import { readOnlyError } from "./sqlite-error.ts";
+import { whileBusy } from "./while-busy.ts";
+import { writeRow } from "./write-statements.ts";
+
+export type SqliteDriverParts = {
+  readonly database: Database;
+  readonly lock: OwnerLock;
+  readonly marks: SentMarks | null;
+  readonly leases: Leases;
+  readonly now: () => number;
+  readonly onCommit: CommitObserver;
+  /** The real path of the database: its sidecar files are beside it. */
+  readonly path: string;
+};
+
+/** One SQLite file: its connection, its transactions, and the sidecar files of this process. */
+export class SqliteDriver implements Driver {
+  readonly #database: Database;
+  readonly #lock: OwnerLock;
+  readonly #marks: SentMarks | null;
+  readonly #leases: Leases;
+  readonly #now: () => number;
+  readonly #commits: GroupCommit;
+  readonly #schema: SchemaGuard;
+  readonly #files: StoreFiles;
+  readonly #redactionKey: RedactionKey;
+  readonly #heads = new Map<string, RunHead>();
+
+  constructor({ database, lock, marks, leases, now, onCommit, path }: SqliteDriverParts) {
+    this.#database = database;
+    this.#lock = lock;
+    this.#marks = marks;
+    this.#leases = leases;
+    this.#now = now;
+    this.#schema = new SchemaGuard(database);
+    this.#files = new StoreFiles(database.file);
+    this.#redactionKey = new RedactionKey(path);
+    this.#commits = new GroupCommit(database, this.#heads, onCommit, () => this.#schema.assertWritable());
+  }
+
+  get name(): string {
+    return this.#database.file;
+  }
+
+  get isReadOnly(): boolean {
+    return this.#database.isReadOnly;
+  }
+
+  write<T>(intent: string, script: (tx: Transaction) => SqlScript<T>): Promise<T> {
+    if (this.isReadOnly) return Promise.reject(readOnlyError(this.name, null));
+    return this.#commits.submit(intent, () => this.#run(script(this.#transaction())));
+  }
+
+  read<T>(script: () => SqlScript<T>): Promise<T> {
+    return whileBusy(this.name, () =>
+      this.#database.snapshot(() => {
+        this.#schema.assertReadable();
+        return this.#run(script());
+      }),
+    );
+  }
+
+  async close(ownerLock: "release" | "hold"): Promise<void> {
+    this.#commits.close();
+    this.#marks?.close();
+    this.#database.close();
+    if (ownerLock === "release") await this.#lock.release();
+  }
+
+  async vanish(): Promise<void> {
+    this.#commits.abandon();
+    this.#marks?.close();
+    this.#database.vanish();
+    await this.#lock.vanish();
+  }
+
+  /** Uses SQLite's own check, and checks the references between rows. */
+  checkIntegrity(): Promise<readonly string[]> {
+    return whileBusy(this.name, () =>
+      this.#database.snapshot(() => {
+        this.#schema.assertReadable();
+        const damage = this.#database
+          .all("PRAGMA integrity_check(20)")
+          .map((row) => row.text("integrity_check"))
+          .filter((line) => line !== "ok");
+        const orphans = this.#database
+          .all('SELECT DISTINCT "table" AS child, parent FROM pragma_foreign_key_check')
+          .map(
+            (row) =>
+              `A row of ${row.text("child")} refers to one of ${row.text("parent")} that is not there.`,
+          );
+        return [...damage, ...orphans];
+      }),
+    );
+  }
+
+  isOwnFile(path: string): Promise<boolean> {
+    return this.#files.has(path);
+  }
+
+  redactionKey(): Uint8Array {
+    return this.#redactionKey.get(this.#database);
+  }
+
+  #transaction(): Transaction {
+    const now = this.#now();
+    return {
+      now,
+      leases: this.#leases,
+      heads: this.#heads,
+      newRunKey,
+      write: (write) => writeRow(this.#database, now, write),
+    };
+  }
+
+  /** Steps through a script: SQLite answers each query at once. */
+  #run<T>(script: SqlScript<T>): T {
+    let step = script.next();
+    while (step.done !== true) step = script.next(this.#database.all(step.value.text, ...step.value.values));
+    return step.value;
+  }
+}
+
+/** Runs are numbered in the order in which they are created. */
+function* newRunKey(): SqlScript<RunKey> {
+  const last = yield* get("SELECT max(run_key) AS n FROM runs");
+  return (last?.optionalInt("n") ?? 0) + 1;
+}

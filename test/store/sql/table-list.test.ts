@@ -1,0 +1,53 @@
+import { describe, expect, it } from "vitest";
+import { ALL_TABLES, type TableShape } from "../../../src/store/sql/table-list.ts";
+import { Database } from "../../../src/store/sqlite/database.ts";
+import { migrate } from "../../../src/store/sqlite/migrate.ts";
+
+/** Tables that are written in ways of their own: the row of a run, its log, and the record of migrations. */
+const OTHERS = ["events", "migrations", "runs"];
+
+const TYPES = { int: "INTEGER", text: "TEXT", bytes: "BLOB", run: "INTEGER" } as const;
+
+function columnsIn(database: Database, table: string) {
+  return database
+    .all(`SELECT name, type, "notnull" AS required, pk FROM pragma_table_info('${table}')`)
+    .map((row) => ({
+      name: row.text("name"),
+      type: row.text("type"),
+      isRequired: row.int("required") === 1 || row.int("pk") > 0,
+      key: row.int("pk"),
+    }));
+}
+
+function columnsOf({ key, groups }: TableShape) {
+  const all = [...Object.entries(key), ...Object.values(groups).flatMap((group) => Object.entries(group))];
+  return all.map(([name, type], i) => ({
+    name,
+    type: TYPES[type.replace("?", "") as keyof typeof TYPES],
+    isRequired: !type.endsWith("?"),
+    key: i < Object.keys(key).length ? i + 1 : 0,
+  }));
+}
+
+describe("the list of tables", () => {
+  const database = Database.open(":memory:");
+  migrate(database, 0);
+
+  it("has every table of the schema, and no other", () => {
+    const tables = database
+      .all("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+      .map((row) => row.text("name"));
+    expect(tables).toEqual([...Object.keys(ALL_TABLES), ...OTHERS].sort());
+  });
+
+  it.each(Object.keys(ALL_TABLES))("has the key and the columns of %s, each in one group", (table) => {
+    const shape: TableShape = ALL_TABLES[table as keyof typeof ALL_TABLES];
+    const byName = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : 1);
+    expect(columnsOf(shape).sort(byName)).toEqual(columnsIn(database, table).sort(byName));
+  });
+
+  it("leads every key with the run, but for what workers are asked to do", () => {
+    const others = Object.entries(ALL_TABLES).filter(([, { key }]) => Object.keys(key)[0] !== "run_key");
+    expect(others.map(([table]) => table)).toEqual(["workers"]);
+  });
+});
