@@ -1,10 +1,10 @@
 import { isUnlikeFirst } from "../../core/call/duplicate-note.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import { toolCallId } from "../../core/step-path.ts";
-import { callIndexesIn, factsOf, leadingNumber, numbersIn } from "../../export/event-facts.ts";
+import { callIndexesIn, factsOf, leadingNumber, numberIn, numbersIn } from "../../export/event-facts.ts";
 import type { EventRecord, StoreReader, ToolCallRecord } from "../../store/store.ts";
 import { cleanLine } from "../context/terminal-text.ts";
-import { counted, formatValue, formatWholeNumber } from "./format.ts";
+import { counted, formatTimeOfDay, formatValue, formatWholeNumber } from "./format.ts";
 
 /** Lease renewals happen every few seconds and are not worth a line. */
 export function isHeartbeat({ type }: EventRecord): boolean {
@@ -15,10 +15,17 @@ export function isHeartbeat({ type }: EventRecord): boolean {
 export async function eventText(store: StoreReader, runId: string, event: EventRecord): Promise<string> {
   const facts = factsOf(event);
   const tools = await toolsOf(store, runId, facts);
-  // A rejected request, a refused one in an outage, or one that was never sent.
-  const refused = event.type === "model.settled" && facts.basis === "none" ? "refused or not sent" : "";
+  const refused = event.type === "model.settled" && facts.basis === "none" ? refusalText(facts) : "";
   const parts = [place(facts), ...shownFacts(facts), refused, tools];
   return cleanLine(parts.filter((part) => part !== "").join("  "));
+}
+
+/** A refused request in an outage; else a rejected one, or one that was never sent. */
+function refusalText({ outage }: JsonObject): string {
+  if (!isJsonObject(outage)) return "refused or not sent";
+  const retryAt = numberIn(outage, "retryAt");
+  const next = retryAt === null ? "" : `: next request at ${formatTimeOfDay(retryAt)}`;
+  return `provider unavailable${next}`;
 }
 
 /** `research turn 2` for an event of a turn. */
@@ -37,6 +44,7 @@ const HIDDEN_FACTS: readonly string[] = [
   "receipt",
   "response",
   "basis",
+  "outage",
   "rows",
   "ofRun",
   "quota",

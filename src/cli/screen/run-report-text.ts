@@ -17,6 +17,7 @@ import {
   paintStatus,
 } from "./format.ts";
 import { formatNextSteps, type NextStep } from "./next-steps.ts";
+import { outageText } from "./run-outage.ts";
 import { type ListEnd, listEnd, type RunReport } from "./run-report.ts";
 import { hasEnded, shownStatus } from "./run-status.ts";
 import { type Column, type Fact, formatFacts, formatTable } from "./table.ts";
@@ -43,7 +44,7 @@ function section(context: CliContext, title: string, body: string): string {
 
 function headText(
   context: CliContext,
-  { run, input, usage, committedTurns, calls, work }: RunReport,
+  { run, input, usage, outage, committedTurns, calls, work }: RunReport,
 ): string {
   const paints = paint(context);
   const now = context.clock.now();
@@ -59,6 +60,7 @@ function headText(
     ["updated", `${formatTime(run.updatedAt)} (${formatAgo(run.updatedAt, now)})`],
     currentStep === null || isOver ? null : ["step", cleanLine(currentStep)],
     run.owner === null ? null : ["worker", cleanLine(run.owner)],
+    outage === null ? null : ["provider", outageText(outage, run, now), paints.yellow],
     run.cancelRequestedAt === null ? null : ["cancel", `requested ${formatAgo(run.cancelRequestedAt, now)}`],
     forkedFrom === null
       ? null

@@ -103,7 +103,12 @@ export function settleModelCall(
   const run = fencedStep(database, fence, settlement.stepKey);
   settleFailedCall(database, run, now, settlement);
   const step = stepHead(database, run, settlement.stepKey).path;
-  recordEvent(database, run, now, "model.settled", { step, ...chargeFacts(settlement) });
+  const { outage = null } = settlement;
+  recordEvent(database, run, now, "model.settled", {
+    step,
+    ...chargeFacts(settlement),
+    ...(outage === null ? {} : { outage }),
+  });
 }
 
 export function journalResponse(database: Database, now: number, fence: Fence, journal: TurnJournal): void {

@@ -178,6 +178,21 @@ export const quotaChecks: readonly Check[] = [
     },
   ),
 
+  check("an outage is in the event of its refused request", async ({ store, now }) => {
+    const run = await SampleRun.create(store);
+    const outage = { since: now(), retryAt: now() + 500, status: 503 };
+    const settle = async (attempt: number, more: { readonly outage?: typeof outage | null }) => {
+      await run.open(1);
+      const settlement = { stepKey: run.stepKey, turnIndex: 1, attempt, charge: UNSENT, ...more };
+      await store.settleModelCall(run.fence, settlement);
+      return (await store.listEvents(run.runId)).at(-1)?.data as { readonly outage?: unknown };
+    };
+    assert.deepEqual((await settle(1, { outage })).outage, outage);
+    assert.equal((await settle(2, { outage: null })).outage, undefined);
+    assert.equal((await settle(3, {})).outage, undefined);
+    assert.deepEqual((await store.verify(run.runId)).problems, []);
+  }),
+
   check("usage adds up what the provider reported, and counts the charged calls", async ({ store }) => {
     const run = await SampleRun.create(store);
     assert.deepEqual(await store.readUsage(run.runId), { ...NO_USAGE, charged: NOTHING, modelCalls: 0 });
