@@ -1,7 +1,13 @@
 import { isUnlikeFirst } from "../../core/call/duplicate-note.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
 import { ROOT_PATH } from "../../core/step-path.ts";
-import type { AttemptRecord, CheckpointRecord, ToolCallRecord, WaitRecord } from "../../store/store.ts";
+import type {
+  AttemptRecord,
+  BaselineUsage,
+  CheckpointRecord,
+  ToolCallRecord,
+  WaitRecord,
+} from "../../store/store.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import { cleanLine, cleanText, cut } from "../context/terminal-text.ts";
 import {
@@ -76,10 +82,17 @@ function headText(
   ])}`;
 }
 
-function usageText({ charged, inputTokens, outputTokens, modelCalls }: RunReport["usage"]): string {
+function usageText({ charged, inputTokens, outputTokens, modelCalls, baseline }: RunReport["usage"]): string {
   const money = charged.microDollars === 0 ? "" : `${formatMoney(charged.microDollars)}, `;
   const tokens = `${formatWholeNumber(charged.tokens)} tokens`;
-  return `${money}${tokens} (${formatWholeNumber(inputTokens)} in, ${formatWholeNumber(outputTokens)} out) in ${counted(modelCalls, "model call")}`;
+  return `${money}${tokens} (${formatWholeNumber(inputTokens)} in, ${formatWholeNumber(outputTokens)} out) in ${counted(modelCalls, "model call")}${baselineText(baseline)}`;
+}
+
+/** Without this, a reservation would pass for what the provider has counted. */
+function baselineText({ charged, modelCalls }: BaselineUsage): string {
+  if (modelCalls === 0) return "";
+  const money = charged.microDollars === 0 ? "" : `${formatMoney(charged.microDollars)}, `;
+  return `; of that, ${money}${counted(charged.tokens, "token")} are reservations: the provider gave no figures for ${formatWholeNumber(modelCalls)} of the calls, and may have billed less`;
 }
 
 /** Used and allowed amounts of the run's budgets. */

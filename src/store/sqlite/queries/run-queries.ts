@@ -52,7 +52,10 @@ export function readUsage(database: Database, runId: string): RunUsage {
   const row = database.get(
     `SELECT coalesce(sum(input_tokens), 0) AS input, coalesce(sum(output_tokens), 0) AS output,
             coalesce(sum(cached_input_tokens), 0) AS cached, coalesce(sum(reasoning_tokens), 0) AS reasoning,
-            coalesce(sum(basis <> 'none'), 0) AS calls
+            coalesce(sum(basis <> 'none'), 0) AS calls,
+            coalesce(sum(basis = 'baseline'), 0) AS baseline_calls,
+            coalesce(sum((basis = 'baseline') * charged_tokens), 0) AS charged_tokens,
+            coalesce(sum((basis = 'baseline') * charged_micro_dollars), 0) AS charged_micro_dollars
        FROM (${SETTLED_CALLS})`,
     runNo,
     runNo,
@@ -66,6 +69,7 @@ export function readUsage(database: Database, runId: string): RunUsage {
     reasoningTokens: row.int("reasoning"),
     charged: chargedAmount(run),
     modelCalls: row.int("calls"),
+    baseline: { charged: chargedAmount(row), modelCalls: row.int("baseline_calls") },
   };
 }
 

@@ -195,7 +195,12 @@ export const quotaChecks: readonly Check[] = [
 
   check("usage adds up what the provider reported, and counts the charged calls", async ({ store }) => {
     const run = await SampleRun.create(store);
-    assert.deepEqual(await store.readUsage(run.runId), { ...NO_USAGE, charged: NOTHING, modelCalls: 0 });
+    assert.deepEqual(await store.readUsage(run.runId), {
+      ...NO_USAGE,
+      charged: NOTHING,
+      modelCalls: 0,
+      baseline: { charged: NOTHING, modelCalls: 0 },
+    });
     await run.committed(1);
     await run.committed(2);
     for (const [i, charge] of [BASELINE, UNSENT].entries()) {
@@ -215,6 +220,7 @@ export const quotaChecks: readonly Check[] = [
       reasoningTokens: 4,
       charged: { tokens: 160, microDollars: 1_600 },
       modelCalls: 3,
+      baseline: { charged: RESERVE, modelCalls: 1 },
     });
   }),
 
