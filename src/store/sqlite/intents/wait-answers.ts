@@ -32,7 +32,7 @@ import {
 
 /** Approves a call; or, if that takes more people, records this approval and leaves the wait open. */
 export function approve(database: Database, now: number, id: string, person: Person): void {
-  const target = requireOpenWait(database, id, "approval");
+  const target = requireOpenWait(database, id, "approval", "possible_duplicate");
   const { run, wait } = target;
   const need = approvalNeedOf(wait.subject);
   const starter = need.notStarter ? startedBy(database, run.runId) : null;
@@ -66,7 +66,7 @@ function callFacts({ call }: AnswerableWait): JsonObject {
 }
 
 export function deny(database: Database, now: number, id: string, why: string, person: Person): void {
-  const target = requireOpenWait(database, id, "approval", "budget");
+  const target = requireOpenWait(database, id, "approval", "possible_duplicate", "budget");
   closeWait(database, now, target, { answer: { approved: false, why: assertReason(why) }, person });
 }
 

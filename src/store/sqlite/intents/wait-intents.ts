@@ -1,6 +1,6 @@
 import { canonicalJson } from "../../../core/canonical-json.ts";
 import { type Json } from "../../../core/json.ts";
-import { type NewCallWait, type NewWait } from "../../../core/wait.ts";
+import { asksPermission, type NewCallWait, type NewWait, type WaitKind } from "../../../core/wait.ts";
 import type { Database, Row } from "../database.ts";
 import { argumentsHashOf, storedAnswerDigest } from "../queries/wait-queries.ts";
 import type { RunHead } from "../run-head.ts";
@@ -70,8 +70,9 @@ export function withdrawBudgetWaits(
 /** Two doubts about the same attempt are one question, even if its tool asked for a person. */
 function isSameQuestion(row: Row, { kind, argumentsHash }: NewCallWait): boolean {
   if (row.text("status") === "withdrawn") return false;
-  if (kind === "approval" || row.text("kind") === "approval")
-    return row.text("kind") === kind && argumentsHashOf(row) === argumentsHash;
+  const askedKind = row.text("kind") as WaitKind;
+  if (asksPermission(kind) || asksPermission(askedKind))
+    return askedKind === kind && argumentsHashOf(row) === argumentsHash;
   return true;
 }
 

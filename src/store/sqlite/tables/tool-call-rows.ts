@@ -373,7 +373,7 @@ function assertApproved(
 ): void {
   const wait = database.get(
     `SELECT arguments_hash, status, answer FROM waits
-      WHERE run_no = ? AND call_no = ? AND kind = 'approval' ORDER BY wait_index DESC LIMIT 1`,
+      WHERE run_no = ? AND call_no = ? AND kind IN ('approval', 'possible_duplicate') ORDER BY wait_index DESC LIMIT 1`,
     run.runNo,
     callNo,
   );
