@@ -28,6 +28,7 @@ import { type ListEnd, listEnd, type RunReport } from "./run-report.ts";
 import { hasEnded, shownStatus } from "./run-status.ts";
 import { type Column, type Fact, formatFacts, formatTable } from "./table.ts";
 
+/** On a terminal; a pipe gets all of it. */
 const LONGEST_VALUE = 400;
 
 /** A run as `pawl show` prints it: what it is, what it did, and what to do next. */
@@ -58,10 +59,11 @@ function headText(
   const isOver = hasEnded(run);
   const took = formatDuration((isOver ? run.updatedAt : now) - run.createdAt);
   const { spec, error, currentStep, forkedFrom } = run;
+  const most = context.stdout.isTerminal ? LONGEST_VALUE : Number.POSITIVE_INFINITY;
   return `${paints.bold(cleanLine(run.runId))}  ${paintStatus(paints, status)}\n${formatFacts(context, [
     spec === null ? null : ["objective", cleanText(spec.objective)],
     ["pipeline", `${cleanLine(run.pipeline)}, started by ${cleanLine(run.entrypoint)}`],
-    ["input", cut(formatValue(input), LONGEST_VALUE)],
+    ["input", cut(formatValue(input), most)],
     ["started", `${formatTime(run.createdAt)} (${isOver ? `took ${took}` : `${took} ago`})`],
     ["updated", `${formatTime(run.updatedAt)} (${formatAgo(run.updatedAt, now)})`],
     currentStep === null || isOver ? null : ["step", cleanLine(currentStep)],
@@ -78,7 +80,7 @@ function headText(
     ["usage", usageText(usage)],
     ...budgetFacts(run, work, now),
     error === null ? null : ["error", `${error.code}: ${cleanText(error.message)}`, paints.red],
-    run.status === "succeeded" ? ["output", cut(formatValue(run.output), LONGEST_VALUE)] : null,
+    run.status === "succeeded" ? ["output", cut(formatValue(run.output), most)] : null,
   ])}`;
 }
 
