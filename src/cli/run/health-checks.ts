@@ -1,6 +1,6 @@
 import { constants, existsSync } from "node:fs";
 import { access, stat, statfs } from "node:fs/promises";
-import { basename, dirname } from "node:path";
+import { dirname } from "node:path";
 import type { PawlConfig } from "../../engine/definition/config.ts";
 import type { RunRecord, StoreReader } from "../../store/store.ts";
 import { loadConfig } from "../config/config-file.ts";
@@ -86,9 +86,10 @@ export async function rightsHealth(file: string): Promise<Health> {
   return problem("rights", "warn", what, `unless you share it on purpose: chmod 600 ${file}*`);
 }
 
-/** The folder, or its parent if the first run will create the default `.pawl` folder. */
+/** The folder, or the nearest one above it that exists: the first run creates the rest. */
 function existingFolder(folder: string): string {
-  return basename(folder) !== ".pawl" || existsSync(folder) ? folder : dirname(folder);
+  const above = dirname(folder);
+  return existsSync(folder) || above === folder ? folder : existingFolder(above);
 }
 
 /** The checks of the runs in the store. */
