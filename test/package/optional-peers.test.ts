@@ -152,3 +152,24 @@ describe("without its optional peer dependencies", () => {
     expect(stdout).toContain("pawl");
   });
 });
+
+describe("without zod", () => {
+  test.each([["--help"], ["doctor"], ["run", "job"]])("`pawl %s` says what to install", async (...words) => {
+    const bare = await packedProject();
+    try {
+      rmSync(join(bare, "node_modules/zod"));
+      const main = join(bare, "node_modules/pawl/dist/cli/main.js");
+      const { stderr, status } = spawnSync(process.execPath, [main, ...words], {
+        cwd: bare,
+        encoding: "utf8",
+      });
+      expect({ stderr, status }).toEqual({
+        stderr:
+          'error: Pawl needs the package "zod", which is not installed: run `npm install zod@4` beside pawl.\n',
+        status: 2,
+      });
+    } finally {
+      rmSync(bare, { recursive: true, force: true });
+    }
+  });
+});
