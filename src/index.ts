@@ -57,7 +57,7 @@ export type { ResultLimits } from "./core/usage/result-share.ts";
 export type { TokenEstimator } from "./core/usage/token-estimate.ts";
 export type { ModelName } from "./core/usage/token-family.ts";
 export type { Amount, ModelPrice, Pricing, Usage } from "./core/usage/usage.ts";
-export type { Settlement, WaitAnswer } from "./core/wait.ts";
+export type { Settlement, WaitAnswer, WaitKind } from "./core/wait.ts";
 export type { Agent } from "./engine/definition/agent.ts";
 export type { Instructions } from "./engine/definition/agent-prompt.ts";
 export type { ApprovalRule } from "./engine/definition/approval-rule.ts";

@@ -1,10 +1,19 @@
 import type { Json, JsonObject } from "./json.ts";
 
 /**
- * `approval`: may the call run? `in_doubt`: did it happen? `escalation`: its tool needs a person to continue. `question`: the
- * call itself asks a person, and the answer is its result. `budget`: may the run exceed its budget?
+ * - `approval`: a rule asks for a person before the call runs. May it?
+ * - `possible_duplicate`: an earlier call may have had the same effect. May this one run as well?
+ * - `in_doubt`: did the call happen?
+ * - `escalation`: the tool of the call needs a person to continue.
+ * - `question`: the call itself asks a person, and the answer is its result.
+ * - `budget`: may the run exceed its budget?
  */
-export type WaitKind = "approval" | "in_doubt" | "escalation" | "question" | "budget";
+export type WaitKind = "approval" | "possible_duplicate" | "in_doubt" | "escalation" | "question" | "budget";
+
+/** True for a question about whether a call may run: `approve` and `deny` answer it, for exactly these arguments. */
+export function asksPermission(kind: WaitKind): kind is "approval" | "possible_duplicate" {
+  return kind === "approval" || kind === "possible_duplicate";
+}
 
 /** A question that a person must answer before the run can continue. */
 export type NewWait = NewCallWait | NewBudgetWait;

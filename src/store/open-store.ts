@@ -4,13 +4,13 @@ import { ConfigurationError } from "../core/errors.ts";
 import { assertOptions, kindOf, type OptionNames } from "../core/naming/option-names.ts";
 import type { SqliteStoreOptions } from "./sqlite/sqlite-store.ts";
 import type { Store } from "./store.ts";
-import { assertNotMoved, DEFAULT_STORE, makeHome } from "./store-home.ts";
+import { assertNotMoved, assertThere, DEFAULT_STORE, makeFolders } from "./store-home.ts";
 
 export { DEFAULT_STORE } from "./store-home.ts";
 
 /**
- * Opens the store at a URL: `file:./.pawl/pawl.db` (the default; the file and its folder are created), another file
- * (created if missing; its folder must exist), or `:memory:` for tests. A plain path, `./pawl.db`, is such a file.
+ * Opens the store at a URL: `file:./.pawl/pawl.db` (the default), another file, or `:memory:` for tests. A missing file
+ * is created, and so are its folders, for their owner only (0700). A plain path, `./pawl.db`, is such a file.
  *
  * @example
  * const store = await openStore("file:./pawl.db");
@@ -20,19 +20,20 @@ export async function openStore(url: string = DEFAULT_STORE, given: OpenStoreOpt
   const { readOnly = false, ...options } = given;
   const file = sqliteFile(url);
   assertNotMoved(file);
+  if (readOnly) assertThere(file);
   // Loaded when it is needed: a program that only defines agents does not wait for it.
   const { SqliteStore } = await import("./sqlite/sqlite-store.ts");
   const reader = readOnly && file !== ":memory:" ? await SqliteStore.openReadOnly(file, options) : null;
   if (reader !== null) return reader;
-  makeHome(file);
+  makeFolders(file);
   return SqliteStore.open(file, options);
 }
 
 /** Options of `openStore`. */
 export type OpenStoreOptions = SqliteStoreOptions & {
   /**
-   * Changes nothing on the disk and refuses every write. (A file that has to be created or migrated first is opened
-   * for writing anyway.)
+   * Creates nothing, changes nothing on the disk and refuses every write; a missing file is an error. (A file that has
+   * to be migrated first is opened for writing anyway.)
    */
   readonly readOnly?: boolean;
 };

@@ -23,18 +23,30 @@ export function assertNotMoved(file: string): void {
   );
 }
 
-/**
- * Creates the folder of the default store if missing: private to its owner, and ignored by git. Creates no other
- * folder.
- */
-export function makeHome(file: string): void {
-  if (!isInHome(file) || existsSync(dirname(file))) return;
+/** Refuses a missing database: a reader must not leave an empty one behind, whose answer would be "no runs". */
+export function assertThere(file: string): void {
+  if (file === ":memory:" || existsSync(file)) return;
+  throw new StoreUnavailableError(
+    `There is no database at ${file}: check the address, or open it without readOnly to create it.`,
+    { reason: "missing" },
+  );
+}
+
+/** Creates the missing folders of a database, private to their owner. The default store's is also ignored by git. */
+export function makeFolders(file: string): void {
+  const folder = dirname(file);
+  if (file === ":memory:" || existsSync(folder)) return;
   try {
-    mkdirSync(dirname(file), { mode: 0o700 });
-    writeFileSync(join(dirname(file), ".gitignore"), "*\n", { flag: "wx", mode: 0o600 });
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    if (isInHome(file)) writeFileSync(join(folder, ".gitignore"), "*\n", { flag: "wx", mode: 0o600 });
   } catch (error) {
-    // Another process was faster; opening the database reports any other problem.
-    if (codeOf(error) !== "EEXIST" && codeOf(error) !== "ENOENT") throw error;
+    // Another process was faster.
+    if (codeOf(error) === "EEXIST") return;
+    throw new StoreUnavailableError(
+      `The folder of the database ${file} cannot be created (${codeOf(error) ?? String(error)}): create it, or name another file.`,
+      { reason: "cannot_open" },
+      { cause: error },
+    );
   }
 }
 

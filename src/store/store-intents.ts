@@ -183,6 +183,18 @@ export type ModelCallSettlement = {
   readonly turnIndex: number;
   readonly attempt: number;
   readonly charge: Charge;
+  /** Set if the provider took no requests. It is part of the event, so that other processes see what the run waits for. */
+  readonly outage?: ModelOutage | null;
+};
+
+/** A provider that takes no requests, as of one refused model attempt. Times are in milliseconds since 1970. */
+export type ModelOutage = {
+  /** The first refusal in a row. */
+  readonly since: number;
+  /** When the provider is asked again; null if it is not. */
+  readonly retryAt: number | null;
+  /** The HTTP status of the refusal; null if there was no connection. */
+  readonly status: number | null;
 };
 
 /** The response of a turn, with its charge and its tool calls. */

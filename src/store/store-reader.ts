@@ -2,6 +2,7 @@ import type { Json } from "../core/json.ts";
 import type { Message } from "../core/message.ts";
 import type { StepPath } from "../core/step-path.ts";
 import type { ResultLimits } from "../core/usage/result-share.ts";
+import type { RunUsage } from "./run-usage.ts";
 import type {
   CheckpointRange,
   EventRange,
@@ -27,7 +28,6 @@ import type {
   RunFilter,
   RunOfInput,
   RunRecord,
-  RunUsage,
   StepRecord,
   StoredSlice,
   ToolCallAttempt,

@@ -371,9 +371,6 @@ export type AttemptRecord = {
   readonly traceParent: string | null;
 };
 
-/** What the model attempts of a run used, and what was charged for them. */
-export type RunUsage = Usage & { readonly charged: Amount; readonly modelCalls: number };
-
 /** An event of a run, as it is stored. */
 export type EventRecord = {
   readonly seq: number;

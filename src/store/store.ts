@@ -37,6 +37,7 @@ import type { Attendance, EffectInProgress } from "./work-in-progress.ts";
 
 export type { Authenticated, Decision, Person } from "../core/person.ts";
 export type { WorkerRequest } from "./checkpoint-store.ts";
+export type { BaselineUsage, RunUsage } from "./run-usage.ts";
 export type * from "./store-intents.ts";
 export type * from "./store-ranges.ts";
 export type * from "./store-reader.ts";

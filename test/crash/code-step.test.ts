@@ -123,7 +123,7 @@ describe("a code step that makes another call after it was killed", () => {
     const asking = await folder.result({ scenario, act: RESUME_BOOKING, variant });
     expect(asking.waits).toMatchObject([
       {
-        kind: "approval",
+        kind: "possible_duplicate",
         toolCallId: "booking-1/booking#0.2",
         subject: { arguments: { table: "terrace" }, earlier: "booking-1/booking#0.1" },
       },
@@ -150,7 +150,7 @@ describe("a code step that makes another call after it was killed", () => {
     await folder.killed({ scenario, act: BOOK, variant: { booking }, crash: { point: "tool:executed" } });
     const variant: Variant = { booking: { ...booking, tables: ["terrace"] } };
     const asking = await folder.result({ scenario, act: RESUME_BOOKING, variant });
-    expect(asking.waits.map(({ kind }) => kind)).toEqual(["approval"]);
+    expect(asking.waits.map(({ kind }) => kind)).toEqual(["possible_duplicate"]);
     // No code claims the earlier booking any more. It is neither forgotten nor repeated.
     const left = await folder.result({ scenario, act: answer({ approval: "approve" }), variant });
     expect(left.waits).toMatchObject([{ kind: "in_doubt", toolCallId: "booking-1/booking#0.1" }]);

@@ -45,7 +45,7 @@ describe("a mail that is accepted before the connection is reset", () => {
     expect(asking.status).toBe("waiting");
     expect(asking.waits).toMatchObject([
       {
-        kind: "approval",
+        kind: "possible_duplicate",
         toolCallId: "mailing-1/mailing#2.1",
         subject: {
           arguments: { subject: "Results", body: "Not one test has failed." },

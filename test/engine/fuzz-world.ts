@@ -2,6 +2,7 @@
 // it, workers that fail or die at any point, and a person who looks outside before deciding.
 
 import { z } from "zod";
+import { asksPermission } from "../../src/core/wait.ts";
 import {
   append,
   defineSlice,
@@ -259,7 +260,7 @@ export class FuzzWorld {
     if (open.length === 0) return;
     const calls = await store.listToolCalls(runId);
     for (const { waitId, kind, toolCallId } of open) {
-      if (kind === "approval") {
+      if (asksPermission(kind)) {
         this.#saw("allowed");
         await store.approve(waitId);
       } else await this.#settle(store, must(calls.find((call) => call.toolCallId === toolCallId)));

@@ -231,9 +231,9 @@ budgets.maxToken: is no field of budgets: did you mean maxTokens?`,
     grade: "A",
   },
   {
-    what: "a store in a folder that does not exist",
-    make: () => openStore("file:/no/such/folder/pawl.db"),
-    says: "The database /no/such/folder/pawl.db cannot be opened: check that its folder exists and may be written to.",
+    what: "a store in a folder that cannot be created",
+    make: () => openStore("file:/dev/null/folder/pawl.db"),
+    says: "The folder of the database /dev/null/folder/pawl.db cannot be created (ENOTDIR): create it, or name another file.",
     grade: "A",
   },
   {

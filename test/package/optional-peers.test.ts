@@ -116,6 +116,32 @@ describe("without its optional peer dependencies", () => {
     expect(problem.split("\n").length).toBeLessThan(25);
   });
 
+  test("`pawl doctor` says what to install", () => {
+    const main = join(project, "node_modules/pawl/dist/cli/main.js");
+    const doctor = (...flags: readonly string[]) => {
+      const { stdout } = spawnSync(process.execPath, [main, "doctor", "--json", ...flags], {
+        cwd: project,
+        encoding: "utf8",
+      });
+      const { checks } = JSON.parse(stdout) as { checks: readonly Record<string, unknown>[] };
+      return checks.find(({ name }) => name === "packages");
+    };
+    const config = (pipeline: string) =>
+      writeFileSync(
+        join(project, "pawl.config.ts"),
+        `import { agent, defineConfig, Step } from "pawl";
+         const model = { specificationVersion: "v4", provider: "x", modelId: "y", supportedUrls: {}, doGenerate() {}, doStream() {} };
+         export default defineConfig({ pipelines: { one: ${pipeline} } });`,
+      );
+    const missing = expect.stringContaining("run `npm install ai@7` beside pawl") as string;
+    config('agent({ name: "a", model })');
+    expect(doctor()).toMatchObject({ status: "warn", what: missing });
+    expect(doctor("--load-config")).toMatchObject({ status: "fail", what: missing });
+    config('Step.run("add", (n) => n + 1)');
+    expect(doctor("--load-config")).toMatchObject({ status: "ok" });
+    rmSync(join(project, "pawl.config.ts"));
+  });
+
   test("the command line prints its version and its help", () => {
     const main = join(project, "node_modules/pawl/dist/cli/main.js");
     const { stdout, stderr, status } = spawnSync(process.execPath, [main, "--help"], {
@@ -124,5 +150,26 @@ describe("without its optional peer dependencies", () => {
     });
     expect({ stderr, status }).toEqual({ stderr: "", status: 0 });
     expect(stdout).toContain("pawl");
+  });
+});
+
+describe("without zod", () => {
+  test.each([["--help"], ["doctor"], ["run", "job"]])("`pawl %s` says what to install", async (...words) => {
+    const bare = await packedProject();
+    try {
+      rmSync(join(bare, "node_modules/zod"));
+      const main = join(bare, "node_modules/pawl/dist/cli/main.js");
+      const { stderr, status } = spawnSync(process.execPath, [main, ...words], {
+        cwd: bare,
+        encoding: "utf8",
+      });
+      expect({ stderr, status }).toEqual({
+        stderr:
+          'error: Pawl needs the package "zod", which is not installed: run `npm install zod@4` beside pawl.\n',
+        status: 2,
+      });
+    } finally {
+      rmSync(bare, { recursive: true, force: true });
+    }
   });
 });

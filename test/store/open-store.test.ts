@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join, posix, win32 } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -52,6 +52,35 @@ describe("a file", () => {
     await store.close();
     expect(existsSync(file)).toBe(true);
     expect(readdirSync(folder)).toEqual(["my pawl.db", "my pawl.db-shm", "my pawl.db-wal"]);
+  });
+});
+
+describe("a folder that is missing", () => {
+  it("is created with those above it, for its owner only", async () => {
+    const folder = tempFolder();
+    const store = await openStore(`file:${join(folder, "a/b/pawl.db")}`);
+    await store.createRun(newRun("run-1"));
+    await store.close();
+    for (const each of ["a", "a/b"]) expect(statSync(join(folder, each)).mode & 0o777).toBe(0o700);
+    expect(readdirSync(join(folder, "a/b"))).toContain("pawl.db");
+    // Only the default store has a folder of its own, which git ignores.
+    expect(readdirSync(join(folder, "a/b"))).not.toContain(".gitignore");
+  });
+
+  it("may be created by several processes at once", async () => {
+    const url = `file:${join(tempFolder(), "a/b/pawl.db")}`;
+    const stores = await Promise.all([openStore(url), openStore(url)]);
+    expect(await Promise.all(stores.map((store) => store.listRuns()))).toEqual([[], []]);
+    await Promise.all(stores.map((store) => store.close()));
+  });
+
+  it.each(["a/b/pawl.db", ".pawl/pawl.db", "pawl.db"])("is not created to read %s", async (path) => {
+    const folder = tempFolder();
+    const error: unknown = await openStore(`file:${join(folder, path)}`, { readOnly: true }).catch(
+      (thrown: unknown) => thrown,
+    );
+    expect(error).toMatchObject({ name: "StoreUnavailableError", details: { reason: "missing" } });
+    expect(readdirSync(folder)).toEqual([]);
   });
 });
 

@@ -6,7 +6,7 @@ import type { Command, CommandInput } from "../context/command.ts";
 import { cleanLine, pad, wrap } from "../context/terminal-text.ts";
 import { fileOfStore, storeAddress } from "../run/command-store.ts";
 import {
-  configHealth,
+  checkConfig,
   diskHealth,
   failed,
   type Health,
@@ -14,6 +14,7 @@ import {
   rightsHealth,
   runHealth,
 } from "../run/health-checks.ts";
+import { packageHealth } from "../run/package-health.ts";
 import { locationHealth } from "../run/store-location.ts";
 import { paint, paintStatus } from "../screen/format.ts";
 
@@ -27,9 +28,11 @@ export const doctor: Command = {
   options: [{ flags: "--load-config", summary: "also execute the configuration and check its content" }],
   example: "pawl doctor",
   execute: async (context, input) => {
+    const { health, config } = await checkConfig(context, input);
     const checks = [
       ok("node", process.versions.node),
-      await configHealth(context, input),
+      health,
+      await packageHealth(config),
       ...(await storeHealth(context, input)),
     ];
     return {

@@ -1,6 +1,7 @@
 import { constants, existsSync } from "node:fs";
 import { access, stat, statfs } from "node:fs/promises";
-import { basename, dirname } from "node:path";
+import { dirname } from "node:path";
+import type { PawlConfig } from "../../engine/definition/config.ts";
 import type { RunRecord, StoreReader } from "../../store/store.ts";
 import { loadConfig } from "../config/config-file.ts";
 import { findConfig } from "../config/config-search.ts";
@@ -36,20 +37,26 @@ export function failed(name: string, error: unknown): Health {
   return problem(name, "fail", error instanceof Error ? error.message : String(error), null);
 }
 
+/** The check of the configuration, and its content if it was executed. */
+export type CheckedConfig = { readonly health: Health; readonly config: PawlConfig | null };
+
 /** Which configuration is found and whether it may be executed; it is executed only with --load-config. */
-export async function configHealth(context: CliContext, input: CommandInput): Promise<Health> {
+export async function checkConfig(context: CliContext, input: CommandInput): Promise<CheckedConfig> {
   const file = input.text("config") ?? undefined;
+  const unread = (health: Health) => ({ health, config: null });
   try {
     const found = await findConfig(context, file);
     if (found === null)
-      return ok("config", "no pawl.config.ts in this project; commands that start runs need one");
-    if (found.refusal !== null) return problem("config", "fail", `${found.path} is not used`, found.refusal);
+      return unread(ok("config", "no pawl.config.ts in this project; commands that start runs need one"));
+    if (found.refusal !== null)
+      return unread(problem("config", "fail", `${found.path} is not used`, found.refusal));
     if (!input.flag("loadConfig"))
-      return ok("config", `${found.path}, not executed: add --load-config to do that`);
+      return unread(ok("config", `${found.path}, not executed: add --load-config to do that`));
     const { config } = await loadConfig(context, file);
-    return ok("config", `${found.path}, ${counted(Object.keys(config.pipelines ?? {}).length, "pipeline")}`);
+    const pipelines = counted(Object.keys(config.pipelines ?? {}).length, "pipeline");
+    return { health: ok("config", `${found.path}, ${pipelines}`), config };
   } catch (error) {
-    return failed("config", error);
+    return unread(failed("config", error));
   }
 }
 
@@ -79,9 +86,10 @@ export async function rightsHealth(file: string): Promise<Health> {
   return problem("rights", "warn", what, `unless you share it on purpose: chmod 600 ${file}*`);
 }
 
-/** The folder, or its parent if the first run will create the default `.pawl` folder. */
+/** The folder, or the nearest one above it that exists: the first run creates the rest. */
 function existingFolder(folder: string): string {
-  return basename(folder) !== ".pawl" || existsSync(folder) ? folder : dirname(folder);
+  const above = dirname(folder);
+  return existsSync(folder) || above === folder ? folder : existingFolder(above);
 }
 
 /** The checks of the runs in the store. */

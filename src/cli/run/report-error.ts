@@ -1,15 +1,18 @@
 import { ConfigurationError, PawlError } from "../../core/errors.ts";
+import { ownProperty } from "../../core/own-property.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { ExitCode } from "../context/command.ts";
 import { cleanText, paragraph } from "../context/terminal-text.ts";
 import { WrongUseError } from "../context/wrong-use-error.ts";
 import { JobFileError } from "../job/job-file-error.ts";
+import { OWN_FOLDER } from "../own-files.ts";
 import { paint } from "../screen/format.ts";
 
 type Reporting = { readonly json: boolean; readonly verbose: boolean };
 
 /** Prints an error as one sentence or one JSON document, and returns its exit code. */
-export function reportError(context: CliContext, error: unknown, { json, verbose }: Reporting): ExitCode {
+export function reportError(context: CliContext, thrown: unknown, { json, verbose }: Reporting): ExitCode {
+  const error = missingPackage(thrown) ?? thrown;
   const { code, message, details } = describeError(error);
   if (json) {
     context.stdout.write(`${JSON.stringify({ error: { code, message, details } }, null, 2)}\n`);
@@ -18,6 +21,24 @@ export function reportError(context: CliContext, error: unknown, { json, verbose
   }
   if (verbose && error instanceof Error) context.stderr.write(`${cleanText(stackOf(error))}\n`);
   return exitCodeOf(error);
+}
+
+/** Peers that need a certain version. */
+const VERSIONS: { readonly [name: string]: string } = { zod: "zod@4" };
+
+/**
+ * A package that Pawl's own code imports is not installed; null for any other error. It is recognised here, when it has failed:
+ * a check at the start of every command would cost time.
+ */
+function missingPackage(error: unknown): ConfigurationError | null {
+  if (!(error instanceof Error) || !("code" in error) || error.code !== "ERR_MODULE_NOT_FOUND") return null;
+  const [, name, importer] = /^Cannot find package '([^']+)' imported from (.+)$/.exec(error.message) ?? [];
+  if (name === undefined || importer?.startsWith(OWN_FOLDER) !== true) return null;
+  return new ConfigurationError(
+    `Pawl needs the package "${name}", which is not installed: run \`npm install ${ownProperty(VERSIONS, name) ?? name}\` beside pawl.`,
+    { package: name },
+    { cause: error },
+  );
 }
 
 /** One line for a log; wrapped on a terminal. */

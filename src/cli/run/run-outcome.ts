@@ -1,13 +1,13 @@
 import { BudgetExceededError, PausedError, type PawlError, ResumeError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
 import type { RunResult } from "../../engine/ports/run-result.ts";
-import type { WaitRecord } from "../../store/store.ts";
+import type { BaselineUsage, WaitRecord } from "../../store/store.ts";
 import type { CommandResult } from "../context/command.ts";
 import { commandHint } from "../context/command-hint.ts";
 import { cleanText, wrap } from "../context/terminal-text.ts";
 import { needsMore, stillNeeded } from "../screen/acting-person.ts";
 import { waitDocument } from "../screen/documents.ts";
-import { counted, formatMoney, paint } from "../screen/format.ts";
+import { counted, formatMoney, formatWholeNumber, paint } from "../screen/format.ts";
 import { hiddenBecause, waitHints } from "../screen/wait-hints.ts";
 import { reportError } from "./report-error.ts";
 import type { RunWork } from "./run-work.ts";
@@ -103,16 +103,22 @@ async function keptFigures(work: RunWork, runId: string): Promise<string> {
 async function figuresOf({ store }: RunWork, runId: string): Promise<readonly string[]> {
   const steps = (await store.listSteps(runId)).filter(({ status }) => status === "succeeded").length;
   const receipts = (await store.listToolCalls(runId)).filter(({ receipt }) => receipt !== null).length;
-  const { charged, modelCalls } = await store.readUsage(runId);
+  const { charged, modelCalls, baseline } = await store.readUsage(runId);
   const artifacts = (await store.listArtifacts(runId)).length;
   return [
     ...(steps === 0 ? [] : [counted(steps, "step")]),
     ...(modelCalls === 0 ? [] : [counted(modelCalls, "model call")]),
     ...(receipts === 0 ? [] : [counted(receipts, "receipt")]),
     ...(artifacts === 0 ? [] : [counted(artifacts, "artifact")]),
-    ...(charged.tokens === 0 ? [] : [counted(charged.tokens, "token")]),
+    ...(charged.tokens === 0 ? [] : [`${counted(charged.tokens, "token")}${reservedPart(baseline)}`]),
     ...(charged.microDollars === 0 ? [] : [formatMoney(charged.microDollars)]),
   ];
+}
+
+/** The provider gave no figures for these tokens: they are the amount that was reserved. */
+function reservedPart({ charged, modelCalls }: BaselineUsage): string {
+  if (modelCalls === 0) return "";
+  return ` (${formatWholeNumber(charged.tokens)} of them reserved, for ${counted(modelCalls, "model call")} without figures from the provider)`;
 }
 
 /** Text as it is, everything else as JSON; control characters are made visible on a terminal. */

@@ -1,4 +1,5 @@
 import { approvalNeedOf } from "../../core/person.ts";
+import { asksPermission } from "../../core/wait.ts";
 import type { Person, WaitRecord } from "../../store/store.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { CommandInput, CommandOption } from "../context/command.ts";
@@ -39,5 +40,5 @@ export function stillNeeded({ subject, people }: Pick<WaitRecord, "subject" | "p
 /** True if one arbitrary person is not enough to approve it. */
 export function needsMore({ kind, subject }: Pick<WaitRecord, "kind" | "subject">): boolean {
   const { people, notStarter } = approvalNeedOf(subject);
-  return kind === "approval" && (people > 1 || notStarter);
+  return asksPermission(kind) && (people > 1 || notStarter);
 }

@@ -46,16 +46,9 @@ async function askAbout(prompt: PromptContext, wait: WaitRecord): Promise<boolea
 type WaitPrompt = (prompt: PromptContext, wait: WaitRecord) => Promise<boolean>;
 
 const PROMPTS: { readonly [K in WaitRecord["kind"]]: WaitPrompt } = {
-  approval: async (prompt, { waitId, runId }) => {
-    const choice = await choose(prompt, "May it run?", {
-      approve: "Yes, with exactly these arguments",
-      deny: "No",
-    });
-    if (choice === "approve") return approved(prompt, waitId, runId);
-    if (choice !== "deny") return false;
-    const why = await ask(prompt, "Why not? The model sees the reason.", needed);
-    return why !== null && done(prompt.store.deny(waitId, why, person(prompt)));
-  },
+  approval: (prompt, wait) => permit(prompt, wait, "May it run?"),
+
+  possible_duplicate: (prompt, wait) => permit(prompt, wait, "May it run as well?"),
 
   in_doubt: (prompt, wait) => settleIt(prompt, wait, "Did it happen?", SETTLEMENTS),
 
@@ -85,6 +78,21 @@ const PROMPTS: { readonly [K in WaitRecord["kind"]]: WaitPrompt } = {
     return limit !== null && done(prompt.store.answer(waitId, Number(limit), person(prompt)));
   },
 };
+
+async function permit(
+  prompt: PromptContext,
+  { waitId, runId }: WaitRecord,
+  message: string,
+): Promise<boolean> {
+  const choice = await choose(prompt, message, {
+    approve: "Yes, with exactly these arguments",
+    deny: "No",
+  });
+  if (choice === "approve") return approved(prompt, waitId, runId);
+  if (choice !== "deny") return false;
+  const why = await ask(prompt, "Why not? The model sees the reason.", needed);
+  return why !== null && done(prompt.store.deny(waitId, why, person(prompt)));
+}
 
 /** False if more people must approve it, or if this user may not. */
 async function approved(prompt: PromptContext, waitId: string, runId: string): Promise<boolean> {

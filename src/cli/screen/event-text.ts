@@ -4,16 +4,23 @@ import { toolCallId } from "../../core/step-path.ts";
 import { factsOf, numberIn, numbersIn } from "../../export/event-facts.ts";
 import type { EventRecord, StoreReader, ToolCallRecord } from "../../store/store.ts";
 import { cleanLine } from "../context/terminal-text.ts";
-import { counted, formatValue, formatWholeNumber } from "./format.ts";
+import { counted, formatTimeOfDay, formatValue, formatWholeNumber } from "./format.ts";
 
 /** An event of a run's log in a few words. Tool names are looked up, since the event holds call numbers only. */
 export async function eventText(store: StoreReader, runId: string, event: EventRecord): Promise<string> {
   const facts = factsOf(event);
   const tools = await toolsOf(store, runId, facts);
-  // A rejected request, a refused one in an outage, or one that was never sent.
-  const refused = event.type === "model.settled" && facts.basis === "none" ? "refused or not sent" : "";
+  const refused = event.type === "model.settled" && facts.basis === "none" ? refusalText(facts) : "";
   const parts = [place(facts), ...shownFacts(facts), refused, tools];
   return cleanLine(parts.filter((part) => part !== "").join("  "));
+}
+
+/** A refused request in an outage; else a rejected one, or one that was never sent. */
+function refusalText({ outage }: JsonObject): string {
+  if (!isJsonObject(outage)) return "refused or not sent";
+  const retryAt = numberIn(outage, "retryAt");
+  const next = retryAt === null ? "" : `: next request at ${formatTimeOfDay(retryAt)}`;
+  return `provider unavailable${next}`;
 }
 
 /** `research turn 2` for an event of a turn. */
@@ -34,6 +41,7 @@ const HIDDEN_FACTS: readonly string[] = [
   "basis",
   "new",
   "copied",
+  "outage",
   "rows",
   "head",
 ];

@@ -21,10 +21,10 @@ type ActiveStep = {
 };
 
 /** The model was asked, or will be asked again after a failure. */
-type ModelWait = { readonly since: number; readonly failed: boolean; readonly outage: ModelOutage | null };
+type ModelWait = { readonly since: number; readonly failed: boolean; readonly outage: OutageProgress | null };
 
 /** The provider takes no requests. `wallSince` is wall-clock time; the next request is at `until` of the monotonic clock. */
-type ModelOutage = { readonly wallSince: number; readonly since: number; readonly until: number };
+type OutageProgress = { readonly wallSince: number; readonly since: number; readonly until: number };
 
 export type ActiveTool = {
   readonly toolCallId: string;
@@ -96,7 +96,7 @@ function outageAfter(
   { model }: RunProgress,
   { outageSince, retryInMs }: Extract<RunEvent, { readonly type: "model.failed" }>,
   now: number,
-): ModelOutage | null {
+): OutageProgress | null {
   if (outageSince === null) return null;
   const known = model?.outage?.wallSince === outageSince ? model.outage : null;
   return { wallSince: outageSince, since: known?.since ?? now, until: now + (retryInMs ?? 0) };

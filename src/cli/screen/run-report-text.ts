@@ -1,7 +1,13 @@
 import { isUnlikeFirst } from "../../core/call/duplicate-note.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
 import { ROOT_PATH } from "../../core/step-path.ts";
-import type { AttemptRecord, CheckpointRecord, ToolCallRecord, WaitRecord } from "../../store/store.ts";
+import type {
+  AttemptRecord,
+  BaselineUsage,
+  CheckpointRecord,
+  ToolCallRecord,
+  WaitRecord,
+} from "../../store/store.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import { cleanLine, cleanText, cut } from "../context/terminal-text.ts";
 import {
@@ -17,10 +23,12 @@ import {
   paintStatus,
 } from "./format.ts";
 import { formatNextSteps, type NextStep } from "./next-steps.ts";
+import { outageText } from "./run-outage.ts";
 import { type ListEnd, listEnd, type RunReport } from "./run-report.ts";
 import { hasEnded, shownStatus } from "./run-status.ts";
 import { type Column, type Fact, formatFacts, formatTable } from "./table.ts";
 
+/** On a terminal; a pipe gets all of it. */
 const LONGEST_VALUE = 400;
 
 /** A run as `pawl show` prints it: what it is, what it did, and what to do next. */
@@ -43,7 +51,7 @@ function section(context: CliContext, title: string, body: string): string {
 
 function headText(
   context: CliContext,
-  { run, input, usage, committedTurns, calls, work }: RunReport,
+  { run, input, usage, outage, committedTurns, calls, work }: RunReport,
 ): string {
   const paints = paint(context);
   const now = context.clock.now();
@@ -51,14 +59,16 @@ function headText(
   const isOver = hasEnded(run);
   const took = formatDuration((isOver ? run.updatedAt : now) - run.createdAt);
   const { spec, error, currentStep, forkedFrom } = run;
+  const most = context.stdout.isTerminal ? LONGEST_VALUE : Number.POSITIVE_INFINITY;
   return `${paints.bold(cleanLine(run.runId))}  ${paintStatus(paints, status)}\n${formatFacts(context, [
     spec === null ? null : ["objective", cleanText(spec.objective)],
     ["pipeline", `${cleanLine(run.pipeline)}, started by ${cleanLine(run.entrypoint)}`],
-    ["input", cut(formatValue(input), LONGEST_VALUE)],
+    ["input", cut(formatValue(input), most)],
     ["started", `${formatTime(run.createdAt)} (${isOver ? `took ${took}` : `${took} ago`})`],
     ["updated", `${formatTime(run.updatedAt)} (${formatAgo(run.updatedAt, now)})`],
     currentStep === null || isOver ? null : ["step", cleanLine(currentStep)],
     run.owner === null ? null : ["worker", cleanLine(run.owner)],
+    outage === null ? null : ["provider", outageText(outage, run, now), paints.yellow],
     run.cancelRequestedAt === null ? null : ["cancel", `requested ${formatAgo(run.cancelRequestedAt, now)}`],
     forkedFrom === null
       ? null
@@ -70,14 +80,21 @@ function headText(
     ["usage", usageText(usage)],
     ...budgetFacts(run, work, now),
     error === null ? null : ["error", `${error.code}: ${cleanText(error.message)}`, paints.red],
-    run.status === "succeeded" ? ["output", cut(formatValue(run.output), LONGEST_VALUE)] : null,
+    run.status === "succeeded" ? ["output", cut(formatValue(run.output), most)] : null,
   ])}`;
 }
 
-function usageText({ charged, inputTokens, outputTokens, modelCalls }: RunReport["usage"]): string {
+function usageText({ charged, inputTokens, outputTokens, modelCalls, baseline }: RunReport["usage"]): string {
   const money = charged.microDollars === 0 ? "" : `${formatMoney(charged.microDollars)}, `;
   const tokens = `${formatWholeNumber(charged.tokens)} tokens`;
-  return `${money}${tokens} (${formatWholeNumber(inputTokens)} in, ${formatWholeNumber(outputTokens)} out) in ${counted(modelCalls, "model call")}`;
+  return `${money}${tokens} (${formatWholeNumber(inputTokens)} in, ${formatWholeNumber(outputTokens)} out) in ${counted(modelCalls, "model call")}${baselineText(baseline)}`;
+}
+
+/** Without this, a reservation would pass for what the provider has counted. */
+function baselineText({ charged, modelCalls }: BaselineUsage): string {
+  if (modelCalls === 0) return "";
+  const money = charged.microDollars === 0 ? "" : `${formatMoney(charged.microDollars)}, `;
+  return `; of that, ${money}${counted(charged.tokens, "token")} are reservations: the provider gave no figures for ${formatWholeNumber(modelCalls)} of the calls, and may have billed less`;
 }
 
 /** Used and allowed amounts of the run's budgets. */

@@ -26,6 +26,7 @@ import {
   waitDocument,
 } from "./documents.ts";
 import type { NextStep } from "./next-steps.ts";
+import { outageDocument, type RunOutage, readOutage } from "./run-outage.ts";
 
 /** Longer lists are cut to their end; another command lists them in full. */
 const MOST_LISTED = 20;
@@ -38,6 +39,8 @@ export type RunReport = {
   readonly run: RunRecord;
   readonly input: Json;
   readonly usage: RunUsage;
+  /** The outage of the model's provider that the run waits out; null for none. */
+  readonly outage: RunOutage | null;
   readonly work: { readonly steps: number; readonly toolCalls: number };
   readonly steps: ListEnd<StepRecord>;
   readonly committedTurns: number;
@@ -63,9 +66,11 @@ export async function readRunReport(store: StoreReader, runId: string): Promise<
   const turnsByStep = new CountByStep(paths);
   const callsByStep = new CountByStep(paths);
   let committedTurns = 0;
+  let lastTurn = 0;
   for await (const turn of lists.turns()) {
     if (!turn.committed) continue;
     committedTurns += 1;
+    if (turn.stepPath === run.currentStep) lastTurn = turn.turnIndex;
     turnsByStep.add(turn);
   }
   const doubts: ToolCallRecord[] = [];
@@ -74,6 +79,7 @@ export async function readRunReport(store: StoreReader, runId: string): Promise<
     run,
     input: (await store.readRunInput(runId)).input,
     usage: await store.readUsage(runId),
+    outage: await readOutage(store, run, lastTurn),
     work: await store.countWork(runId),
     steps,
     committedTurns,
@@ -97,7 +103,7 @@ export async function readRunReport(store: StoreReader, runId: string): Promise<
 /** The whole stored run as a JSON document, written list by list. */
 export function reportDocument(
   store: StoreReader,
-  { run, input, usage, work, artifacts, attempts }: RunReport,
+  { run, input, usage, outage, work, artifacts, attempts }: RunReport,
   now: number,
   next: readonly NextStep[],
 ): TextPieces {
@@ -106,6 +112,7 @@ export function reportDocument(
     run: runDocument(run, now),
     input,
     usage,
+    outage: outage === null ? null : outageDocument(outage),
     used: work,
     steps: mapped(lists.steps(), stepDocument),
     turns: mapped(lists.turns(), turnDocument),

@@ -16,9 +16,17 @@ export type Column<R> = {
 
 const GAP = "  ";
 
+/** In a pipe, a longer cell is not padded to: one long value would fill every other row with blanks. */
+const MOST_PADDED = 80;
+
+/** The columns of a terminal. A pipe has no end: what is read by a program or searched must be whole. */
+function roomIn({ isTerminal, columns }: CliContext["stdout"]): number {
+  return isTerminal ? columns : Number.POSITIVE_INFINITY;
+}
+
 /**
  * Rows as a table that fits the terminal: columns are cut, then left out, the least important first. If not even the required
- * columns fit side by side, each row becomes a few lines.
+ * columns fit side by side, each row becomes a few lines. In a pipe, every cell is whole.
  */
 export function formatTable<R>(
   { stdout, useColour }: Pick<CliContext, "stdout" | "useColour">,
@@ -27,17 +35,18 @@ export function formatTable<R>(
   indent = "",
 ): string {
   const cells = rows.map((row) => columns.map((column) => cleanLine(column.value(row))));
-  const shown = fitting(measured(columns, cells), stdout.columns - indent.length);
+  const shown = fitting(measured(columns, cells), roomIn(stdout) - indent.length);
   const paints = paint({ useColour });
   if (shown === null) return stacked({ columns, rows, cells, width: stdout.columns, indent, paints });
   const last = shown.at(-1);
+  const most = stdout.isTerminal ? Number.POSITIVE_INFINITY : MOST_PADDED;
   const line = (texts: readonly string[], style: (text: string, each: Fitted<R>) => string) =>
     indent +
     shown
       .map((each) => {
         const text = cut(texts[each.index] ?? "", each.width);
         const isRagged = each === last && each.column.align !== "right";
-        return style(isRagged ? text : pad(text, each.width, each.column.align), each);
+        return style(isRagged ? text : pad(text, Math.min(each.width, most), each.column.align), each);
       })
       .join(GAP)
       .trimEnd();
@@ -140,7 +149,7 @@ function stacked<R>({ columns, rows, cells, width, indent, paints }: Stack<R>): 
 
 export type Fact = readonly [label: string, value: string, paint?: (text: string) => string];
 
-/** Labels and values in two columns; long values are wrapped. */
+/** Labels and values in two columns; long values are wrapped on a terminal. */
 export function formatFacts(
   { stdout, useColour }: Pick<CliContext, "stdout" | "useColour">,
   facts: readonly (Fact | null)[],
@@ -152,7 +161,7 @@ export function formatFacts(
   const { dim } = paint({ useColour });
   return shown
     .flatMap(([label, value, style = (text: string) => text]) =>
-      wrap(value, Math.max(8, stdout.columns - lead)).map((line, index) =>
+      wrap(value, Math.max(8, roomIn(stdout) - lead)).map((line, index) =>
         index === 0
           ? `${indent}${dim(pad(label, labels))}${GAP}${style(line)}`
           : " ".repeat(lead) + style(line),

@@ -9,6 +9,7 @@ export function waitHints(input: CommandInput, wait: WaitRecord): readonly strin
   const { waitId, toolCallId } = wait;
   switch (wait.kind) {
     case "approval":
+    case "possible_duplicate":
       return [hint("approve", waitId), hint("deny", waitId, "--why", "…")];
     case "in_doubt":
       return settleHints(input, toolCallId ?? waitId);

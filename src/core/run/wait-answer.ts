@@ -36,6 +36,7 @@ export function decideWaitAnswer(wait: AnsweredWait, kinds: readonly WaitKind[])
 
 const ABOUT = {
   approval: "the approval of a call",
+  possible_duplicate: "a call whose effect may have happened before",
   in_doubt: "a call in doubt",
   escalation: "a call that needs a person",
   question: "a question",
@@ -44,6 +45,7 @@ const ABOUT = {
 
 const HOW_TO_ANSWER = {
   approval: "approve or deny it",
+  possible_duplicate: "approve or deny it",
   in_doubt: "settle its call",
   escalation: "answer it, or settle its call",
   question: "answer it",

@@ -24,17 +24,17 @@ type AnswerContentPart = {
 export function excessIn(content: readonly AnswerContentPart[]): string | null {
   const calls = content.filter(({ type }) => type === "tool-call");
   if (calls.length > MAX_CALLS)
-    return `asked for ${calls.length} tool calls at once, and ${MAX_CALLS} is the most`;
+    return `asked for ${calls.length} tool calls at once, and the limit is ${MAX_CALLS}`;
   let characters = 0;
   let values = 0;
   for (const { text, toolName, input } of content) {
     for (const each of [text, toolName, input]) if (typeof each === "string") characters += each.length;
     if (characters > MAX_CHARACTERS)
-      return `answered with more than ${MAX_CHARACTERS} characters, which is the most`;
+      return `answered with more than ${MAX_CHARACTERS} characters, which is the limit of one answer`;
     // Deeper values are cut later, with a note for the model.
     const size = sizeOf(argumentsOf(input), MAX_ARGUMENT_VALUES - values, { levels: MAX_PAYLOAD_DEPTH });
     if (size === null)
-      return `asked for calls with more than ${MAX_ARGUMENT_VALUES} values in their arguments, which is the most`;
+      return `asked for calls with more than ${MAX_ARGUMENT_VALUES} values in their arguments, which is the limit of one answer`;
     values += size;
   }
   return null;

@@ -19,6 +19,7 @@ import {
   type ToolCallFacts,
 } from "../../core/call/tool-call-decision.ts";
 import { ONE_PERSON } from "../../core/person.ts";
+import { asksPermission } from "../../core/wait.ts";
 import type { SessionState } from "../../session/slice-set.ts";
 import type { Receipt, Store, ToolCallAttempt, ToolCallRecord, WaitRecord } from "../../store/store.ts";
 import type { PreparedTool } from "../definition/prepared-tool.ts";
@@ -93,7 +94,7 @@ export function decideCall(run: DecisionRun, undecided: UndecidedCall): CallPlan
   const isNew = known === null || known.status === "prepared";
   const mayRepeat = earlier.kind === "uncertain" || earlier.kind === "left_over";
   const needsApproval =
-    waits.some(({ kind }) => kind === "approval") || (isNew && (payload.approval !== null || mayRepeat));
+    waits.some(({ kind }) => asksPermission(kind)) || (isNew && (payload.approval !== null || mayRepeat));
   const approval = needsApproval ? (payload.approval ?? ONE_PERSON) : null;
   const call: PreparedCall = {
     ...place,
@@ -213,7 +214,7 @@ function isRetryRequested({ attempt }: ToolCallRecord, waits: readonly WaitRecor
 
 /** The state of the newest approval; `outdated` if it is for other arguments. */
 function approvalOf(waits: readonly WaitRecord[], hash: string): ToolCallFacts["approval"] {
-  const wait = waits.findLast(({ kind }) => kind === "approval");
+  const wait = waits.findLast(({ kind }) => asksPermission(kind));
   const answer = wait?.answer ?? null;
   if (wait === undefined || answer === null || !("approved" in answer)) return "needed";
   if (!answer.approved) return "denied";
@@ -288,7 +289,7 @@ function refuse(
 ): CallEnd {
   switch (why) {
     case "denied": {
-      const answer = waits.findLast(({ kind }) => kind === "approval")?.answer ?? null;
+      const answer = waits.findLast(({ kind }) => asksPermission(kind))?.answer ?? null;
       const reason =
         answer !== null && "approved" in answer && !answer.approved ? answer.why : "no reason given";
       return settled(cancelled("denied", `A person denied ${tool.name}: ${reason}`));

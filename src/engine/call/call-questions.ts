@@ -3,7 +3,7 @@ import { type BudgetExceededError, PersonNeededError } from "../../core/errors.t
 import type { JsonObject } from "../../core/json.ts";
 import { approvalNeedJson } from "../../core/person.ts";
 import { hiddenIn, isHiddenIn } from "../../core/secret/secret-mark.ts";
-import type { NewBudgetWait, NewCallWait, NewWait } from "../../core/wait.ts";
+import { asksPermission, type NewBudgetWait, type NewCallWait, type NewWait } from "../../core/wait.ts";
 import type { ToolCallRecord, WaitRecord } from "../../store/store.ts";
 import { QUESTION } from "../definition/ask-human.ts";
 import type { RunWith } from "../run/active-run.ts";
@@ -46,7 +46,7 @@ export function askAbout(
       return question(
         run,
         call,
-        "approval",
+        "possible_duplicate",
         `${name} failed before (${toolCallId}) and may have happened anyway. May it run again?`,
         { earlier: toolCallId, failedWith },
       );
@@ -56,7 +56,7 @@ export function askAbout(
       return question(
         run,
         call,
-        "approval",
+        "possible_duplicate",
         `This step called ${name} before it was interrupted (${toolCallId}), and now calls it with other arguments. May this call run as well?`,
         { earlier: toolCallId },
       );
@@ -141,7 +141,7 @@ function question(
   const { stepKey, turnIndex, callIndex, tool, idempotencyKey, approval } = call;
   const shown = shownArguments(run, call);
   const hidden = hiddenIn(shown.arguments ?? null, "arguments");
-  if (kind === "approval" && losesSecret(call)) hidden.push(SECRET_LOST);
+  if (asksPermission(kind) && losesSecret(call)) hidden.push(SECRET_LOST);
   return {
     kind,
     stepKey,
@@ -155,9 +155,9 @@ function question(
       ...shown,
       ...(hidden.length === 0 ? {} : { hidden }),
       idempotencyKey,
-      ...(kind === "approval" && approval !== null ? approvalNeedJson(approval) : {}),
+      ...(asksPermission(kind) && approval !== null ? approvalNeedJson(approval) : {}),
       ...more,
     },
-    argumentsHash: kind === "approval" ? call.approvedArguments : null,
+    argumentsHash: asksPermission(kind) ? call.approvedArguments : null,
   };
 }

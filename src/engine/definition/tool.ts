@@ -115,6 +115,14 @@ export interface ToolDefinition<I, O, A = unknown> {
   reconcile?(input: I, call: ToolCallContext): Promise<Reconciliation<O>> | Reconciliation<O>;
 }
 
+/**
+ * `recovery: "reconcile"` requires `reconcile`. A recovery class that is only known at run time is checked there. `R` is a
+ * type parameter of `tool`, since a union of definitions would refuse those classes and make every other error unreadable.
+ */
+type LookUpRule<R extends RecoveryClass, D extends { reconcile?: unknown }> = [R] extends ["reconcile"]
+  ? { readonly reconcile: NonNullable<D["reconcile"]> }
+  : unknown;
+
 /** True if a call needs a person's approval; `denied` is the reason why it must not run at all. */
 export type ApprovalVerdict = boolean | { readonly denied: string };
 
@@ -212,7 +220,9 @@ export function makeTool<A = never, O = unknown>(
  *   execute: ({ a, b }) => a + b,
  * });
  */
-export function tool<I, O, A = I>(definition: ToolDefinition<I, O, A>): Tool<A, O> {
+export function tool<I, O, A = I, R extends RecoveryClass = RecoveryClass>(
+  definition: ToolDefinition<I, O, A> & { readonly recovery?: R } & LookUpRule<R, ToolDefinition<I, O, A>>,
+): Tool<A, O> {
   assertDefinition(definition);
   return builtInTool(definition);
 }

@@ -54,10 +54,10 @@ export async function askModel(
       return { response: outcome.response, call, charge };
     }
     const charge = chargeOf(scope, call, modelCallEnd(outcome.error));
-    await settleModelCall(run, { stepKey: scope.stepKey, ...call, charge });
+    const next = retries.after(outcome.error);
+    await settleModelCall(run, { stepKey: scope.stepKey, ...call, charge, outage: next.outage });
     scope.conversation.openCall = null;
     emitCharge(scope, call, charge);
-    const next = retries.after(outcome.error);
     emitFailure(scope, call, next);
     run.stop.signal.throwIfAborted();
     if (next.inMs === null) throw next.error;
@@ -67,7 +67,7 @@ export async function askModel(
 
 function emitFailure({ run, path: step }: TurnScope, call: OpenModelCall, next: NextAttempt): void {
   const { turnIndex: turn, attempt } = call;
-  const { inMs: retryInMs, outageSince, error } = next;
+  const { inMs: retryInMs, outage, error } = next;
   const { message } = error;
   run.observe.emit({
     type: "model.failed",
@@ -77,7 +77,7 @@ function emitFailure({ run, path: step }: TurnScope, call: OpenModelCall, next: 
     attempt,
     message,
     retryInMs,
-    outageSince,
+    outageSince: outage?.since ?? null,
   });
 }
 

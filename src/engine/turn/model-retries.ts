@@ -1,5 +1,6 @@
 import { ModelCallError } from "../../core/errors.ts";
 import { decideRetry, type FailedAttempts, isOutage, type ModelRetry } from "../../core/turn/model-retry.ts";
+import type { ModelOutage } from "../../store/store.ts";
 import type { RunWith } from "../run/active-run.ts";
 import { assertMayBegin, runDeadlineError } from "../run/deadline.ts";
 
@@ -17,8 +18,8 @@ export type NextAttempt = {
   /** Null if there is no next attempt, and `error` is thrown. */
   readonly inMs: number | null;
   readonly error: ModelCallError;
-  /** The start of the outage that the attempt failed in; null if it failed otherwise. */
-  readonly outageSince: number | null;
+  /** The outage that the attempt failed in; null if it failed otherwise. */
+  readonly outage: ModelOutage | null;
 };
 
 /** The failed attempts at one turn, in this process: decides whether and when there is another one. */
@@ -50,16 +51,22 @@ export class ModelRetries {
     }
     const limits = { maxAttempts: model.maxAttempts, maxOutageMs: model.maxOutageMs };
     const retry = decideRetry(error.details, this.#attempts(), limits, time.random());
-    const outageSince = this.#outage?.since ?? null;
     switch (retry.kind) {
       case "again":
       case "outage":
-        return { inMs: retry.inMs, error, outageSince };
+        return { inMs: retry.inMs, error, outage: this.#storedOutage(retry.inMs) };
       case "end":
-        return { inMs: null, error, outageSince };
+        return { inMs: null, error, outage: this.#storedOutage(null) };
       case "outage_too_long":
-        return { inMs: null, error: outageTooLong(error, retry), outageSince };
+        return { inMs: null, error: outageTooLong(error, retry), outage: this.#storedOutage(null) };
     }
+  }
+
+  #storedOutage(inMs: number | null): ModelOutage | null {
+    if (this.#outage === null) return null;
+    const { since, last } = this.#outage;
+    const retryAt = inMs === null ? null : Math.round(this.#run.time.clock.now() + inMs);
+    return { since, retryAt, status: last.details.status };
   }
 
   /** Waits before the next attempt, up to the deadline. Ends at once when the run is released or cancelled. */

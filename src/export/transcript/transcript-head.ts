@@ -1,4 +1,5 @@
 import type { RunSpec } from "../../core/job/run-spec.ts";
+import type { BaselineUsage } from "../../store/store.ts";
 import { amountText, counted, dollars, duration, isoTime, usageText, wholeNumber } from "../figures.ts";
 import { code, fence, jsonFence, table } from "../markdown.ts";
 import type { RunOutline } from "../run-outline.ts";
@@ -41,6 +42,15 @@ function runRows({ run, usage }: RunOutline): readonly TableRow[] {
         ]),
     ["model calls", `${wholeNumber(usage.modelCalls)}: ${usageText(usage)}`],
     ["charged", `${amountText(usage.charged)}${budget.length === 0 ? "" : `, of ${budget.join(" and ")}`}`],
+    ...(usage.baseline.modelCalls === 0 ? [] : [baselineRow(usage.baseline)]),
+  ];
+}
+
+function baselineRow({ charged, modelCalls }: BaselineUsage): TableRow {
+  const calls = counted(modelCalls, "model call");
+  return [
+    "of that reserved",
+    `${amountText(charged)}: the provider gave no figures for ${calls}, and may have billed less`,
   ];
 }
 

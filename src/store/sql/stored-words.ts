@@ -95,6 +95,7 @@ export const ATTEMPT_OUTCOMES = words<FailedAttemptOutcome>({
 
 export const WAIT_KINDS = words<WaitKind>({
   approval: true,
+  possible_duplicate: true,
   in_doubt: true,
   escalation: true,
   question: true,

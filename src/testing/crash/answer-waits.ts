@@ -1,6 +1,6 @@
 import { AlreadySettledError } from "../../core/errors.ts";
 import { approvalNeedOf } from "../../core/person.ts";
-import type { Settlement } from "../../core/wait.ts";
+import { asksPermission, type Settlement } from "../../core/wait.ts";
 import type { Store, WaitRecord } from "../../store/store.ts";
 import type { PersonStandIn } from "./scenario.ts";
 import type { Effect, Witness } from "./witness.ts";
@@ -30,7 +30,7 @@ async function answer(
   wait: WaitRecord,
 ): Promise<void> {
   const { kind, waitId, toolCallId } = wait;
-  if (kind === "approval") {
+  if (asksPermission(kind)) {
     const verdict = approval(wait);
     if (verdict === "approve") await approve(store, wait);
     else await store.deny(waitId, verdict.deny, ANSWERED_BY);

@@ -50,7 +50,7 @@ export type ModelStandIn = (
 
 /** The answers of a person to the waits of a run. */
 export type PersonStandIn = {
-  /** Approves by default. */
+  /** Answers waits of the kinds `approval` and `possible_duplicate`. Approves by default. */
   readonly approval?: (wait: WaitRecord) => "approve" | { readonly deny: string };
   /** Settles a call in doubt. By default by what happened outside: an effect settles it as succeeded, none as retry. */
   readonly inDoubt?: (wait: WaitRecord, seen: Effect | null) => Settlement;

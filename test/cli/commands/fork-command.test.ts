@@ -137,6 +137,7 @@ describe("fork", () => {
     const { stdout } = await pawl(["fork", "q-1", "--at-turn", "3", "--run-id", "q-2"], {
       cwd: folder.path,
       columns: 40,
+      isTerminal: true,
     });
     expect(stdout.split("\n").filter((line) => line.length > 40)).toEqual([]);
     for (const id of ["letters#4.1", "letters#5.1", "post#0.1"]) expect(stdout).toContain(`${id} `);

@@ -86,6 +86,23 @@ describe("show", () => {
       expect(stdout).toMatch(line);
   });
 
+  it("cuts nothing in a pipe, and every column to the width of a terminal", async () => {
+    const folder = cliFolder();
+    const query = "pawls and ratchets ".repeat(30).trim();
+    const searching = { toolCalls: [{ name: "search", input: { q: query } }] };
+    await folder.withStore((store) =>
+      new Runner(samplePipeline("report", searching), { store }).run(query, { runId: "q-1" }),
+    );
+    const piped = (await pawl(["show", "q-1"], { ...folder, columns: 80 })).stdout;
+    expect(piped).toContain(`q: ${query}  found: ${query}\n`);
+    expect(piped).toContain(`input     ${query}\n`);
+    expect(piped).toContain(`output    DONE.\n`);
+    expect(piped).not.toContain("…");
+    const shown = (await pawl(["show", "q-1"], { ...folder, columns: 80, isTerminal: true })).stdout;
+    expect(shown).toContain("…");
+    expect(shown.split("\n").filter((line) => line.length > 80)).toEqual([]);
+  });
+
   it("has everything in its document", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [SEARCHING, MAILING] });

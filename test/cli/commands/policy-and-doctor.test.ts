@@ -122,6 +122,7 @@ describe("doctor", () => {
     expect(document.checks.map(({ name, status }) => `${name} ${status}`)).toEqual([
       "node ok",
       "config ok",
+      "packages ok",
       "store ok",
       "disk ok",
       "rights ok",
@@ -179,6 +180,7 @@ describe("doctor", () => {
     expect(document.checks.map(({ name, status }) => `${name} ${status}`)).toEqual([
       "node ok",
       "config fail",
+      "packages ok",
       "store fail",
       "disk ok",
     ]);

@@ -24,6 +24,7 @@ async function dryRun(folder: CliFolder, columns: number, ...argv: readonly stri
   const { exitCode, stdout, stderr } = await pawl(["resume", ...argv, "--dry-run"], {
     cwd: folder.path,
     columns,
+    isTerminal: true,
   });
   expect([stderr, folder.log]).toEqual(["", before]);
   expect(stdout.split("\n").filter((line) => line.length > columns)).toEqual([]);

@@ -67,12 +67,21 @@ describe("the default store", () => {
     expect((await pawl(["ls"], { cwd })).stdout).toContain("earlier-1");
   });
 
-  it("is the only one whose folder is created", async () => {
+  it("is not the only one whose folder is created, but the only one with a .gitignore", async () => {
     const { cwd } = configured();
-    const { exitCode } = await pawl(["run", "report", "--input", "Go", "--store", "file:./other/pawl.db"], {
-      cwd,
-    });
-    expect([exitCode, existsSync(join(cwd, "other"))]).toEqual([1, false]);
+    const store = ["--store", "file:./other/folder/pawl.db"];
+    for (const argv of [["ls"], ["show", "q-1"], ["tail", "q-1"], ["waits"], ["doctor"], ["cancel", "q-1"]]) {
+      await pawl([...argv, ...store], { cwd });
+      expect([argv, existsSync(join(cwd, "other"))]).toEqual([argv, false]);
+    }
+    const { stdout } = await pawl(["doctor", ...store], { cwd });
+    expect(stdout).toMatch(/^ok +disk /m);
+    const { exitCode } = await pawl(["run", "report", "--input", "Go", "--run-id", "q-1", ...store], { cwd });
+    expect(exitCode).toBe(0);
+    expect(statSync(join(cwd, "other")).mode & 0o777).toBe(0o700);
+    expect(readdirSync(join(cwd, "other/folder"))).toContain("pawl.db");
+    expect(readdirSync(join(cwd, "other/folder"))).not.toContain(".gitignore");
+    expect((await pawl(["ls", ...store], { cwd })).stdout).toContain("q-1");
   });
 });
 

@@ -10,9 +10,9 @@ const rows: readonly Sample[] = [
   { id: "a-longer-id", status: "succeeded", note: "日本語テキスト", count: "1,234" },
 ];
 
-function table(columns: number, samples = rows): string {
+function table(columns: number, samples = rows, isTerminal = true): string {
   return formatTable(
-    recordingContext({ columns }).context,
+    recordingContext({ columns, isTerminal }).context,
     [
       { title: "id", value: ({ id }) => id, rank: 0 },
       { title: "status", value: ({ status }) => status, rank: 0 },
@@ -59,6 +59,15 @@ describe("a table", () => {
     for (const columns of [20, 40, 80]) expect(table(columns)).toContain("a-longer-id");
   });
 
+  it("is whole if it is not printed on a terminal", () => {
+    const note = "May send_email run with these arguments? ".repeat(5).trim();
+    const lines = table(30, [{ ...rows[0], note } as Sample, ...rows.slice(1)], false).split("\n");
+    expect(lines[0]).toMatch(/^id +status +note +count$/);
+    expect(lines[1]).toBe(`q-1          waiting    ${note}      7`);
+    // Not padded to the long note.
+    expect(lines[2]).toBe(`a-longer-id  succeeded  ${"日本語テキスト".padEnd(80 - 7)}  1,234`);
+  });
+
   it("leaves out an empty column", () => {
     const silent = rows.map((row) => ({ ...row, count: "" }));
     expect(table(100, silent).split("\n")[0]).not.toContain("count");
@@ -73,9 +82,14 @@ describe("a table", () => {
 
 describe("facts", () => {
   it("are wrapped below their value, not below their label", () => {
-    const { context } = recordingContext({ columns: 24 });
+    const { context } = recordingContext({ columns: 24, isTerminal: true });
     expect(formatFacts(context, [["what", "one two three four"], null, ["why", "because"]])).toBe(
       "  what  one two three\n        four\n  why   because\n",
     );
+  });
+
+  it("are not wrapped if they are not printed on a terminal", () => {
+    const { context } = recordingContext({ columns: 24 });
+    expect(formatFacts(context, [["what", "one two three four"]])).toBe("  what  one two three four\n");
   });
 });

@@ -1,6 +1,7 @@
 // A process to be killed: works on one run by its order, and writes the result as its last line.
 
 import { join } from "node:path";
+import { asksPermission } from "../../../src/core/wait.ts";
 import {
   type CheckpointStore,
   DatabaseCheckpointStore,
@@ -124,8 +125,8 @@ async function answerAll(store: Store, runId: string, { approval, inDoubt }: Per
   const person = { by: "maria" };
   for (const { waitId, kind, toolCallId, status } of await store.listWaits(runId)) {
     if (status !== "open") continue;
-    if (kind === "approval" && approval === "approve") await store.approve(waitId, person);
-    else if (kind === "approval" && typeof approval === "object")
+    if (asksPermission(kind) && approval === "approve") await store.approve(waitId, person);
+    else if (asksPermission(kind) && typeof approval === "object")
       await store.deny(waitId, approval.deny, person);
     else if (kind === "in_doubt" && inDoubt !== undefined)
       await store.settle(toolCallId ?? "", inDoubt, person);

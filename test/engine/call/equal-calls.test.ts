@@ -73,7 +73,9 @@ describe("two equal calls in one answer", () => {
     const lost = failing(() => new Error("The line went dead."));
     const { store, calls, runner } = await twice(lost, { dedupe: "call" }, { maxParallelToolCalls: 1 });
     const { waits } = await runner.run("Go", { runId: "r-1" });
-    expect(waits.map(({ kind, toolCallId }) => [kind, toolCallId])).toEqual([["approval", "r-1/worker#1.2"]]);
+    expect(waits.map(({ kind, toolCallId }) => [kind, toolCallId])).toEqual([
+      ["possible_duplicate", "r-1/worker#1.2"],
+    ]);
     expect(calls).toHaveLength(1);
     await store.approve("r-1~1");
     expect((await runner.resume("r-1")).output).toBe("End.");
@@ -233,7 +235,10 @@ describe("equal calls of a code step", () => {
     );
     expect((await make().run("Go", { runId: "r-1" })).status).toBe("waiting");
     expect(calls).toHaveLength(1);
-    expect(await openWait(store)).toMatchObject({ kind: "approval", subject: { earlier: "r-1/code#0.1" } });
+    expect(await openWait(store)).toMatchObject({
+      kind: "possible_duplicate",
+      subject: { earlier: "r-1/code#0.1" },
+    });
   });
 
   it("reuse their rows when the step runs again, and add none", async () => {

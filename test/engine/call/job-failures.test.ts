@@ -313,7 +313,7 @@ describe("a tool that throws NeedsHuman", () => {
     expect((await runner.run("Go", { runId: "r-1", spec })).status).toBe("waiting");
     const [first] = await store.listToolCalls("r-1");
     expect(first?.receipt).toMatchObject({ status: "failed", errorCode: "auth_failure", uncertain: true });
-    expect(await openWait(store)).toMatchObject({ kind: "approval", toolCallId: "r-1/worker#2.1" });
+    expect(await openWait(store)).toMatchObject({ kind: "possible_duplicate", toolCallId: "r-1/worker#2.1" });
     expect(calls).toHaveLength(2);
   });
 });

@@ -3,6 +3,7 @@
 
 import { expect, it } from "vitest";
 import { z } from "zod";
+import { asksPermission } from "../../../src/core/wait.ts";
 import {
   AlreadySettledError,
   type Json,
@@ -200,7 +201,7 @@ class Fuzz {
     const calls = await this.#store.listToolCalls(RUN);
     const call = must(calls.find(({ toolCallId }) => toolCallId === wait.toolCallId));
     if (wait.kind === "escalation" && this.#chance(0.3)) return this.#store.answer(wait.waitId, "No idea.");
-    if (wait.kind !== "approval") return this.#settle(call);
+    if (!asksPermission(wait.kind)) return this.#settle(call);
     if (this.#chance(0.3)) return this.#store.deny(wait.waitId, "No.");
     if ("earlier" in (wait.subject as object)) {
       this.#saw("consented");

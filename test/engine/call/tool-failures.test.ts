@@ -303,7 +303,7 @@ describe("the same call after a failure that may have happened", () => {
   it("needs approval, and the question names the earlier call", async () => {
     const { store } = await failedOnce();
     expect(await openWait(store)).toMatchObject({
-      kind: "approval",
+      kind: "possible_duplicate",
       toolCallId: "r-1/worker#2.1",
       question: expect.stringMatching(/failed before \(r-1\/worker#1\.1\) and may have happened/) as string,
       subject: { earlier: "r-1/worker#1.1", failedWith: "Reset after DATA.", arguments: { what: "a" } },

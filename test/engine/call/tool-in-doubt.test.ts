@@ -74,7 +74,10 @@ describe("a call in doubt", () => {
       errorCode: "unknown_outcome",
       uncertain: true,
     });
-    expect(await openWait(store)).toMatchObject({ kind: "approval", subject: { earlier: "r-1/worker#1.1" } });
+    expect(await openWait(store)).toMatchObject({
+      kind: "possible_duplicate",
+      subject: { earlier: "r-1/worker#1.1" },
+    });
   });
 
   it("is asked about once, however often the run is resumed", async () => {

@@ -57,7 +57,7 @@ async function expectQuestionAboutSecond(store: Store) {
     ["prepared", null],
   ]);
   expect(await openWait(store)).toMatchObject({
-    kind: "approval",
+    kind: "possible_duplicate",
     toolCallId: "r-1/worker#2.1",
     subject: { earlier: "r-1/worker#1.1" },
   });
@@ -173,7 +173,7 @@ describe("two equal calls in one answer, the first interrupted after its effect"
     expect((await make().resume("r-1")).status).toBe("waiting");
     expect(calls).toHaveLength(1);
     expect(await openWait(store)).toMatchObject({
-      kind: "approval",
+      kind: "possible_duplicate",
       toolCallId: "r-1/worker#1.2",
       subject: { earlier: "r-1/worker#1.1" },
     });
@@ -207,7 +207,7 @@ describe("a failure that may have happened in another step of the run", () => {
     expect(calls).toHaveLength(1);
     const wait = await openWait(store);
     expect(wait).toMatchObject({
-      kind: "approval",
+      kind: "possible_duplicate",
       toolCallId: "r-1/two#0.1",
       subject: { earlier: "r-1/one#0.1" },
     });

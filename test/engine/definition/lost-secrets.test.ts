@@ -305,7 +305,7 @@ describe("a code step's call with a secret", () => {
     await failureOf(make().run("Go", { runId: "r-1" }));
     key = "k-another-one";
     const { status, waits } = await make().resume("r-1");
-    expect([status, waits.map(({ kind }) => kind)]).toEqual(["waiting", ["approval"]]);
+    expect([status, waits.map(({ kind }) => kind)]).toEqual(["waiting", ["possible_duplicate"]]);
     expect(given).toHaveLength(1);
   });
 });

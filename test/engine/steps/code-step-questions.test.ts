@@ -180,7 +180,7 @@ describe("code that runs again and makes another call", () => {
     const { store, whats, result } = await again(["b"]);
     expect([result.status, whats]).toEqual(["waiting", ["a"]]);
     expect(await openWait(store)).toMatchObject({
-      kind: "approval",
+      kind: "possible_duplicate",
       toolCallId: "r-1/code#0.2",
       question: expect.stringMatching(
         /This step called act before .+\(r-1\/code#0\.1\).+other arguments/,

@@ -57,7 +57,7 @@ it("asks a person before a call that may have happened is repeated, and continue
   const { status, waits } = await runner().resume("r-1");
   expect([status, waits.map(({ kind, toolCallId }) => [kind, toolCallId])]).toEqual([
     "waiting",
-    [["approval", "r-1/trip#0.3"]],
+    [["possible_duplicate", "r-1/trip#0.3"]],
   ]);
   expect(world.tried).toEqual(["a", "b"]);
   await store.approve("r-1~1");

@@ -35,12 +35,16 @@ function ownPort(toolCalls: ReturnType<typeof calls>): ModelPort {
 }
 
 describe.each([
-  ["calls", calls(12_000), /asked for 12000 tool calls at once, and 128 is the most/],
-  ["values", calls(1, keys(20_000)), /more than 8000 values in their arguments, which is the most/],
+  ["calls", calls(12_000), /asked for 12000 tool calls at once, and the limit is 128/],
+  [
+    "values",
+    calls(1, keys(20_000)),
+    /more than 8000 values in their arguments, which is the limit of one answer/,
+  ],
   [
     "characters",
     calls(1, { text: "x".repeat(2_100_000) }),
-    /more than 2000000 characters, which is the most/,
+    /more than 2000000 characters, which is the limit of one answer/,
   ],
 ] as const)("too many %s in one answer", (_, toolCalls, why) => {
   it("are refused: the attempt is charged, nothing runs, and the model is asked again", async () => {

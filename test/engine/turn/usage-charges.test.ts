@@ -91,6 +91,7 @@ describe("a provider that answers", () => {
       reasoningTokens: 4,
       charged: { tokens: 29, microDollars: 0 },
       modelCalls: 1,
+      baseline: { charged: { tokens: 0, microDollars: 0 }, modelCalls: 0 },
     });
     expect(server.requests[0]?.body.max_tokens).toBe(MAX_OUTPUT);
   });
@@ -195,7 +196,13 @@ describe("a provider that refuses", () => {
     ]);
     expect(await charged()).toBe((await reservation()) + 18);
     expect(clock.slept).toEqual([375]); // half of 500 ms, and half of the other half
-    expect(await store.readUsage("r-1")).toMatchObject({ inputTokens: 11, outputTokens: 7, modelCalls: 2 });
+    const { tokens } = must((await store.listModelCalls("r-1"))[0]).reserved;
+    expect(await store.readUsage("r-1")).toMatchObject({
+      inputTokens: 11,
+      outputTokens: 7,
+      modelCalls: 2,
+      baseline: { charged: { tokens }, modelCalls: 1 },
+    });
   });
 });
 

@@ -175,6 +175,8 @@ describe("a turn", () => {
     await run.open(1);
     await store.journalResponse(run.fence, run.journal(1, [], { attempt: 3 }));
     expectInOrder(await transcriptOf(store), [
+      "| charged | 130 tokens, $0.0013",
+      "| of that reserved | 100 tokens, $0.001: the provider gave no figures for 1 model call, and may have billed less |",
       "did not answer after 100 ms; nothing is charged.",
       "attempt 2, and reported no usage after 100 ms, so that the whole reservation is charged: 100 tokens, $0.001.",
       "attempt 3, and answered after 100 ms: 20 tokens in",

@@ -1,6 +1,7 @@
 import { toolCallKey } from "../../../core/call/tool-call-key.ts";
 import type { Json } from "../../../core/json.ts";
 import { ONE_PERSON } from "../../../core/person.ts";
+import { asksPermission } from "../../../core/wait.ts";
 import type { StepRecord, ToolCallRecord, TurnRecord } from "../../../store/store.ts";
 import { type CallHistory, decideCall, readCallHistory } from "../../call/call-decision.ts";
 import { earlierCall, NO_EARLIER_CALL } from "../../call/call-earlier-result.ts";
@@ -174,7 +175,7 @@ async function payloadOf(
 ): ReturnType<typeof makePayload> {
   const payload = await makePayload(run.policy.rules, request, idempotencyKey);
   if (payload.kind !== "ready") return payload;
-  const asked = waits.findLast((wait) => wait.toolCallId === toolCallId && wait.kind === "approval");
+  const asked = waits.findLast((wait) => wait.toolCallId === toolCallId && asksPermission(wait.kind));
   const shown: Json = asked?.subject.arguments ?? input;
   const isAsked = asked !== undefined || status === "prepared";
   return { ...payload, input: shown, approval: payload.approval ?? (isAsked ? ONE_PERSON : null) };

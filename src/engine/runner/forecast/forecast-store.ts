@@ -100,8 +100,12 @@ export class ForecastStore {
       ],
       // A claim charges what is still reserved.
       readUsage: async (id) => {
-        const usage = await this.#store.readUsage(id);
-        return { ...usage, charged: addAmount(usage.charged, reserved) };
+        const { baseline, ...usage } = await this.#store.readUsage(id);
+        return {
+          ...usage,
+          charged: addAmount(usage.charged, reserved),
+          baseline: { ...baseline, charged: addAmount(baseline.charged, reserved) },
+        };
       },
       listArtifacts: async () => {
         const kept = [...this.#artifacts.values()].map(({ record }) => record);

@@ -95,7 +95,12 @@ export function* settleModelCall(
   const run = yield* fencedStep(tx, fence, settlement.stepKey);
   yield* settleFailedCall(tx, run, settlement);
   const step = (yield* stepHead(run, settlement.stepKey)).path;
-  recordEvent(tx, run, "model.settled", { step, ...chargeFacts(settlement) });
+  const { outage = null } = settlement;
+  recordEvent(tx, run, "model.settled", {
+    step,
+    ...chargeFacts(settlement),
+    ...(outage === null ? {} : { outage }),
+  });
 }
 
 export function* journalResponse(tx: Transaction, fence: Fence, journal: TurnJournal): SqlScript<void> {

@@ -41,7 +41,7 @@ import {
 
 /** Approves a call; or, if that takes more people, records this approval and leaves the wait open. */
 export function* approve(tx: Transaction, id: string, person: Person): SqlScript<void> {
-  const target = yield* requireOpenWait(id, "approval");
+  const target = yield* requireOpenWait(id, "approval", "possible_duplicate");
   const { run, wait } = target;
   const starter = readDecision(parseJson(run.origin.startedBy));
   const decision = decisionOf(person, tx.now);
@@ -73,7 +73,7 @@ function callFacts({ call }: AnswerableWait): JsonObject {
 }
 
 export function* deny(tx: Transaction, id: string, why: string, person: Person): SqlScript<void> {
-  const target = yield* requireOpenWait(id, "approval", "budget");
+  const target = yield* requireOpenWait(id, "approval", "possible_duplicate", "budget");
   yield* closeWait(tx, target, { answer: { approved: false, why: assertReason(why) }, person });
 }
 
@@ -101,6 +101,7 @@ function* receiptFor(
       return receiptOfAnswer(value);
     }
     case "approval":
+    case "possible_duplicate":
     case "escalation":
     case "in_doubt":
       return receiptOfEscalation(value, yield* mayHaveHappened(run, wait));

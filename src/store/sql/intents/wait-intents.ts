@@ -1,6 +1,6 @@
 import { canonicalJson } from "../../../core/canonical-json.ts";
 import type { JsonObject } from "../../../core/json.ts";
-import type { NewBudgetWait, NewCallWait, NewWait, WaitKind } from "../../../core/wait.ts";
+import { asksPermission, type NewBudgetWait, type NewCallWait, type NewWait, type WaitKind } from "../../../core/wait.ts";
 import { argumentsHashOf } from "../queries/wait-queries.ts";
 import type { Row } from "../row.ts";
 import type { RunHead } from "../run-head.ts";
@@ -60,7 +60,7 @@ function* askCall(tx: Transaction, run: RunRow, wait: NewCallWait): SqlScript<nu
 function isSameQuestion(row: Row, { kind, argumentsHash }: NewCallWait): boolean {
   if (row.oneOf("status", WAIT_STATUSES) === "withdrawn") return false;
   const asked = row.oneOf("kind", WAIT_KINDS);
-  if (kind === "approval" || asked === "approval")
+  if (asksPermission(kind) || asksPermission(asked))
     return asked === kind && argumentsHashOf(row) === argumentsHash;
   return true;
 }

@@ -53,7 +53,10 @@ const total = (column: string) => `CAST(coalesce(sum(${column}), 0) AS BIGINT)`;
 const USAGE = `
   SELECT ${total("input_tokens")} AS input, ${total("output_tokens")} AS output,
          ${total("cached_input_tokens")} AS cached, ${total("reasoning_tokens")} AS reasoning,
-         count(CASE WHEN basis <> 'none' THEN 1 END) AS calls
+         count(CASE WHEN basis <> 'none' THEN 1 END) AS calls,
+         count(CASE WHEN basis = 'baseline' THEN 1 END) AS baseline_calls,
+         ${total("CASE WHEN basis = 'baseline' THEN charged_tokens END")} AS charged_tokens,
+         ${total("CASE WHEN basis = 'baseline' THEN charged_micro_dollars END")} AS charged_micro_dollars
     FROM (${SETTLED_CALLS}) AS settled`;
 
 export function* readUsage(runId: string): SqlScript<RunUsage> {
@@ -72,6 +75,7 @@ export function* readUsage(runId: string): SqlScript<RunUsage> {
     reasoningTokens: row.int("reasoning"),
     charged: chargedAmount(run),
     modelCalls: row.int("calls"),
+    baseline: { charged: chargedAmount(row), modelCalls: row.int("baseline_calls") },
   };
 }
 

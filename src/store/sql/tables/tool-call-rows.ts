@@ -350,7 +350,8 @@ export function* startToolCall(
 function* assertApproved(run: RunHead, callNo: number, approvedArguments: string | null): SqlScript<void> {
   const wait = yield* get(
     `SELECT arguments_hash, status, answer FROM waits
-      WHERE run_key = ? AND call_no = ? AND kind = 'approval' ORDER BY wait_index DESC LIMIT 1`,
+      WHERE run_key = ? AND call_no = ? AND kind IN ('approval', 'possible_duplicate')
+      ORDER BY wait_index DESC LIMIT 1`,
     run.key,
     callNo,
   );

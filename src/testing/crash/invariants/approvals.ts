@@ -1,6 +1,7 @@
 import { isJsonObject, type Json } from "../../../core/json.ts";
 import { approvalNeedOf } from "../../../core/person.ts";
 import { holdsMark } from "../../../core/secret/secret-mark.ts";
+import { asksPermission } from "../../../core/wait.ts";
 import { approvalNeed, approvalRules } from "../../../engine/definition/approval-rule.ts";
 import { toolsOf } from "../../../engine/definition/known-tools.ts";
 import type { WaitRecord } from "../../../store/store.ts";
@@ -41,7 +42,7 @@ export const runsAsApproved: Invariant = {
 };
 
 function isApproval({ kind }: WaitRecord): boolean {
-  return kind === "approval";
+  return asksPermission(kind);
 }
 
 function isGiven({ answer, subject, people }: WaitRecord): boolean {

@@ -178,9 +178,29 @@ export const quotaChecks: readonly Check[] = [
     },
   ),
 
+  check("an outage is in the event of its refused request", async ({ store, now }) => {
+    const run = await SampleRun.create(store);
+    const outage = { since: now(), retryAt: now() + 500, status: 503 };
+    const settle = async (attempt: number, more: { readonly outage?: typeof outage | null }) => {
+      await run.open(1);
+      const settlement = { stepKey: run.stepKey, turnIndex: 1, attempt, charge: UNSENT, ...more };
+      await store.settleModelCall(run.fence, settlement);
+      return (await store.listEvents(run.runId)).at(-1)?.data as { readonly outage?: unknown };
+    };
+    assert.deepEqual((await settle(1, { outage })).outage, outage);
+    assert.equal((await settle(2, { outage: null })).outage, undefined);
+    assert.equal((await settle(3, {})).outage, undefined);
+    assert.deepEqual((await store.verify(run.runId)).problems, []);
+  }),
+
   check("usage adds up what the provider reported, and counts the charged calls", async ({ store }) => {
     const run = await SampleRun.create(store);
-    assert.deepEqual(await store.readUsage(run.runId), { ...NO_USAGE, charged: NOTHING, modelCalls: 0 });
+    assert.deepEqual(await store.readUsage(run.runId), {
+      ...NO_USAGE,
+      charged: NOTHING,
+      modelCalls: 0,
+      baseline: { charged: NOTHING, modelCalls: 0 },
+    });
     await run.committed(1);
     await run.committed(2);
     for (const [i, charge] of [BASELINE, UNSENT].entries()) {
@@ -200,6 +220,7 @@ export const quotaChecks: readonly Check[] = [
       reasoningTokens: 4,
       charged: { tokens: 160, microDollars: 1_600 },
       modelCalls: 3,
+      baseline: { charged: RESERVE, modelCalls: 1 },
     });
   }),
 

@@ -204,6 +204,7 @@ export const forkLedgerChecks: readonly Check[] = [
       reasoningTokens: 0,
       charged: { tokens: 0, microDollars: 0 },
       modelCalls: 0,
+      baseline: { charged: { tokens: 0, microDollars: 0 }, modelCalls: 0 },
     });
     assert.equal((await store.readUsage("run-1")).charged.tokens, CHARGE.amount.tokens);
     for (const { charge } of await store.listModelCalls("fork"))

@@ -37,6 +37,27 @@ export const approvalChecks: readonly Check[] = [
     await assertStarts(later, ARGUMENTS);
   }),
 
+  check(
+    "a call that may be a duplicate runs only after a person has approved it, with its arguments",
+    async ({ store }) => {
+      const run = await SampleRun.create(store);
+      await run.journaled(1, ["prepared", "prepared"]);
+      const wait = { ...run.approval(1, 1, ARGUMENTS), kind: "possible_duplicate" } as const;
+      await run.waiting(wait, { ...wait, callIndex: 2 });
+      const later = await run.takenOver();
+      await assertNotStarted(later, ARGUMENTS, null);
+      assert.deepEqual(
+        (await run.waits()).map(({ kind }) => kind),
+        ["possible_duplicate", "possible_duplicate"],
+      );
+      await store.approve("run-1~1");
+      await store.deny("run-1~2", "It has happened.");
+      await assertNotStarted(later, OTHERS, null);
+      await assertStarts(later, ARGUMENTS);
+      await assertRefused(store, run.runId, () => later.startApproved(1, 2, ARGUMENTS));
+    },
+  ),
+
   check("a call does not run while its wait is open", async ({ store }) => {
     const run = await asked(store);
     const later = await run.takenOver();

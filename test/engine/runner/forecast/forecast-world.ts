@@ -2,6 +2,7 @@
 // point.
 
 import { z } from "zod";
+import { asksPermission } from "../../../../src/core/wait.ts";
 import {
   type Agent,
   askHuman,
@@ -125,7 +126,7 @@ export class World {
   async decide(store: Store, runId: string): Promise<void> {
     const open = (await store.listWaits(runId)).filter(({ status }) => status === "open");
     for (const [i, { waitId, kind, toolCallId, subject }] of open.entries()) {
-      if (kind === "approval")
+      if (asksPermission(kind))
         await (subject.tool === "blind_allowed" ? store.deny(waitId, "No.") : store.approve(waitId));
       else if (kind === "escalation") {
         this.#isRested = true;

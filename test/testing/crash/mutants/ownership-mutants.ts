@@ -43,8 +43,8 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
       },
     ],
     breaks: "writes-under-the-epoch",
-    scenario: "plain-answer",
-    mode: "pause",
+    scenario: "keyed",
+    schedule: "pause after store.endToolCallAttempt 1; wake at the end",
   },
   {
     what: "a claim does not raise the epoch",

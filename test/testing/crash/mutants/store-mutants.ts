@@ -111,7 +111,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
       },
     ],
     breaks: "events-verify",
-    scenario: "short-lease",
+    scenario: "provider-outage",
   },
   {
     what: "a fork has keys that no call of it would have",
