@@ -277,6 +277,8 @@ export class ModelCallError extends PawlError<{
   status: number | null;
   retryAfterMs: number | null;
   retryable: boolean;
+  /** A rejection of the account: its key, quota or credit. The request itself may be good, whatever the status is. */
+  account?: true;
   /** The usage that the provider reported along with an unusable answer. */
   usage?: { inputTokens: number; outputTokens: number; cachedInputTokens: number; reasoningTokens: number };
 }> {

@@ -207,7 +207,8 @@ describe("an account without quota or credit", () => {
   ])("of %s is rejected (%d), and waiting does not help", async (_name, status, body) => {
     server.next(raw(status, body));
     const failure = await failureOf(model());
-    expect(failure.details).toEqual({ kind: "rejected", status, retryAfterMs: null, retryable: false });
+    const why = { kind: "rejected", status, retryAfterMs: null, retryable: false, account: true };
+    expect(failure.details).toEqual(why);
     expect(failure.message).toContain("Waiting does not help");
   });
 
@@ -217,6 +218,28 @@ describe("an account without quota or credit", () => {
   ])("is not confused with %s, which is waited out", async (_name, body, headers) => {
     server.next(raw(429, JSON.stringify(body), headers));
     expect((await failureOf(model())).details).toMatchObject({ kind: "rate_limited", retryable: true });
+  });
+});
+
+describe("a key that is not valid", () => {
+  const gemini = {
+    error: { code: 400, message: "API key not valid.", details: [{ reason: "API_KEY_INVALID" }] },
+  };
+
+  it.each([
+    ["401", 401, { error: { message: "Incorrect API key provided." } }],
+    ["403", 403, { error: { message: "No access." } }],
+    ["Gemini's 400", 400, gemini],
+  ])("is a problem of the account (%s), not of the request", async (_name, status, body) => {
+    server.next(raw(status, JSON.stringify(body)));
+    const failure = await failureOf(model());
+    expect(failure.details).toMatchObject({ kind: "rejected", status, account: true });
+    expect(failure.message).toContain("Check the API key");
+  });
+
+  it("is not suspected behind any other 400", async () => {
+    server.next(refusal(400, "The history is not valid."));
+    expect((await failureOf(model())).details.account).toBeUndefined();
   });
 });
 
