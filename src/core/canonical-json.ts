@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { ConfigurationError, NotJsonError } from "./errors.ts";
-import { type Json, MAX_DEPTH, MAX_PAYLOAD_DEPTH } from "./json.ts";
+import { isPlainObject, type Json, MAX_DEPTH, MAX_PAYLOAD_DEPTH } from "./json.ts";
 
 /**
  * The canonical text of a JSON value (RFC 8785): sorted keys, no white space, one spelling of each number.
@@ -91,7 +91,7 @@ function findInContainer(value: object, ancestors: object[], levels: number): Cu
   if (ancestors.includes(value)) return culprit("a cycle");
   if (ancestors.length >= levels)
     return { path: [], what: `nested deeper than ${levels} levels`, isTooDeep: true };
-  if (!Array.isArray(value) && !isPlain(value)) return culprit(describeInstance(value));
+  if (!Array.isArray(value) && !isPlainObject(value)) return culprit(describeInstance(value));
   // A plain object or an array can have one too, even a hidden one, and JSON.stringify would call it.
   if ("toJSON" in value && typeof value.toJSON === "function") {
     return culprit("a value with a toJSON method (pass what it returns)");
@@ -127,11 +127,6 @@ function findInObject(value: object, ancestors: object[], levels: number): Culpr
 function at(key: string | number, found: Culprit): Culprit {
   found.path.unshift(key);
   return found;
-}
-
-function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
 }
 
 function describeInstance(value: object): string {

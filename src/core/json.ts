@@ -68,6 +68,18 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** True for an object that is no instance of a class. An object of another realm (`node:vm`, a test runner) is plain too. */
+export function isPlainObject(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null || isForeignObjectPrototype(prototype);
+}
+
+/** The prototype of all objects of another realm. The one of a class that extends null has no such methods. */
+function isForeignObjectPrototype(prototype: unknown): boolean {
+  if (typeof prototype !== "object" || prototype === null) return false;
+  return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, "isPrototypeOf");
+}
+
 /**
  * The type of a value after a round trip through JSON: dates become strings; functions and `undefined` are dropped from
  * objects, and become null elsewhere.

@@ -3,7 +3,11 @@ import type { ToolAnnotations } from "../../core/call/tool-classification.ts";
 import { ConfigurationError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
 import type { ToolOutput } from "../../core/message.ts";
-import { assertOptions, type OptionNames, type OtherNames } from "../../core/naming/option-names.ts";
+import {
+  assertOptionsOrInstance,
+  type OptionNames,
+  type OtherNames,
+} from "../../core/naming/option-names.ts";
 import type { NetworkPolicy } from "../../core/network-policy.ts";
 import { isSecret, type Secret } from "../../core/secret/secret.ts";
 import type { AnySchema } from "../../core/standard-schema.ts";
@@ -240,7 +244,7 @@ export function isTool(value: unknown): value is Tool {
 function assertDefinition<I, O, A>(definition: ToolDefinition<I, O, A>): void {
   const given: { readonly [name: string]: unknown } = { ...definition };
   const which = `The tool ${JSON.stringify(given.name ?? given.description ?? "without a name")}`;
-  assertOptions(which, definition, TOOL_OPTIONS, OTHER_TOOL_OPTIONS);
+  assertOptionsOrInstance(which, definition, TOOL_OPTIONS, OTHER_TOOL_OPTIONS);
   if (typeof given.description !== "string")
     throw new ConfigurationError(`${which} needs a description: say what it does.`);
   if (typeof definition.execute !== "function")

@@ -33,6 +33,7 @@ import {
   assertLoopOptions,
   type DurableMainLoopOptions,
   type ExecuteOptions,
+  runnerOptionsOf,
 } from "./durable-loop-options.ts";
 import { HistoryRestarts } from "./history-restarts.ts";
 import { newRunId } from "./new-run-id.ts";
@@ -284,7 +285,7 @@ export class DurableMainLoop<O = unknown, I = Json> {
   }
 
   #runner(store: Store, onMilestone: () => void): Runner<O> {
-    const { checkpoints: _, warn: __, ...options } = this.#options;
+    const options = runnerOptionsOf(this.#options);
     let isWarned = false;
     const warnOfOutage = outageWarnings(this.#warn);
     return new Runner(this.#target, {
