@@ -57,7 +57,7 @@ async function executeTurns(
       await executeTurn(scope, expected);
     } catch (error) {
       // The store is ahead: load the conversation again and continue from there, at most once per allowed turn.
-      if (!(error instanceof ResumeError) || error.irrecoverable || ++reloads > loop.maxTurns) throw error;
+      if (!ResumeError.isInstance(error) || error.irrecoverable || ++reloads > loop.maxTurns) throw error;
       scope = await openScope(granular, loop.maxTurns, execution);
     }
   }

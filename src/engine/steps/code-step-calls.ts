@@ -83,7 +83,7 @@ export class CodeStepCalls {
     } catch (error) {
       if (isForTheCode(error)) throw error;
       // A person can be asked later, so an error that stops this worker replaces the question.
-      if (this.#abandonedFor === null || this.#abandonedFor.error instanceof PersonNeededError)
+      if (this.#abandonedFor === null || PersonNeededError.isInstance(this.#abandonedFor.error))
         this.#abandonedFor = { error };
       this.#abandon(error);
       return new Promise<never>(() => undefined);
@@ -108,7 +108,7 @@ export class CodeStepCalls {
     await Promise.allSettled(this.#inProgress);
     // Receipts that the store refused before are written again: a call whose outcome is known should not be in doubt.
     await Promise.allSettled([...this.#unstored].map((pending) => storeReceipt(this.#run, pending)));
-    if (this.#abandonedFor !== null && !(this.#abandonedFor.error instanceof PersonNeededError))
+    if (this.#abandonedFor !== null && !PersonNeededError.isInstance(this.#abandonedFor.error))
       throw this.#abandonedFor.error;
     if (this.#waits.length > 0) throw personNeeded(this.#run, this.#waits);
   }
@@ -217,7 +217,7 @@ export class CodeStepCalls {
     try {
       return await this.#settle(request.name, callIndex, plan, known === null ? begunAt : null);
     } catch (error) {
-      const receipt = error instanceof ResumeError ? await this.#settledMeanwhile(idempotencyKey) : null;
+      const receipt = ResumeError.isInstance(error) ? await this.#settledMeanwhile(idempotencyKey) : null;
       if (receipt === null) throw error;
       return this.#result(request.name, callIndex, receipt);
     }
@@ -374,6 +374,8 @@ export class CodeStepCalls {
 /** True for errors that `ctx.call` throws to the code of the step. */
 function isForTheCode(error: unknown): boolean {
   return (
-    error instanceof ToolFailedError || error instanceof ConfigurationError || error instanceof NotJsonError
+    ToolFailedError.isInstance(error) ||
+    ConfigurationError.isInstance(error) ||
+    NotJsonError.isInstance(error)
   );
 }
