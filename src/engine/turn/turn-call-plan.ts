@@ -116,6 +116,8 @@ function callRequest(
   part: ToolCallPart,
   unredacted: ToolCallPart,
 ): CallRequest {
+  const tool = prepared.tools.get(part.toolName) ?? null;
+  const problem = ownProperty(stored.invalidCalls ?? {}, part.toolCallId) ?? null;
   return {
     stepPath: path,
     name: part.toolName,
@@ -123,10 +125,16 @@ function callRequest(
     secretInput: unredacted.input,
     isSecretLost: false,
     ownSecrets: [],
-    tool: prepared.tools.get(part.toolName) ?? null,
-    problem: ownProperty(stored.invalidCalls ?? {}, part.toolCallId) ?? null,
+    tool,
+    problem: tool === null ? (problem ?? unknownTool(part.toolName, prepared.tools)) : problem,
     enforceKeys: options.enforceIdempotency,
   };
+}
+
+/** For the model: most often it misspelt one of these. */
+function unknownTool(name: string, tools: TurnScope["prepared"]["tools"]): string {
+  const known = [...tools.keys()].join(", ");
+  return `There is no tool ${JSON.stringify(name)}. ${known === "" ? "No tools are available." : `The tools are: ${known}.`}`;
 }
 
 /** A call that the response asks for, with its row if an earlier worker wrote one. */

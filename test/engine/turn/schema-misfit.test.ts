@@ -3,6 +3,10 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
+  type AssistantPart,
+  agent as defineAgent,
+  MaxTurnsExceededError,
+  type ModelPort,
   Runner,
   type RunnerOptions,
   SchemaMisfitError,
@@ -90,6 +94,56 @@ describe("an answer that does not fit the output schema", () => {
     const { message, details } = await misfitOf(run);
     expect(`${message} ${JSON.stringify(details)}`).not.toContain("hunter2");
     expect(message.length).toBeLessThan(1_200);
+  });
+});
+
+describe("calls of a tool that does not exist", () => {
+  const note = tool({
+    description: "Writes a line down.",
+    inputSchema: z.object({ text: z.string() }),
+    effect: "read_only",
+    execute: () => "noted",
+  });
+  const wrong = { name: "functions_note", input: { text: "x" } };
+
+  it("are no misfits: a run that works beside them continues, also after a crash", async () => {
+    const store = await memoryStore();
+    const { agent } = scriptedAgent(
+      ({ turn }) =>
+        turn < 6 ? { toolCalls: [{ name: "note", input: { text: `${turn}` } }, wrong] } : { text: "Done." },
+      { tools: { note } },
+    );
+    const dying = new Runner(agent, { store, probe: crashAt("turn:committed", 3) });
+    await failureAs(StepFailedError, dying.run("Go", { runId: "r-1" }));
+    expect((await new Runner(agent, { store }).resume("r-1")).output).toBe("Done.");
+    const codes = (await store.listToolCalls("r-1")).map(({ receipt }) => receipt?.errorCode);
+    expect(codes.filter((code) => code === "unknown_tool")).toHaveLength(5);
+  });
+
+  it("alone end the run at its limit of turns, whose error says so", async () => {
+    const { agent } = scriptedAgent(() => ({ toolCalls: [wrong] }), { tools: { note }, maxTurns: 5 });
+    const run = new Runner(agent, { store: await memoryStore() }).run("Go");
+    expect((await failureAs(MaxTurnsExceededError, run)).message).toContain("after 5 turns");
+  });
+
+  it("are answered with the tools that there are, whatever the model's adapter says", async () => {
+    const seen: unknown[] = [];
+    const model: ModelPort = {
+      provider: "own",
+      modelId: "own",
+      respond: async ({ messages }) => {
+        seen.push(messages.at(-1));
+        const content: AssistantPart[] =
+          messages.length === 1
+            ? [{ type: "tool-call", toolCallId: "c-1", toolName: "functions_note", input: {} }]
+            : [{ type: "text", text: "Done." }];
+        return { content, finishReason: "stop", usage: null, invalidCalls: {}, responseId: null };
+      },
+    };
+    const clerk = defineAgent({ name: "clerk", model, tools: { note } });
+    await new Runner(clerk, { store: await memoryStore() }).run("Go");
+    const sentence = 'There is no tool \\"functions_note\\". The tools are: note.';
+    expect(JSON.stringify(seen[1])).toContain(sentence);
   });
 });
 
