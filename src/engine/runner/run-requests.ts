@@ -5,7 +5,7 @@ import { assertRunSpec } from "../../core/job/run-spec.ts";
 import { assertChosenRunId } from "../../core/run-key.ts";
 import { assertRunId } from "../../core/step-path.ts";
 import { withStore } from "../../store/open-store.ts";
-import type { RunStatus, Store } from "../../store/store.ts";
+import type { RunRecord, RunStatus, Store } from "../../store/store.ts";
 import { assertBudgetRaised } from "../definition/run-spec-checks.ts";
 import { loadModels } from "../definition/step.ts";
 import type { RunEventListener } from "../ports/run-events.ts";
@@ -44,6 +44,18 @@ import {
 } from "./start-run.ts";
 
 export { assertNoSecrets } from "./secret-input.ts";
+
+/**
+ * True if a worker died in the middle of the run, also if the next one released it again: the run has not stopped by itself,
+ * so the caller does not continue one that had.
+ */
+async function wasInterrupted(store: Store, { runId, status }: RunRecord): Promise<boolean> {
+  if (status !== "queued") return status === "running";
+  const ends = (await store.listAttempts(runId)).map(({ endStatus }) => endStatus);
+  const last = ends.findLast((end) => end !== "queued" && end !== "interrupted");
+  // A new fork has no attempts, and a run that waited for an answer has one that ended so.
+  return ends.length > 0 && (last === undefined || last === null);
+}
 
 /** The requests of callers to a runner, with a store each: the given one, or the default one, opened for it. */
 export class RunRequests<O> {
@@ -89,8 +101,7 @@ export class RunRequests<O> {
         reason: options.reason ?? null,
       } as const;
       const { budgets } = options;
-      // A run that is still `running` was interrupted: whatever stopped it, it was not its own failure.
-      const isRequested = run !== null && run.status !== "running";
+      const isRequested = run !== null && !(await wasInterrupted(store, run));
       const request = { from, attempt, isRequested, ...(budgets === undefined ? {} : { budgets }) };
       const begun = await claimRun(this.#setup, store, runId, request, options);
       return this.#execute(store, begun, options, listener, milestone);

@@ -86,6 +86,28 @@ describe("an answer that does not fit the output schema", () => {
     expect([error.details.turn, prompts.length]).toEqual([3, asked]);
   });
 
+  it("is counted over a crash after the third, and a release by the next worker", async () => {
+    const store = await memoryStore();
+    const { agent, prompts } = pricing(() => WRONG);
+    const dying = new Runner(agent, { store, probe: crashAt("turn:committed", 3) });
+    await failureAs(StepFailedError, dying.run("Go", { runId: "r-1" }));
+    await store.claimRun("r-1", { leaseMs: 0, from: ["failed"] });
+    const runner = new Runner(agent, { store });
+    const release = AbortSignal.abort();
+    expect((await runner.run("Go", { runId: "r-1", wait: true, release })).status).toBe("queued");
+    expect((await misfitOf(runner.resume("r-1"))).details.turn).toBe(3);
+    expect(prompts).toHaveLength(3);
+  });
+
+  it("keeps the tries that a person gave if a worker releases the run before it uses them", async () => {
+    const store = await memoryStore();
+    const { agent } = pricing((turn) => (turn < 4 ? WRONG : RIGHT));
+    const runner = new Runner(agent, { store });
+    await misfitOf(runner.run("Go", { runId: "r-1" }));
+    expect((await runner.resume("r-1", { release: AbortSignal.abort() })).status).toBe("queued");
+    expect((await runner.resume("r-1")).output).toEqual({ price: 12 });
+  });
+
   it("is shown without secrets, and shortened", async () => {
     const text = JSON.stringify({ token: "hunter2-hunter2", price: "x".repeat(5_000) });
     const { agent } = pricing(() => ({ text }));
