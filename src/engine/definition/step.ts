@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../../core/errors.ts";
-import type { Json, Jsonified, JsonObject } from "../../core/json.ts";
+import type { Json, Jsonified, JsonObject, Storable } from "../../core/json.ts";
 import { assertOptions, kindOf, type OptionNames } from "../../core/naming/option-names.ts";
 import { assertStepName } from "../../core/step-path.ts";
 import type { Completion } from "../../core/turn/completion.ts";
@@ -231,12 +231,12 @@ export const Step = {
   },
 };
 
-/** Refuses code whose output cannot be stored, such as a `Date`. Nothing at all is stored as null. */
-type ReturnsJson<O> = unknown extends O
+/** Refuses code whose output cannot be stored, such as a `Date` or a `Map`. Nothing at all is stored as null. */
+type ReturnsJson<O> = [Exclude<O, void>] extends [Storable<Exclude<O, void>>]
   ? unknown
-  : [Exclude<O, void>] extends [Jsonified<O>]
-    ? unknown
-    : { readonly "The output of a step must be JSON: pass a date as its ISO string.": never };
+  : {
+      readonly "The output of a step must be JSON: pass a date as its ISO string, a Map or a Set as a list.": never;
+    };
 
 /** The answer to a question: one of its choices; any JSON if it has none. */
 type HumanAnswer<C extends string> = [C] extends [never] ? Json : C;

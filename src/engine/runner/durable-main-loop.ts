@@ -11,7 +11,7 @@ import {
   SnapshotRestoreError,
   StoreUnavailableError,
 } from "../../core/errors.ts";
-import type { Json } from "../../core/json.ts";
+import { type Json, withoutUndefined } from "../../core/json.ts";
 import { needsCorrection, rejectsHistory } from "../../core/turn/model-retry.ts";
 import { Session } from "../../session/session.ts";
 import { Snapshot } from "../../session/snapshot.ts";
@@ -80,7 +80,7 @@ export class DurableMainLoop<O = unknown, I = Json> {
    * here is not executed. `result.request` is the request that was executed.
    */
   async execute(request: RunInput<I>, options: ExecuteOptions = {}): Promise<ExecuteResult<O>> {
-    const given: unknown = request;
+    const given = withoutUndefined(request);
     assertJson(given, "The request");
     assertExecuteOptions(options);
     const release = await this.#checkpoints.acquire(this.#options.warn);

@@ -21,7 +21,7 @@ import { type Fork, type ForkOptions, forkRun } from "./fork-run.ts";
 import { LeasedRun, resultOf } from "./leased-run.ts";
 import { makeRun } from "./make-run.ts";
 import { newRunId } from "./new-run-id.ts";
-import { aboutRun, assertInput, assertReasonGiven, assertSamePipeline, runNotFound } from "./run-checks.ts";
+import { aboutRun, assertReasonGiven, assertSamePipeline, inputAsJson, runNotFound } from "./run-checks.ts";
 import { namedRunId } from "./run-selection.ts";
 import { assertForkOptions, assertResumeOptions } from "./runner-option-names.ts";
 import {
@@ -65,9 +65,9 @@ export class RunRequests<O> {
     this.#setup = setup;
   }
 
-  run(input: unknown, options: RunOptions, listener: RunEventListener): Promise<RunResult<O>> {
+  run(given: unknown, options: RunOptions, listener: RunEventListener): Promise<RunResult<O>> {
     return withStore(this.#setup.options.store, async (store) => {
-      assertInput(input);
+      const input = inputAsJson(given);
       const { rules, root, options: own } = this.#setup;
       assertNoSecrets(input, rules);
       const runId = namedRunId(options, root.name, own.identity);

@@ -6,7 +6,7 @@ import {
   ResumeError,
   ToolFailedError,
 } from "../../core/errors.ts";
-import type { Json } from "../../core/json.ts";
+import { type Json, withoutUndefined } from "../../core/json.ts";
 import { namedSecrets } from "../../core/secret/redaction.ts";
 import { extractSecrets } from "../../core/secret/secret.ts";
 import { toolCallId } from "../../core/step-path.ts";
@@ -154,7 +154,8 @@ export class CodeStepCalls {
     return call;
   }
 
-  async #request(tool: Tool, input: unknown): Promise<CallRequest> {
+  async #request(tool: Tool, given: unknown): Promise<CallRequest> {
+    const input = withoutUndefined(given);
     this.#run.stop.signal.throwIfAborted();
     assertMayBegin(this.#run);
     if (tool.name === null)
