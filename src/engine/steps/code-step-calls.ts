@@ -206,6 +206,7 @@ export class CodeStepCalls {
       idempotencyKey,
       identityHash: identity.hash.toString("hex"),
       earlier: await this.#earlierCall(request, identity, occurrence, known, leftovers),
+      comparable: identity.dedupe === "effect" ? await identity.comparable(request.input) : request.input,
       sessionBase: () => this.#session.state,
       blobThresholdBytes: BLOB_THRESHOLD_BYTES,
       known,

@@ -175,6 +175,8 @@ async function undecidedCall(
     idempotencyKey,
     identityHash: identity.hash.toString("hex"),
     earlier,
+    comparable:
+      mayReuse || identity.dedupe === "effect" ? await identity.comparable(request.input) : request.input,
     sessionBase: () => events.stateBefore(callIndex),
     blobThresholdBytes: options.blobThresholdBytes,
     known,
@@ -189,7 +191,7 @@ async function earlierInAbandonedTurns(
   const reused = await (identity.dedupe === "call"
     ? abandoned.reuse(identity)
     : abandoned.findSucceeded(identity));
-  return reused === null ? NO_EARLIER_CALL : succeededCall(run, reused);
+  return reused === null ? NO_EARLIER_CALL : succeededCall(run, identity, reused);
 }
 
 function turnCall(
@@ -212,7 +214,7 @@ function turnCall(
   if (before?.plan.kind !== "settled") return { ...item, plan: decideCall(run, undecided) };
   // The outcome of the call before it is not in the store yet.
   const { outcome, duplicate } = before.plan;
-  const firstRequest = duplicate?.firstRequest ?? before.undecided.request.input;
+  const firstRequest = duplicate?.firstRequest ?? before.undecided.comparable;
   const earlier = asEarlierCall(callId(run, before.undecided.place), outcome, firstRequest);
   return {
     ...item,
