@@ -249,6 +249,16 @@ const plants: readonly Plant[] = [
     ],
   ),
 
+  ...["PawlError", "BusyError"].map(
+    (name): Plant => [
+      "errors of Pawl are recognised by isInstance",
+      {
+        "src/engine/run/a.ts": `export const isBusy = (error: unknown) => error instanceof ${name};`,
+        "src/core/errors.ts": "export class BusyError extends PawlError<{ id: string }> {}",
+      },
+    ],
+  ),
+
   ["names are kebab-case", { "src/core/turnDecision.ts": empty }],
   ["names are kebab-case", { "src/core/turn_decision.ts": empty }],
   ["names are kebab-case", { "src/store/SQLite/database.ts": empty }],

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import canonicalize from "canonicalize";
 import { ConfigurationError, NotJsonError } from "./errors.ts";
-import { type Json, MAX_DEPTH, MAX_PAYLOAD_DEPTH } from "./json.ts";
+import { isPlainObject, type Json, MAX_DEPTH, MAX_PAYLOAD_DEPTH } from "./json.ts";
 
 /**
  * The canonical text of a JSON value (RFC 8785): sorted keys, no white space, one spelling of each number.
@@ -48,6 +48,33 @@ export function assertPayload(value: unknown, name: string): asserts value is Js
   );
 }
 
+/**
+ * Refuses a value that JSON would change beyond recognition: a Map or a Set becomes `{}`, NaN becomes null, and a function
+ * is dropped. What says itself how it is written (`toJSON`, as a date does) is kept, and so are the fields of instances.
+ */
+export function assertKeptByJson(value: unknown): void {
+  const paths = new Map<unknown, string>();
+  JSON.stringify(value, function check(this: unknown, key: string, item: unknown): unknown {
+    const holder = paths.get(this);
+    const path =
+      holder === undefined ? "$" : `${holder}${pathSegment(Array.isArray(this) ? Number(key) : key)}`;
+    const loss = lossOf(item);
+    if (loss !== null) throw new NotJsonError(`${path} is ${loss}`, { path });
+    if (typeof item === "object" && item !== null) paths.set(item, path);
+    return item;
+  });
+}
+
+/** What JSON cannot hold, of a value itself; null if it can. */
+function lossOf(item: unknown): string | null {
+  if (typeof item === "number") return Number.isFinite(item) ? null : String(item);
+  if (typeof item === "function" || typeof item === "symbol") return `a ${typeof item}`;
+  if (typeof item !== "object" || item === null || Array.isArray(item)) return null;
+  // Built-in objects with contents of their own have a tag: [object Map].
+  const tag = Object.prototype.toString.call(item);
+  return tag === "[object Object]" ? null : describeInstance(item);
+}
+
 /** The path of a value that is too deep is long: only this many characters of it are shown. */
 const SHOWN_PATH = 100;
 
@@ -91,7 +118,7 @@ function findInContainer(value: object, ancestors: object[], levels: number): Cu
   if (ancestors.includes(value)) return culprit("a cycle");
   if (ancestors.length >= levels)
     return { path: [], what: `nested deeper than ${levels} levels`, isTooDeep: true };
-  if (!Array.isArray(value) && !isPlain(value)) return culprit(describeInstance(value));
+  if (!Array.isArray(value) && !isPlainObject(value)) return culprit(describeInstance(value));
   // A plain object or an array can have one too, even a hidden one, and JSON.stringify would call it.
   if ("toJSON" in value && typeof value.toJSON === "function") {
     return culprit("a value with a toJSON method (pass what it returns)");
@@ -127,11 +154,6 @@ function findInObject(value: object, ancestors: object[], levels: number): Culpr
 function at(key: string | number, found: Culprit): Culprit {
   found.path.unshift(key);
   return found;
-}
-
-function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
 }
 
 function describeInstance(value: object): string {

@@ -277,6 +277,8 @@ export class ModelCallError extends PawlError<{
   status: number | null;
   retryAfterMs: number | null;
   retryable: boolean;
+  /** A rejection of the account: its key, quota or credit. The request itself may be good, whatever the status is. */
+  account?: true;
   /** The usage that the provider reported along with an unusable answer. */
   usage?: { inputTokens: number; outputTokens: number; cachedInputTokens: number; reasoningTokens: number };
 }> {
@@ -326,20 +328,6 @@ export class InfiniteRedirectError extends PawlError {
   ) {
     super(message, details, options);
   }
-}
-
-/** True for errors that control the run rather than report on a step: they pass through every layer unchanged. */
-export function isControlFlow(error: unknown): boolean {
-  return (
-    PawlError.isInstance(error) &&
-    ["paused", "pipeline_abort", "infinite_redirect", "lease_lost", "person_needed"].includes(error.code)
-  );
-}
-
-/** True if a tool that controls the run with this error reports that it has done nothing: then it is safe to run again. */
-export function reportsNotApplied(error: unknown): error is PawlError {
-  if (!isControlFlow(error) || !PawlError.isInstance(error)) return false;
-  return (error.details as { readonly applied?: unknown } | null)?.applied === false;
 }
 
 /** An error as it is stored with a failed run. */

@@ -60,6 +60,38 @@ function tooDeep(levels: number): RangeError {
   return new RangeError(`it is nested deeper than ${levels} levels`);
 }
 
+/**
+ * The value without the properties that are undefined, as JSON has it: by most types, such a property is one that is not
+ * there. Everything else stays as it is, for `assertJson` to name; a value that changes is copied.
+ */
+export function withoutUndefined(value: unknown, ancestors: object[] = []): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  if (ancestors.length > MAX_DEPTH || ancestors.includes(value)) return value;
+  if (!Array.isArray(value) && !isPlainObject(value)) return value;
+  ancestors.push(value);
+  const copy = Array.isArray(value) ? listWithout(value, ancestors) : objectWithout(value, ancestors);
+  ancestors.pop();
+  return copy;
+}
+
+function listWithout(list: readonly unknown[], ancestors: object[]): unknown {
+  const items = list.map((item) => withoutUndefined(item, ancestors));
+  return items.every((item, index) => item === list[index]) ? list : items;
+}
+
+function objectWithout(object: object, ancestors: object[]): unknown {
+  const before = Object.entries(object);
+  const after = before
+    .filter(([, item]) => item !== undefined)
+    .map(([key, item]) => [key, withoutUndefined(item, ancestors)] as const);
+  const isSame =
+    after.length === before.length && after.every(([, item], index) => item === before[index]?.[1]);
+  // A copy would lose what makes `assertJson` refuse the object.
+  if (isSame || Object.getOwnPropertySymbols(object).length > 0 || "toJSON" in object) return object;
+  // fromEntries, not assignment: "__proto__" is a key like any other.
+  return Object.fromEntries(after);
+}
+
 export function isJsonList(value: Json): value is readonly Json[] {
   return Array.isArray(value);
 }
@@ -68,11 +100,42 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** True for an object that is no instance of a class. An object of another realm (`node:vm`, a test runner) is plain too. */
+export function isPlainObject(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null || isForeignObjectPrototype(prototype);
+}
+
+/** The prototype of all objects of another realm. The one of a class that extends null has no such methods. */
+function isForeignObjectPrototype(prototype: unknown): boolean {
+  if (typeof prototype !== "object" || prototype === null) return false;
+  return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, "isPrototypeOf");
+}
+
 /**
  * The type of a value after a round trip through JSON: dates become strings; functions and `undefined` are dropped from
  * objects, and become null elsewhere.
  */
 export type Jsonified<T> = unknown extends T ? Json : [T] extends [Json] ? T : JsonifiedMember<T>;
+
+/**
+ * The type itself, if a value of it can be stored without a loss; else a type that it does not fit. A property that is
+ * undefined counts as missing. Objects with methods (a `Map`, a `Set`, a `Date`, a `Uint8Array`) cannot be stored.
+ */
+export type Storable<T> = unknown extends T
+  ? T
+  : T extends bigint | symbol | ((...args: never[]) => unknown)
+    ? never
+    : T extends Json | undefined
+      ? T
+      : T extends readonly unknown[]
+        ? { [K in keyof T]: StorableItem<T[K]> }
+        : T extends object
+          ? { [K in keyof T]: Storable<T[K]> }
+          : never;
+
+/** A list has no missing items. */
+type StorableItem<T> = unknown extends T ? T : undefined extends T ? never : Storable<T>;
 
 /** Of each member of a union by itself. */
 type JsonifiedMember<T> = T extends Json

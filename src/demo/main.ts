@@ -31,7 +31,7 @@ const stopListening = context.onInterrupt(() => interrupted.abort(new Error("The
 try {
   process.exitCode = (await main(flagsOf(process.argv.slice(2)))) ? 0 : 1;
 } catch (error) {
-  process.exitCode = interrupted.signal.aborted ? 130 : error instanceof ConfigurationError ? 2 : 1;
+  process.exitCode = interrupted.signal.aborted ? 130 : ConfigurationError.isInstance(error) ? 2 : 1;
   context.stderr.write(`error: ${error instanceof Error ? error.message : String(error)}\n`);
 } finally {
   stopListening();

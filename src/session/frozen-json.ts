@@ -1,5 +1,5 @@
 import { assertJson } from "../core/canonical-json.ts";
-import { type Json, MAX_DEPTH } from "../core/json.ts";
+import { isPlainObject, type Json, MAX_DEPTH } from "../core/json.ts";
 
 /** One more than `assertJson` accepts: deeper values and cycles are not copied, and are then refused by it. */
 const COPIED_DEPTH = MAX_DEPTH + 1;
@@ -20,15 +20,10 @@ function frozenCopy(value: unknown, depth: number): unknown {
   if (typeof value !== "object" || value === null || depth === COPIED_DEPTH) return value;
   // Array.from, not map: a hole becomes an `undefined`, which is refused.
   if (Array.isArray(value)) return Object.freeze(Array.from(value, (item) => frozenCopy(item, depth + 1)));
-  if (!isPlain(value)) return value;
+  if (!isPlainObject(value)) return value;
   const entries = Object.entries(value)
     .filter(([, item]) => item !== undefined)
     .map(([key, item]) => [key, frozenCopy(item, depth + 1)] as const);
   // fromEntries, not assignment: "__proto__" is a key like any other.
   return Object.freeze(Object.fromEntries(entries));
-}
-
-function isPlain(value: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
 }

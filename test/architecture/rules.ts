@@ -139,6 +139,14 @@ const rules = {
       return others.length === 0 ? [] : [{ line, what: `declares ${name}, as ${others.join(" and ")} does` }];
     }),
 
+  "errors of Pawl are recognised by isInstance": (file, all) =>
+    file.tokens.flatMap(({ text, line }, index) => {
+      const name = file.tokens[index + 1]?.text ?? "";
+      return text === "instanceof" && ownErrorsIn(all).has(name)
+        ? [{ line, what: `uses instanceof ${name}, which misses the errors of another copy of the package` }]
+        : [];
+    }),
+
   "names are kebab-case": (file) =>
     file.path.split("/").every((part) => /^[a-z0-9]+(-[a-z0-9]+)*(\.[a-z0-9]+)*$/.test(part))
       ? []
@@ -267,6 +275,23 @@ function declarationsIn(all: ReadonlyMap<string, SourceFile>): ReadonlyMap<strin
       declarations.set(name, [...(declarations.get(name) ?? []), path]);
   knownDeclarations.set(all, declarations);
   return declarations;
+}
+
+const knownErrors = new WeakMap<ReadonlyMap<string, SourceFile>, ReadonlySet<string>>();
+
+/** The classes that extend `PawlError`, and it. Computed once, and not again for each file. */
+function ownErrorsIn(all: ReadonlyMap<string, SourceFile>): ReadonlySet<string> {
+  const known = knownErrors.get(all);
+  if (known !== undefined) return known;
+  const errors = [...all.values()].flatMap(({ tokens }) =>
+    tokens.flatMap(({ text }, index) => {
+      const [name, next, base] = tokens.slice(index + 1, index + 4).map((token) => token.text);
+      return text === "class" && next === "extends" && base === "PawlError" ? [name ?? ""] : [];
+    }),
+  );
+  const found = new Set(["PawlError", ...errors]);
+  knownErrors.set(all, found);
+  return found;
 }
 
 function importGraph(all: ReadonlyMap<string, SourceFile>): ReadonlyMap<string, readonly string[]> {

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { isControlFlow } from "../../src/core/control-flow.ts";
 import * as errors from "../../src/core/errors.ts";
 import type { JsonObject } from "../../src/core/json.ts";
 
-const { PawlError, ResumeError, reviveError, isControlFlow } = errors;
+const { PawlError, ResumeError, reviveError } = errors;
 
 /** One of each class, with its `recoverable` flag. */
 const SAMPLES: [errors.PawlError, boolean][] = [

@@ -1,5 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { isDeeper, isJsonObject, type Json, MAX_DEPTH, throughJson, upToDepth } from "../../src/core/json.ts";
+import { isJson } from "../../src/core/canonical-json.ts";
+import {
+  isDeeper,
+  isJsonObject,
+  type Json,
+  MAX_DEPTH,
+  throughJson,
+  upToDepth,
+  withoutUndefined,
+} from "../../src/core/json.ts";
 
 describe("isJsonObject", () => {
   it.each([[{}], [{ a: 1 }], [Object.create(null)]])("is true of the object %j", (value) => {
@@ -12,6 +21,37 @@ describe("isJsonObject", () => {
 });
 
 const nested = (levels: number) => JSON.parse(`${"[".repeat(levels)}1${"]".repeat(levels)}`) as Json;
+
+describe("a value without undefined", () => {
+  it("is the same one if there is nothing to drop, and a copy if there is", () => {
+    const whole = { a: [1, { b: null }] };
+    expect(withoutUndefined(whole)).toBe(whole);
+    const part = { a: undefined, b: [{ c: undefined }], kept: whole };
+    const copy = withoutUndefined(part) as typeof part;
+    expect(copy).toStrictEqual({ b: [{}], kept: whole });
+    expect(copy.kept).toBe(whole);
+    expect(part).toHaveProperty("a");
+  });
+
+  it("keeps what is refused later: gaps in lists, instances, symbols, methods, cycles", () => {
+    const cycle: { self?: unknown; gone: undefined } = { gone: undefined };
+    cycle.self = [cycle, cycle];
+    const others = [
+      [undefined],
+      new Map(),
+      { [Symbol("s")]: 1, a: undefined },
+      { toJSON: () => 1, a: undefined },
+    ];
+    for (const other of others) expect(withoutUndefined(other)).toBe(other);
+    expect(isJson(withoutUndefined(cycle))).toBe(false);
+  });
+
+  it("may have any key", () => {
+    const value = JSON.parse('{"__proto__":{"a":1},"b":1}') as { b?: number };
+    Object.defineProperty(value, "b", { value: undefined });
+    expect(JSON.stringify(withoutUndefined(value))).toBe('{"__proto__":{"a":1}}');
+  });
+});
 
 describe("the depth of a value", () => {
   it("counts objects and lists, including the outermost", () => {

@@ -177,6 +177,7 @@ function refused(answer: HttpStatusAnswer): ModelFailure {
       status,
       retryAfterMs: null,
       retryable: false,
+      account: true,
       what: `rejected the request, the account's quota or credit is used up (${status})${reason}`,
       next: "Waiting does not help: raise the limit or add credit in the provider's account, then resume",
     };
@@ -193,6 +194,7 @@ function refused(answer: HttpStatusAnswer): ModelFailure {
     kind: "rejected",
     status,
     retryAfterMs: wait,
+    ...(isWrongKey(answer) ? { account: true } : {}),
     // 408: the server timed out waiting for the request, so it did nothing.
     retryable: status === 408,
     what: `rejected the request (${status})${reason}`,
@@ -215,12 +217,20 @@ function isOutOfCredit({ status, body, text, headers }: HttpStatusAnswer): boole
   return OUT_OF_QUOTA.test(whole) && retryAfterMs(headers) === null;
 }
 
+/** Gemini reports a wrong key as 400. */
+const WRONG_KEY = /\bAPI_KEY_INVALID\b|\bAPI key (not valid|expired)\b/;
+
+function isWrongKey({ status, body, text }: HttpStatusAnswer): boolean {
+  return status === 401 || status === 403 || WRONG_KEY.test(`${body} ${text}`);
+}
+
 /** Providers' messages for a request that is longer than the context window; there is no common code for it. */
 const TOO_LONG =
   /context.{0,12}(length|window|size|limit)|(prompt|input|request|messages?).{0,24}too (long|large)|too many input tokens|input token count|maximum prompt length/i;
 
-function afterRejection({ status, text }: HttpStatusAnswer): string {
-  if (status === 401 || status === 403) return "Check the API key and its permissions, then resume";
+function afterRejection(answer: HttpStatusAnswer): string {
+  const { status, text } = answer;
+  if (isWrongKey(answer)) return "Check the API key and its permissions, then resume";
   if (status === 404)
     return "Check the model id and the provider's address, then resume; with another model id, resume with acceptDivergence";
   if (status === 408) return "Try again";

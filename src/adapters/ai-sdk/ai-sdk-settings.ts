@@ -3,6 +3,7 @@ import { ConfigurationError } from "../../core/errors.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import {
   assertOptions,
+  givenOptions,
   type OptionNames,
   type OtherNames,
   unknownOption,
@@ -191,6 +192,10 @@ export function requestSettings(
   assertOptions("`settings` of an agent", settings, SETTINGS_NAMES, { maxTokens: "maxOutputTokens" });
   const called = Object.fromEntries(CALL_SETTINGS.map((name) => [name, given[name]]));
   const filled = Object.entries(more).filter(([, value]) => Object.keys(value ?? {}).length > 0);
-  const all = plainJson({ ...called, ...Object.fromEntries(filled), ...settings });
+  const all = plainJson({
+    ...called,
+    ...Object.fromEntries(filled),
+    ...givenOptions(settings, SETTINGS_NAMES),
+  });
   return isJsonObject(all) ? all : {};
 }

@@ -6,7 +6,7 @@ import type { ToolAnnotations } from "../../core/call/tool-classification.ts";
 import { ConfigurationError, FinalFailure } from "../../core/errors.ts";
 import type { Json, JsonObject } from "../../core/json.ts";
 import { sizeOf } from "../../core/json-schema-check.ts";
-import { assertOptions, type OptionNames } from "../../core/naming/option-names.ts";
+import { assertOptions, givenOptions, type OptionNames } from "../../core/naming/option-names.ts";
 import { checkUrl, type NetworkPolicy } from "../../core/network-policy.ts";
 import {
   makeTool,
@@ -252,7 +252,7 @@ function declaredTool(
 ): Tool {
   return tool<JsonObject, unknown>({
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
-    ...(Object.hasOwn(tools, name) ? tools[name] : {}),
+    ...(Object.hasOwn(tools, name) ? givenOptions(tools[name] ?? {}, TOOL_NAMES) : {}),
     name,
     description,
     inputSchema: z.any(),

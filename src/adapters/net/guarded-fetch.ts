@@ -169,7 +169,7 @@ async function send(
   } catch (error) {
     for (const cause of causesOf(error)) {
       // Thrown by the lookup, which knows the host but not the whole URL.
-      if (cause instanceof NetworkRefusedError) throw refusal(url, cause.details.why);
+      if (NetworkRefusedError.isInstance(cause)) throw refusal(url, cause.details.why);
     }
     throw error;
   }

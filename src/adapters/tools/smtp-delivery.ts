@@ -50,7 +50,7 @@ export class DeliveryFailure extends Error {
 }
 
 function whyRefused(failure: unknown): string | null {
-  for (const cause of causesOf(failure)) if (cause instanceof NetworkRefusedError) return cause.details.why;
+  for (const cause of causesOf(failure)) if (NetworkRefusedError.isInstance(cause)) return cause.details.why;
   return null;
 }
 

@@ -86,7 +86,7 @@ async function locate(
     const path = await realpath(join(root, name));
     if (isBelow(root, path)) return { root, path };
   } catch (error) {
-    if (error instanceof FinalFailure) throw error;
+    if (FinalFailure.isInstance(error)) throw error;
     const code = codeOf(error);
     if (code === "ENOENT" || code === "ENOTDIR") return null;
     throw new FinalFailure(`${shown(name)} cannot be read (${code ?? "unknown"}).`, {}, { cause: error });

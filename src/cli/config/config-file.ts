@@ -26,7 +26,7 @@ export async function loadConfig(cli: CliEnvironment, file?: string): Promise<Lo
   try {
     return { path, config: defineConfig(config as PawlConfig) };
   } catch (error) {
-    throw error instanceof ConfigurationError ? wrong({ place: shown, what: error.message }, error) : error;
+    throw ConfigurationError.isInstance(error) ? wrong({ place: shown, what: error.message }, error) : error;
   }
 }
 

@@ -12,19 +12,25 @@ const installed = z.object({
  * The version of Pawl that a new project depends on: this one, from where it was installed. That is the registry, or the
  * packed file that npm was given.
  */
-export function ownDependency(): string {
-  const packed = packedFile(dirname(OWN_FOLDER));
+export function ownDependency(folder = dirname(OWN_FOLDER)): string {
+  const packed = packedFile(folder);
   return packed === null ? `^${packageVersion()}` : `file:${packed}`;
 }
 
 /** Null if Pawl was installed from the registry, or by a package manager that keeps no such record. */
 function packedFile(folder: string): string | null {
   const modules = dirname(folder);
-  const record = join(modules, ".package-lock.json");
-  if (!existsSync(record)) return null;
-  const { resolved = "" } =
-    installed.parse(JSON.parse(readFileSync(record, "utf8"))).packages["node_modules/pawl"] ?? {};
+  const { resolved = "" } = recordsIn(modules)["node_modules/pawl"] ?? {};
   if (!resolved.startsWith("file:")) return null;
   const file = resolve(dirname(modules), resolved.slice("file:".length));
   return existsSync(file) ? file : null;
+}
+
+/** What npm installed. A damaged record counts as none: npm writes it again, and the registry has this version. */
+function recordsIn(modules: string): z.infer<typeof installed>["packages"] {
+  try {
+    return installed.parse(JSON.parse(readFileSync(join(modules, ".package-lock.json"), "utf8"))).packages;
+  } catch {
+    return {};
+  }
 }

@@ -1,11 +1,20 @@
 import { constants } from "node:fs";
-import { copyFile, link, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import {
+  copyFile,
+  link,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  writeFile,
+} from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { WrongUseError } from "../context/wrong-use-error.ts";
 import type { ProjectFile } from "./project-files.ts";
-
-/** Where the files are written first. If a crash leaves it behind, the next init completes the project. */
-const STAGING = ".pawl-init";
+import { isStagingName, makeStagingFolder, removeStagingFolder } from "./staging-folder.ts";
 
 /** What a new repository may hold: a folder with nothing else counts as empty. */
 const HARMLESS = new Set([
@@ -69,10 +78,10 @@ async function assertEmptyEnough(
   entries: readonly string[],
   files: readonly ProjectFile[],
 ): Promise<void> {
-  const isInterrupted = entries.includes(STAGING);
+  const isInterrupted = entries.some(isStagingName);
   const inTheWay: string[] = [];
   for (const entry of entries) {
-    if (entry.startsWith(STAGING) || HARMLESS.has(entry)) continue;
+    if (isStagingName(entry) || HARMLESS.has(entry)) continue;
     // Whole files of an init that was killed are its own.
     if (
       isInterrupted &&
@@ -99,17 +108,34 @@ async function isSameFile(folder: string, file: ProjectFile | undefined): Promis
 /** A new folder appears with all of its files at once. */
 async function writeNewFolder(folder: string, files: readonly ProjectFile[]): Promise<WrittenProject> {
   const parent = dirname(folder);
+  const names = files.map(({ name }) => name);
   const made = await mkdir(parent, { recursive: true });
-  const staging = join(parent, `${STAGING}-${process.pid}`);
+  let staging: string | null = null;
   try {
-    await mkdir(staging);
+    staging = await makeStagingFolder(parent, names);
     for (const { name, text } of files) await writeFile(join(staging, name), text, { flag: "wx" });
     await rename(staging, folder);
   } catch (error) {
-    await rm(made ?? staging, { recursive: true, force: true });
+    if (staging !== null) await removeStagingFolder(staging, names);
+    if (made !== undefined) await removeEmptyFolders(parent, made);
     throw error;
   }
-  return { written: files.map(({ name }) => name), kept: [] };
+  return { written: names, kept: [] };
+}
+
+/**
+ * Removes the folders from `inner` up to `outer` that are empty. Never with what is in them: another program may have
+ * written its files there since they were made.
+ */
+async function removeEmptyFolders(inner: string, outer: string): Promise<void> {
+  try {
+    for (let folder = inner; ; folder = dirname(folder)) {
+      await rmdir(folder);
+      if (folder === outer) return;
+    }
+  } catch {
+    // It is not empty, so it stays, with all that it is in.
+  }
 }
 
 async function writeIntoFolder(
@@ -117,23 +143,23 @@ async function writeIntoFolder(
   entries: readonly string[],
   files: readonly ProjectFile[],
 ): Promise<WrittenProject> {
-  const staging = join(folder, STAGING);
   const missing = files.filter(({ name }) => !entries.includes(name));
+  const names = files.map(({ name }) => name);
   const placed: string[] = [];
+  const staging = await makeStagingFolder(folder, names);
   try {
-    await rm(staging, { recursive: true, force: true });
-    await mkdir(staging);
     for (const { name, text } of missing) await writeFile(join(staging, name), text, { flag: "wx" });
     for (const { name } of missing) {
       await place(join(staging, name), join(folder, name));
       placed.push(join(folder, name));
     }
   } catch (error) {
-    for (const file of [...placed, staging]) await rm(file, { recursive: true, force: true });
+    for (const file of placed) await rm(file, { force: true });
+    await removeStagingFolder(staging, names);
     throw error;
   }
-  await rm(staging, { recursive: true, force: true });
-  const kept = files.map(({ name }) => name).filter((name) => entries.includes(name));
+  await removeStagingFolder(staging, names);
+  const kept = names.filter((name) => entries.includes(name));
   return { written: missing.map(({ name }) => name), kept };
 }
 

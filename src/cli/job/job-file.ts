@@ -111,7 +111,7 @@ async function readBytes(path: string): Promise<Uint8Array> {
     }
     return await readFile(path);
   } catch (error) {
-    throw error instanceof JobFileError ? error : cannotRead(path, error);
+    throw JobFileError.isInstance(error) ? error : cannotRead(path, error);
   }
 }
 

@@ -51,7 +51,7 @@ function errorText(context: CliContext, message: string): string {
 
 /** A configuration error is wrong use (2): one that failed a run is reported with the run. */
 function exitCodeOf(error: unknown): ExitCode {
-  if (error instanceof WrongUseError || error instanceof JobFileError) return 2;
+  if (WrongUseError.isInstance(error) || JobFileError.isInstance(error)) return 2;
   return ConfigurationError.isInstance(error) ? 2 : 1;
 }
 

@@ -291,7 +291,7 @@ export function findNotJson(value: unknown): SpecProblem | null {
     assertJson(value, "It");
     return null;
   } catch (error) {
-    if (!(error instanceof NotJsonError)) throw error;
+    if (!NotJsonError.isInstance(error)) throw error;
     const { path } = error.details;
     return { path: pathOf(path), message: error.message.slice(`It is not JSON: ${path} `.length) };
   }

@@ -1,4 +1,5 @@
 import { ConfigurationError } from "../errors.ts";
+import { isPlainObject } from "../json.ts";
 import { nearestName } from "./nearest-name.ts";
 
 type NamesIn<T> = T extends unknown ? keyof T : never;
@@ -44,7 +45,7 @@ function listed(names: readonly string[]): string {
 
 /**
  * Refuses options with an unknown name: an option that is silently ignored may be one that the caller relies on. A value of
- * `undefined` counts as not given.
+ * `undefined` counts as not given. The names of an instance of a class are checked as well: it may be a policy.
  */
 export function assertOptions(
   what: string,
@@ -52,27 +53,68 @@ export function assertOptions(
   known: { readonly [name: string]: unknown },
   otherNames: OtherNames = {},
 ): void {
+  assertLooksLikeOptions(what, given, Object.keys(known));
+  assertNames(what, given, known, otherNames, () => true);
+}
+
+/**
+ * `assertOptions` for options that may be an instance of a class with fields of its own, such as the client of a tool. Of
+ * its fields, only those are refused whose name may be a misspelt option.
+ */
+export function assertOptionsOrInstance(
+  what: string,
+  given: unknown,
+  known: { readonly [name: string]: unknown },
+  otherNames: OtherNames = {},
+): void {
   const names = Object.keys(known);
-  if (typeof given !== "object" || given === null || !looksLikeOptions(given, names))
-    throw new ConfigurationError(
-      `${what} is ${kindOf(given)}: give an object with named options${names[0] === undefined ? "" : `, such as { ${names[0]} }`}.`,
-    );
-  if (!isPlain(given)) return;
-  const unknown = Object.entries(given).find(
-    ([name, value]) => value !== undefined && !Object.hasOwn(known, name),
+  assertLooksLikeOptions(what, given, names);
+  const isInstance = !isPlainObject(given);
+  const isMisspelt = (name: string) =>
+    !isInstance || (name.length >= LEAST_MISSPELT && nearestName(name, names) !== null);
+  assertNames(what, given, known, otherNames, isMisspelt);
+}
+
+/**
+ * The options of these names that are given, as a plain object. A spread would lose what an instance inherits, such as a
+ * getter, and would put `undefined` in the place of a default.
+ */
+export function givenOptions<T extends object>(options: T, names: { readonly [name: string]: unknown }): T {
+  const all = Object.keys(names).map((name) => [name, (options as Record<string, unknown>)[name]] as const);
+  // The cast is safe: an option that is undefined counts as not given.
+  return Object.fromEntries(all.filter(([, value]) => value !== undefined)) as T;
+}
+
+/** A field with a shorter name than this may well be what it says: `url` is not a misspelt `urls`. */
+const LEAST_MISSPELT = 5;
+
+function assertNames(
+  what: string,
+  given: object,
+  known: { readonly [name: string]: unknown },
+  otherNames: OtherNames,
+  isRefused: (name: string) => boolean,
+): void {
+  // Inherited ones as well: the code that reads an option gets them too. Methods of a class are not enumerable.
+  for (const name in given) {
+    if (Object.hasOwn(known, name) || (given as { readonly [name: string]: unknown })[name] === undefined)
+      continue;
+    if (isRefused(name))
+      throw new ConfigurationError(unknownOption(what, name, Object.keys(known), otherNames));
+  }
+}
+
+/** An instance of a class with none of the options is something else, such as a store. */
+function assertLooksLikeOptions(
+  what: string,
+  given: unknown,
+  names: readonly string[],
+): asserts given is object {
+  const isObject = typeof given === "object" && given !== null;
+  if (isObject && (isPlainObject(given) || names.some((name) => name in given))) return;
+  throw new ConfigurationError(
+    `${what} is ${kindOf(given)}: give an object with named options${names[0] === undefined ? "" : `, such as { ${names[0]} }`}.`,
   );
-  if (unknown === undefined) return;
-  throw new ConfigurationError(unknownOption(what, unknown[0], names, otherNames));
-}
-
-/** An instance of a class may have fields of its own; with none of the options it is something else, such as a store. */
-function looksLikeOptions(given: object, names: readonly string[]): boolean {
-  return isPlain(given) || names.some((name) => name in given);
-}
-
-function isPlain(given: object): boolean {
-  const prototype: unknown = Object.getPrototypeOf(given);
-  return prototype === null || prototype === Object.prototype;
 }
 
 /** The kind of a value, for a sentence about a wrong one. */

@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../errors.ts";
-import { MAX_DEPTH } from "../json.ts";
+import { isPlainObject, MAX_DEPTH } from "../json.ts";
 import { REDACTED } from "./secret-mark.ts";
 
 /** `Symbol.for`, so that a secret is recognised even if two copies of the package are installed. */
@@ -102,7 +102,5 @@ function replaceSecrets(value: unknown, ancestors: object[], replace: (found: Se
 }
 
 function isContainer(value: unknown): value is object {
-  if (typeof value !== "object" || value === null) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return Array.isArray(value) || prototype === Object.prototype || prototype === null;
+  return typeof value === "object" && value !== null && (Array.isArray(value) || isPlainObject(value));
 }

@@ -26,6 +26,22 @@ export function isOutage(details: FailureDetails): boolean {
   return details.retryable && details.kind !== "rejected" && isUncharged(details);
 }
 
+/** The request cannot be processed as it is: too long, or a part of it is not valid. */
+const BAD_REQUEST_STATUSES: ReadonlySet<number> = new Set([400, 413, 422]);
+
+/**
+ * True if the provider may have rejected what the request contains, so that the same history would be rejected again. Any
+ * other failure (a wrong key, no credit, a wrong address, an outage) leaves the history good.
+ */
+export function rejectsHistory({ kind, status, account }: FailureDetails): boolean {
+  return kind === "rejected" && account !== true && (status === null || BAD_REQUEST_STATUSES.has(status));
+}
+
+/** True if the same request would fail in the same way: a person has to change something first. */
+export function needsCorrection(details: FailureDetails): boolean {
+  return !details.retryable && (details.kind === "not_sent" || details.kind === "rejected");
+}
+
 /** The failed attempts at a turn so far, in this process. */
 export type FailedAttempts = {
   /** Attempts that failed in any other way than by an outage. */

@@ -18,6 +18,7 @@ import {
   type ToolCallDecision,
   type ToolCallFacts,
 } from "../../core/call/tool-call-decision.ts";
+import type { Json } from "../../core/json.ts";
 import { ONE_PERSON } from "../../core/person.ts";
 import { asksPermission } from "../../core/wait.ts";
 import type { SessionState } from "../../session/slice-set.ts";
@@ -42,6 +43,8 @@ export type UndecidedCall = {
   readonly idempotencyKey: string;
   readonly identityHash: string;
   readonly earlier: EarlierCall;
+  /** The requested arguments, to be compared with those of `earlier`. */
+  readonly comparable: Json;
   /** Returns the session state that the call starts from. */
   readonly sessionBase: () => SessionState;
   readonly blobThresholdBytes: number;
@@ -125,7 +128,7 @@ export function decideCall(run: DecisionRun, undecided: UndecidedCall): CallPlan
     case "replay":
       throw new Error(`Call ${idempotencyKey} is settled and has no receipt.`);
     case "deduplicate":
-      return { kind: "settled", attempt: 0, ...duplicateOutcome(tool, request, earlier) };
+      return { kind: "settled", attempt: 0, ...duplicateOutcome(tool, undecided) };
     case "ask":
       return {
         kind: "person",

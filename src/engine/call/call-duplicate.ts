@@ -4,12 +4,17 @@ import type { Json } from "../../core/json.ts";
 import type { PreparedTool } from "../definition/prepared-tool.ts";
 import type { ToolOutcome } from "../definition/tool-outcome.ts";
 import type { EarlierCall } from "./call-earlier-result.ts";
-import { withoutKey } from "./call-identity.ts";
 import type { CallRequest } from "./call-request.ts";
+
+type ComparedCall = {
+  readonly request: CallRequest;
+  readonly comparable: Json;
+  readonly earlier: EarlierCall;
+};
 
 /** What is known of a duplicate beside its receipt. */
 export type Duplicate = {
-  /** The arguments of the first call, which ran. */
+  /** The arguments of the first call, which ran, comparable. */
   readonly firstRequest: Json;
   /** Why a call with other arguments counts as the same, and what to declare; null if the arguments are the same. */
   readonly warning: string | null;
@@ -18,12 +23,11 @@ export type Duplicate = {
 /** The outcome of a duplicate call: the whole result of the first call, and whether its arguments were others. */
 export function duplicateOutcome(
   tool: PreparedTool,
-  { input, secretInput }: CallRequest,
-  earlier: EarlierCall,
+  { request: { secretInput }, comparable, earlier }: ComparedCall,
 ): { readonly outcome: ToolOutcome; readonly duplicate: Duplicate } {
   if (earlier.kind !== "succeeded") throw new Error("Only a successful call can be deduplicated.");
   const { output, toolCallId, lacking, request: firstRequest } = earlier;
-  const names = differingArguments(withoutKey(tool, firstRequest), withoutKey(tool, input));
+  const names = differingArguments(firstRequest, comparable);
   const warning = names.length === 0 ? null : duplicateWarning(tool, secretInput, toolCallId, names);
   const outcome: ToolOutcome = {
     status: "deduplicated",

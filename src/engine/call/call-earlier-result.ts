@@ -14,6 +14,7 @@ export type EarlierCall =
   | {
       readonly kind: "succeeded";
       readonly toolCallId: string;
+      /** The arguments of the call that ran, comparable. */
       readonly request: Json;
       readonly output: ToolOutput;
       readonly lacking: readonly SessionEvent[];
@@ -45,18 +46,23 @@ export async function earlierCall(
 /** The last success before this occurrence: a call that failed or was never dispatched has no result to reuse. */
 async function succeededBefore(
   run: EarlierCallRun,
-  { keyOf }: CallIdentity,
+  identity: CallIdentity,
   occurrence: number,
 ): Promise<EarlierCall | null> {
   for (let n = occurrence - 1; n >= 1; n--) {
-    const call = await run.store.findToolCall(run.runId, keyOf(n));
-    if (call?.status === "succeeded" || call?.status === "deduplicated") return succeededCall(run, call);
+    const call = await run.store.findToolCall(run.runId, identity.keyOf(n));
+    if (call?.status === "succeeded" || call?.status === "deduplicated")
+      return succeededCall(run, identity, call);
   }
   return null;
 }
 
 /** The whole result of a successful call. A duplicate names the first call, and has its result. */
-export async function succeededCall(run: EarlierCallRun, call: ToolCallRecord): Promise<EarlierCall> {
+export async function succeededCall(
+  run: EarlierCallRun,
+  { comparable }: CallIdentity,
+  call: ToolCallRecord,
+): Promise<EarlierCall> {
   const { receipt, tool } = call;
   if (receipt === null) return NO_EARLIER_CALL;
   const { output, blob, duplicateOf } = receipt;
@@ -64,7 +70,7 @@ export async function succeededCall(run: EarlierCallRun, call: ToolCallRecord): 
   // The first call of a fork may have been deleted with the run that made it.
   const first = (duplicateOf === null ? null : await run.store.getToolCall(duplicateOf)) ?? call;
   const lacking = await lackingEvents(run, toolCallId, first);
-  const { request } = first;
+  const request = await comparable(first.request);
   if (blob === null) return { kind: "succeeded", toolCallId, request, output, lacking };
   const value = await readBlobValue(run, blob, tool);
   return {
@@ -88,7 +94,7 @@ async function lackingEvents(
   return events;
 }
 
-/** A call that has just ended, as an earlier call for the next one of its identity. `request`: of the call that ran. */
+/** A call that has just ended, as an earlier call for the next one of its identity. `request`: of the call that ran, comparable. */
 export function asEarlierCall(
   toolCallId: string,
   { status, output, uncertain, duplicateOf }: ToolOutcome,

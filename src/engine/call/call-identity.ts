@@ -1,7 +1,7 @@
 import { secretIdentityHash, toolCallIdentityHash, toolCallKey } from "../../core/call/tool-call-key.ts";
 import { builtInIdentity, dedupeOf, withoutVolatile } from "../../core/call/tool-identity.ts";
-import { assertJson } from "../../core/canonical-json.ts";
-import { isJsonObject, type Json } from "../../core/json.ts";
+import { assertJson, assertKeptByJson } from "../../core/canonical-json.ts";
+import { isJsonObject, type Json, throughJson } from "../../core/json.ts";
 import { holdsMark, isHiddenIn } from "../../core/secret/secret-mark.ts";
 import type { ToolCallRecord } from "../../store/store.ts";
 import { KEY_STAND_IN, type PreparedTool, withKey } from "../definition/prepared-tool.ts";
@@ -18,6 +18,8 @@ export type CallIdentity = {
   readonly keyIn: (scope: "call" | "effect", occurrence: number) => Buffer;
   /** A problem with the tool's own identity function. */
   readonly problem: string | null;
+  /** The arguments of a call as the tool gets them, without the key, to be compared with those of another call. */
+  readonly comparable: (input: Json) => Promise<Json>;
 };
 
 /** The identity of a new call. A promise only for a tool with its own identity function, which gets parsed arguments. */
@@ -42,7 +44,7 @@ function callIdentity(
   const hash = isSecret
     ? secretIdentityHash(run.calls.firstRunId, namespace, name, value)
     : toolCallIdentityHash(namespace, name, value);
-  return identityBy(run, { namespace, tool: name, stepPath, hash, dedupe, problem });
+  return identityBy(run, tool, { namespace, tool: name, stepPath, hash, dedupe, problem });
 }
 
 /** The identity of a call in the ledger: its hash is kept, since its secrets may be lost. */
@@ -54,7 +56,8 @@ export async function reidentify(
   const { dedupe, problem } = await identityOf(run.policy.rules, request);
   const hash = Buffer.from(row.identityHash, "hex");
   const { namespace, tool } = row;
-  return identityBy(run, { namespace, tool, stepPath: request.stepPath, hash, dedupe, problem });
+  const facts = { namespace, tool, stepPath: request.stepPath, hash, dedupe, problem };
+  return identityBy(run, request.tool, facts);
 }
 
 /**
@@ -75,6 +78,7 @@ export async function lacksSecret(
 
 function identityBy(
   { runId }: RunWith<"runId">,
+  prepared: PreparedTool | null,
   facts: Pick<CallIdentity, "hash" | "dedupe" | "problem"> & {
     readonly namespace: string;
     readonly tool: string;
@@ -85,7 +89,23 @@ function identityBy(
   const scopes = { effect: { kind: "effect" }, call: { kind: "call", stepPath } } as const;
   const keyIn = (scope: CallIdentity["dedupe"], occurrence: number) =>
     toolCallKey({ runId, namespace, tool, identityHash: hash, scope: scopes[scope], occurrence });
-  return { hash, dedupe, keyOf: (occurrence) => keyIn(dedupe, occurrence), keyIn, problem };
+  const comparable = (input: Json) =>
+    prepared === null ? Promise.resolve(input) : comparableArguments(prepared, input);
+  return { hash, dedupe, keyOf: (occurrence) => keyIn(dedupe, occurrence), keyIn, problem, comparable };
+}
+
+/**
+ * Parsed, so that a default that one call spells out and the other leaves out is no difference. Arguments that do not fit,
+ * for example because a secret in them is hidden, are compared as they are.
+ */
+async function comparableArguments(tool: PreparedTool, input: Json): Promise<Json> {
+  const parsed = await parseArguments(tool, withKey(tool, input, KEY_STAND_IN));
+  try {
+    if (parsed.ok) assertKeptByJson(parsed.value);
+    return withoutKey(tool, parsed.ok ? throughJson(parsed.value) : input);
+  } catch {
+    return withoutKey(tool, input); // As JSON, what the schema made of them might look the same.
+  }
 }
 
 type Identity = {
@@ -132,7 +152,7 @@ async function declaredIdentity(
 }
 
 /** The key is derived from the identity, so it cannot be part of it. */
-export function withoutKey(tool: Pick<PreparedTool, "keyProperty">, input: Json): Json {
+function withoutKey(tool: Pick<PreparedTool, "keyProperty">, input: Json): Json {
   if (tool.keyProperty === null || !isJsonObject(input)) return input;
   const { [tool.keyProperty]: _, ...rest } = input;
   return rest;

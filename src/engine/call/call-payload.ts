@@ -26,8 +26,7 @@ export type CallPayload =
 /** The arguments as the tool will get them, with the key in its place, checked against every rule. */
 export async function makePayload(rules: RunRules, request: CallRequest, key: string): Promise<CallPayload> {
   const { tool, name, secretInput, problem, enforceKeys } = request;
-  if (tool === null)
-    return refused("invalid_input", problem ?? `There is no tool named ${JSON.stringify(name)}.`);
+  if (tool === null) return refused("unknown_tool", problem ?? `There is no tool ${JSON.stringify(name)}.`);
   const forbidden = matchesAction(rules.forbiddenActions, tool);
   if (forbidden !== null)
     return refused("forbidden", `${name} is forbidden in this run (${forbidden}): continue without it.`);

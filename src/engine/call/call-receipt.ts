@@ -62,7 +62,7 @@ export async function storeReceipt(
   try {
     await run.store.recordReceipt(run.fence, { stepKey, turnIndex, receipt });
   } catch (error) {
-    if (error instanceof LeaseLostError && attempt > 0)
+    if (LeaseLostError.isInstance(error) && attempt > 0)
       await run.store
         .offerLateReceipt({ runId: run.runId, stepKey, turnIndex, attempt, receipt })
         .catch(() => undefined);

@@ -16,7 +16,7 @@ export type CallRequest = {
   readonly ownSecrets: readonly string[];
   /** Null if there is no tool of that name. */
   readonly tool: PreparedTool | null;
-  /** A problem with the arguments that is known already. */
+  /** A problem with the arguments, or with the name, that is known already. */
   readonly problem: string | null;
   readonly enforceKeys: boolean;
 };

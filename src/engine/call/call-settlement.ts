@@ -7,7 +7,7 @@ import {
   type ToolCallDecision,
   type ToolCallFacts,
 } from "../../core/call/tool-call-decision.ts";
-import { reportsNotApplied } from "../../core/errors.ts";
+import { reportsNotApplied } from "../../core/control-flow.ts";
 import type { NewCallWait } from "../../core/wait.ts";
 import type { PreparedTool } from "../definition/prepared-tool.ts";
 import { errorText, failed, type ToolOutcome, unknownOutcome } from "../definition/tool-outcome.ts";

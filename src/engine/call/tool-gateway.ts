@@ -1,9 +1,9 @@
 import { matchesAction } from "../../core/call/action-pattern.ts";
 import type { FailedAttemptOutcome, ReceiptStatus } from "../../core/call/tool-call-decision.ts";
+import { isControlFlow } from "../../core/control-flow.ts";
 import {
   ConfigurationError,
   FinalFailure,
-  isControlFlow,
   LeaseLostError,
   NeedsHuman,
   NotApplied,

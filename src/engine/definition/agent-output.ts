@@ -1,3 +1,4 @@
+import { assertKeptByJson } from "../../core/canonical-json.ts";
 import { ConfigurationError } from "../../core/errors.ts";
 import { isDeeper, type Json, MAX_PAYLOAD_DEPTH, throughJson } from "../../core/json.ts";
 import { sizeOf } from "../../core/json-schema-check.ts";
@@ -39,13 +40,21 @@ function misfit(what: string, request: string): AgentAnswer {
   return { output: null, misfit: what, problem: `Your answer ${what}${request}` };
 }
 
-/** The answer after the schema's defaults and transforms, as JSON: a date becomes a string. */
+/**
+ * The answer after the schema's defaults and transforms, as JSON: a date becomes a string. A value that JSON would drop or
+ * change (a Map, a function, NaN) is refused with its path: the agent's type promises it.
+ */
 function storable(agent: string, data: unknown): Json {
   try {
-    return throughJson(data, MAX_PAYLOAD_DEPTH);
+    const json = throughJson(data, MAX_PAYLOAD_DEPTH);
+    assertKeptByJson(data);
+    return json;
   } catch (error) {
+    const why = error instanceof Error ? error.message.replace(/\.$/, "") : String(error);
     throw new ConfigurationError(
-      `The output schema of agent ${agent} turns an answer into something that is not JSON (${String(error)}): change its transforms.`,
+      `The output schema of agent ${agent} turns an answer into something that is not JSON (${why}): change its transforms.`,
+      {},
+      { cause: error },
     );
   }
 }

@@ -2,7 +2,7 @@ import { ConfigurationError } from "../../core/errors.ts";
 import type { Budgets } from "../../core/job/budgets.ts";
 import { parseRunSpec } from "../../core/job/run-spec.ts";
 import type { Json } from "../../core/json.ts";
-import { assertOptions, kindOf, type OptionNames, unknownOption } from "../../core/naming/option-names.ts";
+import { assertOptions, kindOf, type OptionNames } from "../../core/naming/option-names.ts";
 import { assertPricing, type Pricing } from "../../core/usage/usage.ts";
 import type { ModelPort } from "../ports/model-port.ts";
 import type { Telemetry } from "../ports/telemetry-port.ts";
@@ -97,12 +97,8 @@ export function defineConfig(config: PawlConfig): PawlConfig {
     throw new ConfigurationError(
       `The configuration is ${kindOf(given)}: give an object, \`defineConfig({ pipelines: { … } })\`.`,
     );
-  for (const [name, value] of Object.entries(given)) {
-    if (value === undefined) continue;
-    if (!Object.hasOwn(CHECKS, name))
-      throw new ConfigurationError(unknownOption("A configuration", name, Object.keys(CHECKS), OTHER_NAMES));
-    CHECKS[name as keyof PawlConfig](value);
-  }
+  assertOptions("A configuration", given, CHECKS, OTHER_NAMES);
+  for (const [name, check] of Object.entries(CHECKS)) if (given[name] !== undefined) check(given[name]);
   return config.budgets === undefined ? config : { ...config, budgets: readBudgets(config.budgets) };
 }
 

@@ -45,8 +45,9 @@ export function assertJobCeiling(given: unknown): asserts given is JobCeiling {
   if (typeof given !== "object" || given === null || Array.isArray(given))
     throw new ConfigurationError(`jobs is not an object: give one with ${Object.keys(EXAMPLES).join(", ")}.`);
   assertOptions("jobs", given, EXAMPLES);
-  for (const [name, value] of Object.entries(given)) {
-    if (value === undefined || CHECKS[name as keyof JobCeiling](value)) continue;
+  for (const [name, isUsable] of Object.entries(CHECKS)) {
+    const value = (given as { readonly [name: string]: unknown })[name];
+    if (value === undefined || isUsable(value)) continue;
     throw new ConfigurationError(
       `jobs.${name} cannot be used: write it like ${EXAMPLES[name as keyof JobCeiling]}.`,
     );

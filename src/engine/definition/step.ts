@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../../core/errors.ts";
-import type { Json, Jsonified, JsonObject } from "../../core/json.ts";
-import { assertOptions, kindOf, type OptionNames } from "../../core/naming/option-names.ts";
+import type { Json, Jsonified, JsonObject, Storable } from "../../core/json.ts";
+import { assertOptions, givenOptions, kindOf, type OptionNames } from "../../core/naming/option-names.ts";
 import { assertStepName } from "../../core/step-path.ts";
 import type { Completion } from "../../core/turn/completion.ts";
 import { defaultResultTokens } from "../../core/usage/result-share.ts";
@@ -112,7 +112,11 @@ export const Step = {
       maxSteps: "maxTurns",
     });
     assertAgent(name, agent);
-    const { maxTurns = agent.maxTurns ?? DEFAULT_MAX_TURNS, phase, ...rest } = options;
+    const {
+      maxTurns = agent.maxTurns ?? DEFAULT_MAX_TURNS,
+      phase,
+      ...rest
+    } = givenOptions(options, GRANULAR_NAMES);
     assertPhase(name, phase);
     const given = { ...GRANULAR_DEFAULTS, ...rest };
     const maxResultTokens =
@@ -159,7 +163,7 @@ export const Step = {
     assertOptions(`Step.run(${JSON.stringify(name)}, …)`, options, RUN_NAMES);
     assertFunction(`Step.run(${JSON.stringify(name)}, …)`, "code", code);
     assertPhase(name, options.phase);
-    return { kind: "run", name, code, ...options };
+    return { kind: "run", name, code, ...givenOptions(options, RUN_NAMES) };
   },
 
   /**
@@ -180,7 +184,7 @@ export const Step = {
     },
   ): CodeStep<HumanAnswer<C>, I> {
     assertOptions(`Step.human(${JSON.stringify(name)}, …)`, given, HUMAN_NAMES, HUMAN_OTHER_NAMES);
-    const { question, choices, ...options } = given;
+    const { question, choices, ...options } = givenOptions(given, HUMAN_NAMES);
     if (typeof question !== "function") assertQuestion(question, name);
     // Any JSON by its type. The store accepts no answer that is not one of the choices.
     const { outputType: _, ...step } = Step.run<I, Json>(
@@ -231,12 +235,12 @@ export const Step = {
   },
 };
 
-/** Refuses code whose output cannot be stored, such as a `Date`. Nothing at all is stored as null. */
-type ReturnsJson<O> = unknown extends O
+/** Refuses code whose output cannot be stored, such as a `Date` or a `Map`. Nothing at all is stored as null. */
+type ReturnsJson<O> = [Exclude<O, void>] extends [Storable<Exclude<O, void>>]
   ? unknown
-  : [Exclude<O, void>] extends [Jsonified<O>]
-    ? unknown
-    : { readonly "The output of a step must be JSON: pass a date as its ISO string.": never };
+  : {
+      readonly "The output of a step must be JSON: pass a date as its ISO string, a Map or a Set as a list.": never;
+    };
 
 /** The answer to a question: one of its choices; any JSON if it has none. */
 type HumanAnswer<C extends string> = [C] extends [never] ? Json : C;

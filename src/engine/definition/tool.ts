@@ -3,7 +3,12 @@ import type { ToolAnnotations } from "../../core/call/tool-classification.ts";
 import { ConfigurationError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
 import type { ToolOutput } from "../../core/message.ts";
-import { assertOptions, type OptionNames, type OtherNames } from "../../core/naming/option-names.ts";
+import {
+  assertOptionsOrInstance,
+  givenOptions,
+  type OptionNames,
+  type OtherNames,
+} from "../../core/naming/option-names.ts";
 import type { NetworkPolicy } from "../../core/network-policy.ts";
 import { isSecret, type Secret } from "../../core/secret/secret.ts";
 import type { AnySchema } from "../../core/standard-schema.ts";
@@ -229,16 +234,19 @@ export function tool<I, O, A = I, R extends RecoveryClass = RecoveryClass>(
 
 /** `tool` for Pawl's own tools, which need no check at run time: it would be a part of every start. */
 export function builtInTool<I, O, A = I>(definition: ToolDefinition<I, O, A>): Tool<A, O> {
-  const { inputSchema: _, outputSchema: __, ...rest } = definition;
-  const given = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== undefined));
+  const { inputSchema, outputSchema, ...given } = givenOptions(definition, TOOL_OPTIONS);
+  const { approval, identity, urls } = given;
   return makeTool<A, O>({
     ...given,
-    description: definition.description,
-    input: valueSchema(definition.inputSchema),
-    output: definition.outputSchema === undefined ? null : valueSchema(definition.outputSchema),
+    input: valueSchema(inputSchema),
+    output: outputSchema === undefined ? null : valueSchema(outputSchema),
     // Called on the definition, so that a method has its `this`.
     execute: (input, call) => definition.execute(input, call),
-    reconcile: given.reconcile === undefined ? null : (input, call) => definition.reconcile?.(input, call),
+    reconcile: "reconcile" in given ? (input, call) => definition.reconcile?.(input, call) : null,
+    approval:
+      typeof approval === "function" ? (input) => approval.call(definition, input) : (approval ?? false),
+    identity: identity === undefined ? null : (input) => identity.call(definition, input),
+    urls: urls === undefined ? null : (input) => urls.call(definition, input),
   });
 }
 
@@ -248,9 +256,12 @@ export function isTool(value: unknown): value is Tool {
 
 /** Checks at run time what the types check, for callers without types. */
 function assertDefinition<I, O, A>(definition: ToolDefinition<I, O, A>): void {
-  const given: { readonly [name: string]: unknown } = { ...definition };
+  const isObject = typeof definition === "object" && definition !== null;
+  const given: { readonly [name: string]: unknown } = {
+    ...(isObject ? givenOptions(definition, TOOL_OPTIONS) : {}),
+  };
   const which = `The tool ${JSON.stringify(given.name ?? given.description ?? "without a name")}`;
-  assertOptions(which, definition, TOOL_OPTIONS, OTHER_TOOL_OPTIONS);
+  assertOptionsOrInstance(which, definition, TOOL_OPTIONS, OTHER_TOOL_OPTIONS);
   if (typeof given.description !== "string")
     throw new ConfigurationError(`${which} needs a description: say what it does.`);
   if (typeof definition.execute !== "function")

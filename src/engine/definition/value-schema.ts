@@ -103,7 +103,7 @@ function standardJsonSchema(standard: StandardSchema["~standard"], name: string)
   try {
     return plainSchema(standard.jsonSchema.input({ target: "draft-07" }), name);
   } catch (error) {
-    if (error instanceof ConfigurationError) throw error;
+    if (ConfigurationError.isInstance(error)) throw error;
     const why = error instanceof Error ? error.message : String(error);
     throw new ConfigurationError(`${name} has no JSON Schema: ${why}.`, {}, { cause: error });
   }

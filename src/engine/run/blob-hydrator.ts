@@ -37,7 +37,7 @@ export class BlobHydrator {
     try {
       return { type: output.type, value: await readBlobValue(this.#run, blob, toolName) } as ToolOutput;
     } catch (error) {
-      if (!(error instanceof BlobMissingError && this.#mayBeMissing(toolName))) throw error;
+      if (!(BlobMissingError.isInstance(error) && this.#mayBeMissing(toolName))) throw error;
       const message = `Blob ${blob.blobId} (a result of ${toolName}) is gone: the model sees a marker in its place.`;
       this.#run.observe.emit({ type: "warning", runId: this.#run.runId, message });
       return { type: "text", value: renderMissingBlob(blob) };

@@ -77,7 +77,7 @@ export class LeaseKeeper implements Lease {
       if (this.#lost === null) this.#renewedAt = renewedAt;
     } catch (error) {
       // A store that is busy or full may work next time; the clocks decide when it is too late.
-      if (error instanceof LeaseLostError) this.#lose(error.message);
+      if (LeaseLostError.isInstance(error)) this.#lose(error.message);
     }
   }
 

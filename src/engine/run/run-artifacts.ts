@@ -118,7 +118,7 @@ export class RunArtifacts {
       await this.workspace.write(name, bytes);
     } catch (error) {
       // The caller must learn of a name that cannot be written; a resume need not fail for it.
-      if (error instanceof WorkspaceError && how === "written") throw error;
+      if (WorkspaceError.isInstance(error) && how === "written") throw error;
       const why = error instanceof Error ? error.message : String(error);
       this.#warn(`The file of artifact ${name} could not be ${how}: ${why} The store has it.`);
     }

@@ -1,5 +1,5 @@
 import { ConfigurationError } from "../../core/errors.ts";
-import { assertOptions, type OptionNames } from "../../core/naming/option-names.ts";
+import { assertOptions, givenOptions, type OptionNames } from "../../core/naming/option-names.ts";
 import type { CheckpointStore } from "../../store/checkpoint-store.ts";
 import type { Deadline } from "../run/deadline.ts";
 import { RUNNER_NAMES, RUNNER_OTHER_NAMES } from "./runner-option-names.ts";
@@ -25,18 +25,24 @@ export type ExecuteOptions = {
 
 const EXECUTE_NAMES = { deadline: true, signal: true, budget: true } satisfies OptionNames<ExecuteOptions>;
 
+const { onCheckpoint: _, entrypoint: __, ...OF_RUNNER } = RUNNER_NAMES;
+const LOOP_NAMES = {
+  ...OF_RUNNER,
+  checkpoints: true,
+  warn: true,
+} satisfies OptionNames<DurableMainLoopOptions>;
+
 export function assertLoopOptions(given: unknown): void {
-  const { onCheckpoint: _, entrypoint: __, ...ofRunner } = RUNNER_NAMES;
-  const names = {
-    ...ofRunner,
-    checkpoints: true,
-    warn: true,
-  } satisfies OptionNames<DurableMainLoopOptions>;
-  assertOptions("The second argument of DurableMainLoop", given, names, RUNNER_OTHER_NAMES);
+  assertOptions("The second argument of DurableMainLoop", given, LOOP_NAMES, RUNNER_OTHER_NAMES);
   if (typeof given === "object" && given !== null && "checkpoints" in given) return;
   throw new ConfigurationError(
     'DurableMainLoop needs checkpoints: give it { checkpoints: new FileCheckpointStore("workers/worker-001") }.',
   );
+}
+
+/** The options of a loop that its runner gets. */
+export function runnerOptionsOf(options: DurableMainLoopOptions): RunnerOptions {
+  return givenOptions<RunnerOptions>(options, OF_RUNNER);
 }
 
 export function assertExecuteOptions(given: unknown): void {

@@ -11,7 +11,8 @@ import {
   SnapshotRestoreError,
   StoreUnavailableError,
 } from "../../core/errors.ts";
-import type { Json } from "../../core/json.ts";
+import { type Json, withoutUndefined } from "../../core/json.ts";
+import { needsCorrection, rejectsHistory } from "../../core/turn/model-retry.ts";
 import { Session } from "../../session/session.ts";
 import { Snapshot } from "../../session/snapshot.ts";
 import type { CheckpointStore, WorkerCheckpoint, WorkerRequest } from "../../store/checkpoint-store.ts";
@@ -32,7 +33,9 @@ import {
   assertLoopOptions,
   type DurableMainLoopOptions,
   type ExecuteOptions,
+  runnerOptionsOf,
 } from "./durable-loop-options.ts";
+import { HistoryRestarts } from "./history-restarts.ts";
 import { newRunId } from "./new-run-id.ts";
 import { withRunId } from "./run-checks.ts";
 import { loadRequests, Runner } from "./runner.ts";
@@ -77,7 +80,7 @@ export class DurableMainLoop<O = unknown, I = Json> {
    * here is not executed. `result.request` is the request that was executed.
    */
   async execute(request: RunInput<I>, options: ExecuteOptions = {}): Promise<ExecuteResult<O>> {
-    const given: unknown = request;
+    const given = withoutUndefined(request);
     assertJson(given, "The request");
     assertExecuteOptions(options);
     const release = await this.#checkpoints.acquire(this.#options.warn);
@@ -90,7 +93,8 @@ export class DurableMainLoop<O = unknown, I = Json> {
 
   async #execute(store: Store, request: Json, options: ExecuteOptions): Promise<ExecuteResult<O>> {
     const work = await this.#begin(store, request, options);
-    const runner = this.#runner(store);
+    const restarts = new HistoryRestarts();
+    const runner = this.#runner(store, () => restarts.addMilestone());
     let cause: unknown;
     for (let attempts = 1; ; attempts++) {
       try {
@@ -101,7 +105,7 @@ export class DurableMainLoop<O = unknown, I = Json> {
       } catch (error) {
         // The error that used up the time is what the caller needs to know.
         if (DeadlineExceededError.isInstance(error)) error.cause ??= cause;
-        if (!(await this.#mayTryAgain(error, attempts, work, options))) throw error;
+        if (!(await this.#mayTryAgain(error, attempts, work, options)) || !restarts.take(error)) throw error;
         cause = error;
         await this.#clock.sleep(backoffMs(attempts, (this.#options.random ?? Math.random)()), options.signal);
       }
@@ -248,7 +252,7 @@ export class DurableMainLoop<O = unknown, I = Json> {
       try {
         return await runner.resume(runId, limits);
       } catch (error) {
-        if (!(error instanceof ResumeError) || !error.irrecoverable) throw error;
+        if (!ResumeError.isInstance(error) || !error.irrecoverable) throw error;
       }
     }
     return runner.resume(runId, { ...limits, from: await this.#lastMilestone() });
@@ -280,8 +284,8 @@ export class DurableMainLoop<O = unknown, I = Json> {
     session.restored(Snapshot.fromJSON(snapshot));
   }
 
-  #runner(store: Store): Runner<O> {
-    const { checkpoints: _, warn: __, ...options } = this.#options;
+  #runner(store: Store, onMilestone: () => void): Runner<O> {
+    const options = runnerOptionsOf(this.#options);
     let isWarned = false;
     const warnOfOutage = outageWarnings(this.#warn);
     return new Runner(this.#target, {
@@ -297,6 +301,7 @@ export class DurableMainLoop<O = unknown, I = Json> {
         try {
           await this.#checkpoints.persistCheckpoint(checkpoint);
           isWarned = false;
+          onMilestone();
         } catch (error) {
           if (!isWarned) this.#warn(notWritten(this.#checkpoints.worker, error));
           isWarned = true;
@@ -339,9 +344,10 @@ function firstAgentStep(step: StepNode): GranularStep | null {
   return first === undefined || step.kind === "loop" ? null : firstAgentStep(first);
 }
 
-/** True for errors that a new attempt from a milestone may avoid: of a provider, of a store, or of an agent gone astray. */
+/** True for errors that a new attempt may avoid: of a provider, of a store, or of an agent gone astray. */
 function isWorthRetrying(error: unknown): boolean {
-  if (ModelCallError.isInstance(error)) return true;
+  if (ModelCallError.isInstance(error))
+    return rejectsHistory(error.details) || !needsCorrection(error.details);
   return (
     PawlError.isInstance(error) &&
     (error.recoverable || ["step_failed", "max_turns_exceeded"].includes(error.code)) &&
@@ -351,18 +357,16 @@ function isWorthRetrying(error: unknown): boolean {
 
 /**
  * True if the run resumes after its last turn, not from a milestone. If a person was asked about a call of the open turn,
- * abandoning that turn would lose the answer. If only the provider or the store failed, the turns since the milestone are
+ * abandoning that turn would lose the answer. Unless the provider rejected the history, the turns since the milestone are
  * good, and paid for.
  */
 function canResumeFromTurn({ status, error }: RunRecord): boolean {
   if (status === "queued" || status === "waiting") return true;
-  return status === "failed" && error !== null && isOutage(reviveError(error));
-}
-
-/** True if the provider or the store failed. A provider that rejected the request would reject the same history again. */
-function isOutage(error: PawlError): boolean {
-  if (ModelCallError.isInstance(error)) return error.details.kind !== "rejected";
-  return StoreUnavailableError.isInstance(error);
+  if (status !== "failed" || error === null) return false;
+  const failure = reviveError(error);
+  return ModelCallError.isInstance(failure)
+    ? !rejectsHistory(failure.details)
+    : StoreUnavailableError.isInstance(failure);
 }
 
 function sessionIdOf({ snapshot }: WorkerCheckpoint): string | null {

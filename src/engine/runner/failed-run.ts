@@ -1,16 +1,35 @@
 import { ModelCallError, type PawlError, reviveError } from "../../core/errors.ts";
-import type { RunRecord } from "../../store/store.ts";
+import { isUncharged } from "../../core/turn/model-retry.ts";
+import type { ModelCallRecord, RunRecord, StepRecord, StoreReader } from "../../store/store.ts";
 import { withRunId } from "./run-checks.ts";
 
 /**
  * True if the run failed because its model did no work on the last request: it was not sent (a missing API key), or the
- * provider rejected it (401, 404, 400). Nothing was charged for it, so asking again costs nothing.
+ * provider refused it (401, 404, 400, or an outage of `maxOutageMs`). Nothing was charged for it, so asking again costs
+ * nothing. The ledger decides, not the error alone: the code of a step may throw the error of another run, and would be
+ * entered again.
  */
-export function wasRefused({ status, error }: RunRecord): boolean {
+export async function wasRefused(store: StoreReader, run: RunRecord): Promise<boolean> {
+  const { runId, status, error, currentStep } = run;
   const failure = status === "failed" && error !== null ? reviveError(error) : null;
-  if (!ModelCallError.isInstance(failure)) return false;
-  const { kind, usage } = failure.details;
-  return usage === undefined && (kind === "not_sent" || kind === "rejected");
+  if (!ModelCallError.isInstance(failure) || currentStep === null) return false;
+  const { details } = failure;
+  if (details.usage !== undefined || !isUncharged(details)) return false;
+  const step = await store.findStep(runId, currentStep);
+  if (step?.status !== "failed") return false;
+  return (await lastModelCall(store, run, step))?.charge?.basis === "none";
+}
+
+/** The newest model attempt at the turn after the last committed one; null for a step that has none. */
+async function lastModelCall(
+  store: StoreReader,
+  { runId }: RunRecord,
+  { path: stepPath, stepKey }: StepRecord,
+): Promise<ModelCallRecord | null> {
+  const { turnIndex } = await store.readConversation(stepKey, 0);
+  const after = { stepPath, turnIndex, attempt: Number.MAX_SAFE_INTEGER };
+  const calls = await store.listModelCalls(runId, { after });
+  return calls.findLast((call) => call.stepPath === stepPath) ?? null;
 }
 
 /** The error of a failed run, with a message that says that nothing was done now; null if the run has not failed. */

@@ -198,7 +198,7 @@ export class LeasedRun {
   /** Releases the run with the status that follows from the error, and throws the error unless that status is a result. */
   async #fail(run: ActiveRun, error: unknown): Promise<void> {
     const reason: unknown = this.#stop.signal.aborted ? this.#stop.signal.reason : error;
-    const lost = [reason, error].find((each) => each instanceof LeaseLostError);
+    const lost = [reason, error].find((each) => LeaseLostError.isInstance(each));
     if (run.stop.closing.aborted && (lost !== undefined || reason === run.stop.closing.reason)) {
       // If this cannot be written now, closing the store writes it or has written it.
       await this.#store.interruptRun(this.#fence).catch(() => undefined);
@@ -240,7 +240,7 @@ export class LeasedRun {
       await this.#store.settleModelCall(this.#fence, settlement);
     } catch (error) {
       // Any other refusal means that the call is settled already.
-      if (error instanceof StoreUnavailableError) throw error;
+      if (StoreUnavailableError.isInstance(error)) throw error;
     }
   }
 }
@@ -271,14 +271,14 @@ function endOf(
 ): { readonly run: RunEnd; readonly thrown: Error | null } {
   if (error instanceof Cancelled) return { run: { status: "cancelled", error: null }, thrown: null };
   if (error instanceof Released) return { run: { status: "queued" }, thrown: null };
-  if (error instanceof PersonNeededError)
+  if (PersonNeededError.isInstance(error))
     return { run: { status: "waiting", error: null, waits: error.details.waits }, thrown: null };
   const thrown = PawlError.isInstance(error) ? error : stepFailed(error, step);
   secrets.redactError(thrown);
   const storedError = stored(thrown, secrets);
-  if (error instanceof PausedError)
+  if (PausedError.isInstance(error))
     return { run: { status: "waiting", error: storedError, waits: [] }, thrown };
-  const status = error instanceof PipelineAbortError ? "cancelled" : "failed";
+  const status = PipelineAbortError.isInstance(error) ? "cancelled" : "failed";
   return { run: { status, error: storedError }, thrown };
 }
 

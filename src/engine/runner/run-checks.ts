@@ -7,16 +7,19 @@ import {
   RunBusyError,
   RunNotFoundError,
 } from "../../core/errors.ts";
-import type { Json } from "../../core/json.ts";
+import { type Json, withoutUndefined } from "../../core/json.ts";
 import type { RunRecord } from "../../store/store.ts";
 
-export function assertInput(input: unknown): asserts input is Json {
+/** The input as it is stored: a property that is undefined counts as missing. */
+export function inputAsJson(given: unknown): Json {
+  const input = withoutUndefined(given);
   if (input === undefined)
     throw new NotJsonError(
       "The run has no input: pass one, as in runner.run(input), or null if the pipeline needs none.",
       { path: "$" },
     );
   assertPayload(input, "The input of the run");
+  return input;
 }
 
 export function assertSamePipeline(run: RunRecord, pipeline: string): void {

@@ -99,7 +99,7 @@ export async function budgetQuestion(
   { store, runId, contract: { spec } }: RunWith<"store" | "runId" | "contract">,
   error: unknown,
 ): Promise<NewBudgetWait | null> {
-  if (!(error instanceof BudgetExceededError) || spec?.escalation.askHumanOnBudgetReached !== true)
+  if (!BudgetExceededError.isInstance(error) || spec?.escalation.askHumanOnBudgetReached !== true)
     return null;
   const asked = askAboutBudget(error);
   const waits = await store.listWaits(runId);

@@ -5,7 +5,7 @@ import { assertRunSpec } from "../../core/job/run-spec.ts";
 import { assertChosenRunId } from "../../core/run-key.ts";
 import { assertRunId } from "../../core/step-path.ts";
 import { withStore } from "../../store/open-store.ts";
-import type { RunStatus, Store } from "../../store/store.ts";
+import type { RunRecord, RunStatus, Store } from "../../store/store.ts";
 import { assertBudgetRaised } from "../definition/run-spec-checks.ts";
 import { loadModels } from "../definition/step.ts";
 import type { RunEventListener } from "../ports/run-events.ts";
@@ -21,7 +21,7 @@ import { type Fork, type ForkOptions, forkRun } from "./fork-run.ts";
 import { LeasedRun, resultOf } from "./leased-run.ts";
 import { makeRun } from "./make-run.ts";
 import { newRunId } from "./new-run-id.ts";
-import { aboutRun, assertInput, assertReasonGiven, assertSamePipeline, runNotFound } from "./run-checks.ts";
+import { aboutRun, assertReasonGiven, assertSamePipeline, inputAsJson, runNotFound } from "./run-checks.ts";
 import { namedRunId } from "./run-selection.ts";
 import { assertForkOptions, assertResumeOptions } from "./runner-option-names.ts";
 import {
@@ -45,6 +45,18 @@ import {
 
 export { assertNoSecrets } from "./secret-input.ts";
 
+/**
+ * True if a worker died in the middle of the run, also if the next one released it again: the run has not stopped by itself,
+ * so the caller does not continue one that had.
+ */
+async function wasInterrupted(store: Store, { runId, status }: RunRecord): Promise<boolean> {
+  if (status !== "queued") return status === "running";
+  const ends = (await store.listAttempts(runId)).map(({ endStatus }) => endStatus);
+  const last = ends.findLast((end) => end !== "queued" && end !== "interrupted");
+  // A new fork has no attempts, and a run that waited for an answer has one that ended so.
+  return ends.length > 0 && (last === undefined || last === null);
+}
+
 /** The requests of callers to a runner, with a store each: the given one, or the default one, opened for it. */
 export class RunRequests<O> {
   readonly #setup: RunnerSetup;
@@ -53,9 +65,9 @@ export class RunRequests<O> {
     this.#setup = setup;
   }
 
-  run(input: unknown, options: RunOptions, listener: RunEventListener): Promise<RunResult<O>> {
+  run(given: unknown, options: RunOptions, listener: RunEventListener): Promise<RunResult<O>> {
     return withStore(this.#setup.options.store, async (store) => {
-      assertInput(input);
+      const input = inputAsJson(given);
       const { rules, root, options: own } = this.#setup;
       assertNoSecrets(input, rules);
       const runId = namedRunId(options, root.name, own.identity);
@@ -89,8 +101,7 @@ export class RunRequests<O> {
         reason: options.reason ?? null,
       } as const;
       const { budgets } = options;
-      // A run that is still `running` was interrupted: whatever stopped it, it was not its own failure.
-      const isRequested = run !== null && run.status !== "running";
+      const isRequested = run !== null && !(await wasInterrupted(store, run));
       const request = { from, attempt, isRequested, ...(budgets === undefined ? {} : { budgets }) };
       const begun = await claimRun(this.#setup, store, runId, request, options);
       return this.#execute(store, begun, options, listener, milestone);

@@ -57,7 +57,7 @@ function unfinished({ run: { runId, status }, isHeld }: RunOfInput): UnfinishedR
 /** Throws the error of a diverged run again: a new run of the same input would repeat its effects. */
 function assertNotDiverged({ runId, error }: RunRecord): void {
   const revived = error === null ? null : reviveError(error);
-  if (!(revived instanceof ResumeError) || !revived.irrecoverable) return;
+  if (!ResumeError.isInstance(revived) || !revived.irrecoverable) return;
   const reminder = `This is how run ${runId} of the same input ended: resume it, or begin a new one with \`fresh: true\`.`;
   throw withRunId(runId, new ResumeError(`${revived.message} (${reminder})`, revived.details));
 }

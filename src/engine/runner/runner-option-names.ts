@@ -72,7 +72,7 @@ const CONTINUE_NAMES = {
   deadline: true,
 } satisfies OptionNames<ContinueOptions>;
 
-const RUN_NAMES = {
+export const RUN_NAMES = {
   ...CONTINUE_NAMES,
   spec: true,
   runId: true,

@@ -1,5 +1,5 @@
 import type { Json } from "../../core/json.ts";
-import { assertOptions } from "../../core/naming/option-names.ts";
+import { assertOptions, givenOptions } from "../../core/naming/option-names.ts";
 import { assertPricing } from "../../core/usage/usage.ts";
 import type { Agent } from "../definition/agent.ts";
 import { rootOf } from "../definition/pipeline-root.ts";
@@ -15,7 +15,7 @@ import { EventStream } from "./event-stream.ts";
 import type { ResumeForecast } from "./forecast/forecast.ts";
 import type { Fork, ForkOptions } from "./fork-run.ts";
 import type { RunRequests } from "./run-requests.ts";
-import { assertRunOptions, RUNNER_NAMES, RUNNER_OTHER_NAMES } from "./runner-option-names.ts";
+import { assertRunOptions, RUN_NAMES, RUNNER_NAMES, RUNNER_OTHER_NAMES } from "./runner-option-names.ts";
 import {
   assertLimits,
   assertStore,
@@ -62,7 +62,8 @@ export class Runner<O = unknown, I = Json> {
    */
   stream(input: RunInput<I>, options: StreamOptions = {}): AsyncGenerator<RunEvent, void, undefined> {
     assertRunOptions("stream", options);
-    const { cancelOnReturn = false, ...run } = options;
+    const { cancelOnReturn = false } = options;
+    const run = givenOptions<RunOptions>(options, RUN_NAMES);
     return new EventStream({
       start: async (listener, signal) => (await this.#requests()).run(input, { ...run, signal }, listener),
       cancel: options.signal,

@@ -139,7 +139,7 @@ async function claimNamedRun(
 ): Promise<StartOutcome> {
   for (;;) {
     const begun = await claimRun(setup, store, runId, UNFINISHED, options);
-    if (begun.kind !== "ended" || !wasRefused(begun.run)) return begun;
+    if (begun.kind !== "ended" || !(await wasRefused(store, begun.run))) return begun;
     const claimedAt = readClock(setup.clock);
     const outcome = await store.claimRun(runId, claimOptions(setup, REFUSED, options));
     if (outcome.kind === "claimed") return resumedRun(outcome, claimedAt, REFUSED);

@@ -1,6 +1,6 @@
 import { assertPayload } from "../../core/canonical-json.ts";
 import { ConfigurationError, MaxTurnsExceededError, ResumeError } from "../../core/errors.ts";
-import type { Json } from "../../core/json.ts";
+import { type Json, withoutUndefined } from "../../core/json.ts";
 import { stepId } from "../../core/step-path.ts";
 import { fingerprintOf } from "../../core/turn/turn-fingerprint.ts";
 import { priceOfModel } from "../../core/usage/usage.ts";
@@ -57,7 +57,7 @@ async function executeTurns(
       await executeTurn(scope, expected);
     } catch (error) {
       // The store is ahead: load the conversation again and continue from there, at most once per allowed turn.
-      if (!(error instanceof ResumeError) || error.irrecoverable || ++reloads > loop.maxTurns) throw error;
+      if (!ResumeError.isInstance(error) || error.irrecoverable || ++reloads > loop.maxTurns) throw error;
       scope = await openScope(granular, loop.maxTurns, execution);
     }
   }
@@ -160,7 +160,7 @@ async function inputOf(
   { run, path, input: given }: StepExecution,
 ): Promise<Json> {
   if (typeof input !== "function") return input ?? given;
-  const computed: unknown = await input(given as never, earlierSteps(run, path));
+  const computed = withoutUndefined(await input(given as never, earlierSteps(run, path)));
   assertPayload(computed, `The input of step ${name}`);
   return computed;
 }

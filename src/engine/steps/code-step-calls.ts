@@ -6,7 +6,7 @@ import {
   ResumeError,
   ToolFailedError,
 } from "../../core/errors.ts";
-import type { Json } from "../../core/json.ts";
+import { type Json, withoutUndefined } from "../../core/json.ts";
 import { namedSecrets } from "../../core/secret/redaction.ts";
 import { extractSecrets } from "../../core/secret/secret.ts";
 import { toolCallId } from "../../core/step-path.ts";
@@ -83,7 +83,7 @@ export class CodeStepCalls {
     } catch (error) {
       if (isForTheCode(error)) throw error;
       // A person can be asked later, so an error that stops this worker replaces the question.
-      if (this.#abandonedFor === null || this.#abandonedFor.error instanceof PersonNeededError)
+      if (this.#abandonedFor === null || PersonNeededError.isInstance(this.#abandonedFor.error))
         this.#abandonedFor = { error };
       this.#abandon(error);
       return new Promise<never>(() => undefined);
@@ -108,7 +108,7 @@ export class CodeStepCalls {
     await Promise.allSettled(this.#inProgress);
     // Receipts that the store refused before are written again: a call whose outcome is known should not be in doubt.
     await Promise.allSettled([...this.#unstored].map((pending) => storeReceipt(this.#run, pending)));
-    if (this.#abandonedFor !== null && !(this.#abandonedFor.error instanceof PersonNeededError))
+    if (this.#abandonedFor !== null && !PersonNeededError.isInstance(this.#abandonedFor.error))
       throw this.#abandonedFor.error;
     if (this.#waits.length > 0) throw personNeeded(this.#run, this.#waits);
   }
@@ -154,7 +154,8 @@ export class CodeStepCalls {
     return call;
   }
 
-  async #request(tool: Tool, input: unknown): Promise<CallRequest> {
+  async #request(tool: Tool, given: unknown): Promise<CallRequest> {
+    const input = withoutUndefined(given);
     this.#run.stop.signal.throwIfAborted();
     assertMayBegin(this.#run);
     if (tool.name === null)
@@ -205,6 +206,7 @@ export class CodeStepCalls {
       idempotencyKey,
       identityHash: identity.hash.toString("hex"),
       earlier: await this.#earlierCall(request, identity, occurrence, known, leftovers),
+      comparable: identity.dedupe === "effect" ? await identity.comparable(request.input) : request.input,
       sessionBase: () => this.#session.state,
       blobThresholdBytes: BLOB_THRESHOLD_BYTES,
       known,
@@ -217,7 +219,7 @@ export class CodeStepCalls {
     try {
       return await this.#settle(request.name, callIndex, plan, known === null ? begunAt : null);
     } catch (error) {
-      const receipt = error instanceof ResumeError ? await this.#settledMeanwhile(idempotencyKey) : null;
+      const receipt = ResumeError.isInstance(error) ? await this.#settledMeanwhile(idempotencyKey) : null;
       if (receipt === null) throw error;
       return this.#result(request.name, callIndex, receipt);
     }
@@ -374,6 +376,8 @@ export class CodeStepCalls {
 /** True for errors that `ctx.call` throws to the code of the step. */
 function isForTheCode(error: unknown): boolean {
   return (
-    error instanceof ToolFailedError || error instanceof ConfigurationError || error instanceof NotJsonError
+    ToolFailedError.isInstance(error) ||
+    ConfigurationError.isInstance(error) ||
+    NotJsonError.isInstance(error)
   );
 }

@@ -1,6 +1,6 @@
 import { assertJson, assertPayload, canonicalJson } from "../../core/canonical-json.ts";
 import { PawlError, StepFailedError } from "../../core/errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject, withoutUndefined } from "../../core/json.ts";
 import { childPath, type StepPath } from "../../core/step-path.ts";
 import type { StepRecord } from "../../store/store.ts";
 import type { StepNode } from "../definition/step.ts";
@@ -47,7 +47,7 @@ export async function executeStep(registry: StepRegistry, step: StepNode, entry:
     enter,
   };
   const output = await namingStep(run, path, async () => {
-    const value: unknown = (await executor.execute(step, execution)) ?? null;
+    const value = withoutUndefined((await executor.execute(step, execution)) ?? null);
     assertPayload(value, `The output of step ${path}`);
     // Secrets are not stored. The next step gets the redacted values too, just as after a resume.
     ownContext.value = run.policy.secrets.hide(ownContext.value);

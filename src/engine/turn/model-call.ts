@@ -179,7 +179,7 @@ function asModelCallError(
   error: unknown,
   model: { readonly provider: string; readonly modelId: string },
 ): ModelCallError {
-  if (error instanceof ModelCallError) return error;
+  if (ModelCallError.isInstance(error)) return error;
   // A configuration error, such as a missing package, is found before anything is sent.
   if (ConfigurationError.isInstance(error))
     return new ModelCallError(

@@ -165,6 +165,7 @@ function undecidedProviderCall(
     idempotencyKey: Buffer.from(idempotencyKey).toString("hex"),
     identityHash: Buffer.from(identityHash).toString("hex"),
     earlier: NO_EARLIER_CALL,
+    comparable: part.input,
     sessionBase: () => run.keeper.session.state,
     blobThresholdBytes: options.blobThresholdBytes,
     known,

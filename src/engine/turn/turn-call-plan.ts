@@ -116,6 +116,8 @@ function callRequest(
   part: ToolCallPart,
   unredacted: ToolCallPart,
 ): CallRequest {
+  const tool = prepared.tools.get(part.toolName) ?? null;
+  const problem = ownProperty(stored.invalidCalls ?? {}, part.toolCallId) ?? null;
   return {
     stepPath: path,
     name: part.toolName,
@@ -123,10 +125,16 @@ function callRequest(
     secretInput: unredacted.input,
     isSecretLost: false,
     ownSecrets: [],
-    tool: prepared.tools.get(part.toolName) ?? null,
-    problem: ownProperty(stored.invalidCalls ?? {}, part.toolCallId) ?? null,
+    tool,
+    problem: tool === null ? (problem ?? unknownTool(part.toolName, prepared.tools)) : problem,
     enforceKeys: options.enforceIdempotency,
   };
+}
+
+/** For the model: most often it misspelt one of these. */
+function unknownTool(name: string, tools: TurnScope["prepared"]["tools"]): string {
+  const known = [...tools.keys()].join(", ");
+  return `There is no tool ${JSON.stringify(name)}. ${known === "" ? "No tools are available." : `The tools are: ${known}.`}`;
 }
 
 /** A call that the response asks for, with its row if an earlier worker wrote one. */
@@ -167,6 +175,8 @@ async function undecidedCall(
     idempotencyKey,
     identityHash: identity.hash.toString("hex"),
     earlier,
+    comparable:
+      mayReuse || identity.dedupe === "effect" ? await identity.comparable(request.input) : request.input,
     sessionBase: () => events.stateBefore(callIndex),
     blobThresholdBytes: options.blobThresholdBytes,
     known,
@@ -181,7 +191,7 @@ async function earlierInAbandonedTurns(
   const reused = await (identity.dedupe === "call"
     ? abandoned.reuse(identity)
     : abandoned.findSucceeded(identity));
-  return reused === null ? NO_EARLIER_CALL : succeededCall(run, reused);
+  return reused === null ? NO_EARLIER_CALL : succeededCall(run, identity, reused);
 }
 
 function turnCall(
@@ -204,7 +214,7 @@ function turnCall(
   if (before?.plan.kind !== "settled") return { ...item, plan: decideCall(run, undecided) };
   // The outcome of the call before it is not in the store yet.
   const { outcome, duplicate } = before.plan;
-  const firstRequest = duplicate?.firstRequest ?? before.undecided.request.input;
+  const firstRequest = duplicate?.firstRequest ?? before.undecided.comparable;
   const earlier = asEarlierCall(callId(run, before.undecided.place), outcome, firstRequest);
   return {
     ...item,

@@ -172,7 +172,7 @@ class TurnCallRun {
   /** A call of this turn that has ended, as an earlier call for the next one of its identity. */
   #asEarlier(callIndex: number, { outcome, duplicate }: SettledEnd): EarlierCall {
     const own = this.#calls.items.find((item) => item.callIndex === callIndex);
-    const request = duplicate?.firstRequest ?? own?.undecided.request.input ?? null;
+    const request = duplicate?.firstRequest ?? own?.undecided.comparable ?? null;
     return asEarlierCall(this.#idOf(callIndex), outcome, request);
   }
 

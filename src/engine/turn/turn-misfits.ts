@@ -15,7 +15,7 @@ type CheckedTurn = {
   readonly calls: readonly CheckedCall[];
 };
 
-/** The code of a call whose arguments do not fit, in its receipt. */
+/** The code of a call whose arguments do not fit, in its receipt. A call of an unknown tool is no misfit: there is no schema. */
 const INVALID_INPUT = "invalid_input";
 
 /** The misfits of committed turns, in order. Turns that the model no longer sees are not among them. */

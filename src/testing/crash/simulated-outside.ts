@@ -44,7 +44,7 @@ export class SimulatedOutside implements EffectsPort {
       try {
         return await this.#answer(model, request, place);
       } catch (error) {
-        if (error instanceof ModelCallError) this.#recordFailure(seen, error.details);
+        if (ModelCallError.isInstance(error)) this.#recordFailure(seen, error.details);
         throw error;
       }
     });

@@ -309,7 +309,7 @@ export function witnessIn(folder: string): string {
 
 /** The outcome of a process whose work threw this error. */
 export function threwOutcome(error: unknown): ProcessOutcome {
-  const isDiverged = error instanceof ResumeError && error.irrecoverable;
+  const isDiverged = ResumeError.isInstance(error) && error.irrecoverable;
   const name = PawlError.isInstance(error) || error instanceof Error ? error.name : typeof error;
   return { kind: "threw", name, message: error instanceof Error ? error.message : String(error), isDiverged };
 }

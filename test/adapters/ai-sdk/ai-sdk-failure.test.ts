@@ -191,35 +191,6 @@ describe("the time to wait", () => {
   });
 });
 
-describe("an account without quota or credit", () => {
-  const openAi = (type: string, code: string) =>
-    JSON.stringify({ error: { message: "You exceeded your current quota.", type, param: null, code } });
-
-  it.each([
-    ["OpenAI", 429, openAi("insufficient_quota", "insufficient_quota")],
-    ["OpenAI, prepaid", 429, openAi("insufficient_quota", "credit_balance_exhausted")],
-    [
-      "Anthropic",
-      400,
-      '{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low to access the Anthropic API."}}',
-    ],
-    ["DeepSeek", 402, '{"error":{"message":"Insufficient Balance","type":"unknown_error"}}'],
-  ])("of %s is rejected (%d), and waiting does not help", async (_name, status, body) => {
-    server.next(raw(status, body));
-    const failure = await failureOf(model());
-    expect(failure.details).toEqual({ kind: "rejected", status, retryAfterMs: null, retryable: false });
-    expect(failure.message).toContain("Waiting does not help");
-  });
-
-  it.each([
-    ["Gemini's limit per minute", { error: { message: "You exceeded your current quota.", code: 429 } }, {}],
-    ["Azure's", { error: { message: "Slow down.", code: "insufficient_quota" } }, { "retry-after": "7" }],
-  ])("is not confused with %s, which is waited out", async (_name, body, headers) => {
-    server.next(raw(429, JSON.stringify(body), headers));
-    expect((await failureOf(model())).details).toMatchObject({ kind: "rate_limited", retryable: true });
-  });
-});
-
 describe("a request that was not sent", () => {
   it("a refused connection is not sent, and may be retried", async () => {
     const failure = await failureOf(aiSdkModel(openAiModel(await deadAddress())));

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import {
   chmodSync,
   existsSync,
@@ -6,11 +7,13 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { ownDependency } from "../../../src/cli/init/own-package.ts";
 import { detectPackageManager } from "../../../src/cli/init/package-manager.ts";
 import { PROJECT_VERSIONS, packageName, projectFiles } from "../../../src/cli/init/project-files.ts";
 import { writeProject } from "../../../src/cli/init/project-folder.ts";
@@ -197,6 +200,53 @@ describe("a project folder", () => {
     expect(readFileSync(join(folder, "agent.ts"), "utf8")).toBe("// mine");
   });
 
+  it("that another program makes meanwhile is left as it is, with everything around it", async () => {
+    const parent = join(emptyFolder(), "new");
+    const writing = writeProject(join(parent, "agent"), defaultFiles("agent"));
+    while (!existsSync(parent)) await new Promise(setImmediate);
+    mkdirSync(join(parent, "agent"), { recursive: true });
+    for (const name of ["agent/precious.txt", "other.txt"]) writeFileSync(join(parent, name), "mine");
+    await expect(writing).rejects.toThrow("was made by another program at the same time");
+    const left = ["agent", "agent/precious.txt", "other.txt"];
+    expect(readdirSync(parent, { recursive: true, encoding: "utf8" }).toSorted()).toEqual(left);
+  });
+
+  it("that several processes make at the same time is made by one of them", async () => {
+    const cwd = emptyFolder();
+    const main = join(import.meta.dirname, "../../../src/cli/main.ts");
+    const start = () => new CliProcess(cwd, process.execPath, [main, "init", "deep/er/agent"]).ended();
+    const ends = await Promise.all([start(), start(), start()]);
+    expect(ends.map(({ exitCode }) => String(exitCode)).toSorted()).toEqual(["0", "2", "2"]);
+    expect(readdirSync(join(cwd, "deep/er"))).toEqual(["agent"]);
+    expect(readdirSync(join(cwd, "deep/er/agent")).toSorted()).toEqual(FILES);
+  });
+
+  it("leaves nothing of a killed init beside it, and everything of others", async () => {
+    const parent = emptyFolder();
+    const dead = spawnSync(process.execPath, ["-e", ""]).pid;
+    const keeper = join(parent, `.pawl-init-${process.ppid}`);
+    for (const name of [`.pawl-init-${dead}`, `.pawl-init-${process.pid}`, ".pawl-init-mine"])
+      mkdirSync(join(parent, name));
+    mkdirSync(keeper);
+    writeFileSync(join(parent, `.pawl-init-${dead}`, "agent.ts"), "import {");
+    writeFileSync(join(parent, `.pawl-init-${process.pid}`, "agent.ts"), "import {");
+    await writeProject(join(parent, "x"), defaultFiles("x"));
+    expect(readdirSync(parent).toSorted()).toEqual([basename(keeper), ".pawl-init-mine", "x"].toSorted());
+    // The process that had this number is long gone.
+    utimesSync(keeper, 0, 0);
+    await writeProject(join(parent, "y"), defaultFiles("y"));
+    expect(existsSync(keeper)).toBe(false);
+  });
+
+  it("beside a leftover that holds a file of somebody else is made, and the file stays", async () => {
+    const parent = emptyFolder();
+    mkdirSync(join(parent, ".pawl-init"));
+    writeFileSync(join(parent, ".pawl-init/notes.txt"), "mine");
+    await writeProject(join(parent, "x"), defaultFiles("x"));
+    expect(readFileSync(join(parent, ".pawl-init/notes.txt"), "utf8")).toBe("mine");
+    expect(readdirSync(join(parent, "x")).toSorted()).toEqual(FILES);
+  });
+
   it.each(["existing", "new"])("that is %s holds nothing if one file cannot be written", async (kind) => {
     const parent = emptyFolder();
     const folder = join(parent, "deep/x");
@@ -205,6 +255,25 @@ describe("a project folder", () => {
     const files = [...rest, { ...first, name: "no/such/folder", text: "", purpose: "" }];
     await expect(writeProject(folder, files)).rejects.toThrow("cannot be written to (ENOENT)");
     expect(readdirSync(parent, { recursive: true })).toEqual(kind === "new" ? [] : ["deep", "deep/x"]);
+  });
+});
+
+describe("the version of Pawl that a project depends on", () => {
+  const own = `^${manifest.version}`;
+  const packed = { packages: { "node_modules/pawl": { resolved: "file:pawl.tgz" } } };
+
+  it.each([
+    ["the packed file that npm was given", JSON.stringify(packed), "file:…/pawl.tgz"],
+    ["this one without a record of npm", null, own],
+    ["this one if that record is cut off", '{"packages": {', own],
+    ["this one if that record is of another form", '{"packages": []}', own],
+  ])("is %s", (_, record, expected) => {
+    const project = emptyFolder();
+    const installed = join(project, "node_modules/pawl");
+    mkdirSync(installed, { recursive: true });
+    writeFileSync(join(project, "pawl.tgz"), "");
+    if (record !== null) writeFileSync(join(project, "node_modules/.package-lock.json"), record);
+    expect(ownDependency(installed).replace(project, "…")).toBe(expected);
   });
 });
 

@@ -1,6 +1,9 @@
+import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import {
   assertOptions,
+  assertOptionsOrInstance,
+  givenOptions,
   kindOf,
   type OptionNames,
   unknownOption,
@@ -45,7 +48,7 @@ describe("options", () => {
     expect(refused({ constructor: 1 }, {})).toContain('has no "constructor": use one of');
   });
 
-  it("are an object: anything else is refused, and an instance of a class only without any option", () => {
+  it("are an object: anything else is refused, and so is an instance of a class without any option", () => {
     class Store {
       readonly schema = 1;
     }
@@ -59,7 +62,56 @@ describe("options", () => {
     expect(refused([])).toBe(`The argument of call is a list: ${give}`);
     expect(refused(Promise.resolve())).toBe(`The argument of call is a promise: ${give}`);
     expect(refused(new Store())).toBe(`The argument of call is a Store: ${give}`);
-    expect(refused(new Settings())).toBeNull();
+    expect(refused(new Settings())).toContain('has no "cache"');
+  });
+
+  it("of a class, of another realm or with a prototype are checked like any others", () => {
+    class Limits {
+      readonly retries = 1;
+      readonly timeOutMS = 2;
+    }
+    class Right {
+      readonly retries = 1;
+      get timeoutMs() {
+        return 2;
+      }
+      explain() {
+        return "A method is not an option.";
+      }
+    }
+    const misspelt = 'The argument of call has no "timeOutMS": did you mean timeoutMs?';
+    expect(refused(new Limits())).toBe(misspelt);
+    expect(refused(Object.create({ retries: 1, timeOutMS: 2 }))).toBe(misspelt);
+    expect(refused(runInNewContext("({ retries: 1, timeOutMS: 2 })"))).toBe(misspelt);
+    expect(refused(new Right())).toBeNull();
+    expect([refused(runInNewContext("({})")), refused(runInNewContext("({ retries: 1 })"))]).toEqual([
+      null,
+      null,
+    ]);
+  });
+
+  it("that may be an instance of a class may have fields, unless those look like misspelt options", () => {
+    class Call {
+      readonly retries = 1;
+      readonly cache = new Map();
+    }
+    class Misspelt extends Call {
+      readonly timeoutMS = 1;
+    }
+    const check = (given: object) => () => assertOptionsOrInstance("A call", given, NAMES);
+    check(new Call())();
+    expect(check(new Misspelt())).toThrow('A call has no "timeoutMS": did you mean timeoutMs?');
+    expect(check({ retries: 1, cache: 1 })).toThrow('A call has no "cache"');
+  });
+
+  it("are taken with what they inherit, and without those that are undefined", () => {
+    class Inherits {
+      readonly retries = undefined;
+      get timeoutMs() {
+        return 2;
+      }
+    }
+    expect(givenOptions<object>(new Inherits(), NAMES)).toEqual({ timeoutMs: 2 });
   });
 });
 

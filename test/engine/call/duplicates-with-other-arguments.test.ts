@@ -61,6 +61,47 @@ async function codes(store: Store) {
   return (await store.listToolCalls("r-1")).map(({ receipt }) => receipt?.errorCode ?? null);
 }
 
+describe("a duplicate whose arguments are the same after its schema", () => {
+  const withDefault = z.object({
+    to: z.string().trim(),
+    subject: z.string(),
+    body: z.string().default("Hi"),
+  });
+  const inputSchema = withDefault as unknown as z.ZodType<Input>;
+
+  it.each<[string, readonly (readonly Json[])[]]>([
+    ["in another turn", [[ANN], [HI]]],
+    ["in the same turn", [[ANN, HI, { ...HI, to: " ann@example.org " }]]],
+    ["after others", [[HI], [{ ...ANN, to: "ann@example.org " }], [ANN]]],
+  ])("is not reported as a different one, %s", async (_, turns) => {
+    const identity = ({ subject }: Input) => subject ?? null;
+    const { sent, warnings, store } = await sending("send_mail", turns, { inputSchema, identity });
+    expect([sent, warnings]).toEqual([[HI], []]);
+    expect(new Set(await codes(store))).toEqual(new Set([null]));
+  });
+
+  it("is not reported in a code step either, and other arguments are", async () => {
+    const store = await memoryStore();
+    const { send, sent } = sender("send_mail", { inputSchema, identity: () => 1 });
+    const steps = Step.run("send", async (_: Json, ctx) => {
+      for (const input of [ANN, HI, DEAR]) await ctx.call(send, input);
+    });
+    const events = await collect(new Runner(steps, { store }).stream("Go", { runId: "r-1" }));
+    expect(sent).toEqual([HI]);
+    expect(await codes(store)).toEqual([null, null, "other_arguments"]);
+    expect(warningsIn(events)).toEqual([expect.stringContaining("(body)")]);
+  });
+
+  it("is compared as it is if its schema makes something that is not JSON", async () => {
+    const dated = z.object({ to: z.string(), at: z.string().transform((text) => new Map([[text, 1n]])) });
+    const { warnings } = await sending("send_mail", [[{ to: "a", at: "1" }], [{ to: "a", at: "2" }]], {
+      inputSchema: dated as unknown as z.ZodType<Input>,
+      identity: () => 1,
+    });
+    expect(warnings).toEqual([expect.stringContaining("(at)")]);
+  });
+});
+
 describe("a duplicate with other arguments", () => {
   it("is a warning that names both calls, the arguments, the built-in rule and the remedy", async () => {
     const { sent, warnings, store } = await sending("send_mail", [[HI], [DEAR]]);

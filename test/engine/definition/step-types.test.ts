@@ -68,6 +68,18 @@ describe("the types of a pipeline", () => {
     Step.run("dated", () => ({ at: new Date() }));
     // @ts-expect-error Nor is a big number.
     Step.run("counted", async () => [1n]);
+    // @ts-expect-error Nor is a Map, which JSON would store as an empty object.
+    Step.run("mapped", () => new Map([["a", 1]]));
+    // @ts-expect-error Nor a Set, however deep.
+    Step.run("set", async () => ({ seen: [{ ids: new Set([1]) }] }));
+    // @ts-expect-error Nor bytes.
+    Step.run("bytes", () => new Uint8Array(2));
+    // @ts-expect-error Nor a function,
+    Step.run("code", () => () => 1);
+    // @ts-expect-error not even as a property.
+    Step.run("method", () => ({ size: 1, count: () => 1 }));
+    // @ts-expect-error Nor a list with a gap.
+    Step.run("gap", (): (string | undefined)[] => ["a", undefined]);
     interface Found {
       readonly name: string;
       readonly note?: string;
@@ -75,6 +87,24 @@ describe("the types of a pipeline", () => {
     const found = Step.run("find", async (): Promise<Found[]> => [{ name: "a" }]);
     expectTypeOf(found).toExtend<WiredStep<Found[], Json>>();
     expectTypeOf(Step.run("log", () => undefined)).toExtend<WiredStep<null, Json>>();
+  });
+
+  it("accept what can be stored", () => {
+    type Tree = { readonly name: string; readonly kids: Tree[] };
+    type Id = string & { readonly brand: "id" };
+    Step.run("tree", (): Tree => ({ name: "", kids: [] }));
+    Step.run("branded", (): { id: Id } => ({ id: "x" as Id }));
+    Step.run("pair", (): readonly [string, number | null] => ["a", 1]);
+    Step.run("never", (): never => {
+      throw new Error("Never.");
+    });
+    const loose = Step.run("loose", (): Record<string, unknown> => ({}));
+    expectTypeOf(loose).toExtend<WiredStep<{ [name: string]: Json }, Json>>();
+    const partial = Step.run("partial", (): { a: string | undefined; b: number } => ({ a: undefined, b: 1 }));
+    expectTypeOf(partial).toExtend<WiredStep<{ a?: string; b: number }, Json>>();
+    expectTypeOf(Step.run("maybe", (): string | undefined => undefined)).toExtend<
+      WiredStep<string | null, Json>
+    >();
   });
 
   it("take an annotated input that is wider than the output", () => {

@@ -20,6 +20,25 @@ import { BOTH_STORES, saidIn, speaker, speakingLoop, TO_SAY } from "./main-loop-
 
 const HOUR = 3_600_000;
 
+/** A model that says the next word, or ends with null; `asked` has the number of messages of each request. */
+function wordModel(next: (messages: number) => string | null) {
+  const asked: number[] = [];
+  const model: ModelPort = {
+    provider: "own",
+    modelId: "own",
+    respond: async ({ messages }) => {
+      asked.push(messages.length);
+      const word = next(messages.length);
+      const content: AssistantPart[] =
+        word === null
+          ? [{ type: "text", text: "End." }]
+          : [{ type: "tool-call", toolCallId: `c-${word}`, toolName: "say", input: { word } }];
+      return { content, finishReason: "stop", usage: null, invalidCalls: {}, responseId: null };
+    },
+  };
+  return { model, asked };
+}
+
 describe.each(BOTH_STORES)("with its checkpoints %s, a worker with a deadline", (_, keeper) => {
   async function timed(execute?: Parameters<typeof sayTool>[1]) {
     const clock = jumpingClock();
@@ -51,26 +70,17 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker with a deadline", 
   });
 
   it.each([
-    ["by turn if the provider is down, since its history is valid", "server_error", "turn", 5],
-    ["from its milestone if the provider rejected the request", "rejected", "milestone", 1],
-  ] as const)("resumes %s", async (__, kind, from, seen) => {
+    ["by turn if the provider is down, since its history is valid", "server_error", null, "turn", 5],
+    ["from its milestone if the provider rejected the request", "rejected", null, "milestone", 1],
+    ["from its milestone if its history is too long", "rejected", 413, "milestone", 1],
+    ["from its milestone if its history is not valid", "rejected", 400, "milestone", 1],
+  ] as const)("resumes %s", async (__, kind, status, from, seen) => {
     const { clock, store, open, say, spoken } = await timed();
-    const asked: number[] = [];
-    const model: ModelPort = {
-      provider: "own",
-      modelId: "own",
-      respond: async ({ messages }) => {
-        asked.push(messages.length);
-        const details = { kind, status: null, retryAfterMs: null, retryable: false } as const;
-        if (asked.length === 3) throw new ModelCallError("No.", details);
-        const word = ["one!", "two"][asked.length - 1];
-        const content: AssistantPart[] =
-          word === undefined
-            ? [{ type: "text", text: "End." }]
-            : [{ type: "tool-call", toolCallId: `c-${word}`, toolName: "say", input: { word } }];
-        return { content, finishReason: "stop", usage: null, invalidCalls: {}, responseId: null };
-      },
-    };
+    const { model, asked } = wordModel(() => {
+      const details = { kind, status, retryAfterMs: null, retryable: false } as const;
+      if (asked.length === 3) throw new ModelCallError("No.", details);
+      return ["one!", "two"][asked.length - 1] ?? null;
+    });
     const loop = new DurableMainLoop(agent({ name: "worker", model, tools: { say } }), {
       store,
       checkpoints: open(),
@@ -79,9 +89,68 @@ describe.each(BOTH_STORES)("with its checkpoints %s, a worker with a deadline", 
       slices: [words],
       checkpointTrigger: loudly,
     });
-    const { runId, status } = await loop.execute("Go", { deadline: Deadline.in(HOUR, clock) });
-    expect([status, spoken, asked]).toEqual(["succeeded", ["one!", "two"], [1, 3, 5, seen]]);
-    expect((await store.listAttempts(runId)).map(({ resumedFrom }) => resumedFrom)).toEqual([null, from]);
+    const result = await loop.execute("Go", { deadline: Deadline.in(HOUR, clock) });
+    expect([result.status, spoken, asked]).toEqual(["succeeded", ["one!", "two"], [1, 3, 5, seen]]);
+    expect((await store.listAttempts(result.runId)).map(({ resumedFrom }) => resumedFrom)).toEqual([
+      null,
+      from,
+    ]);
+  });
+
+  it.each([
+    ["wrong", { kind: "rejected", status: 401 }],
+    ["without permission", { kind: "rejected", status: 403 }],
+    ["for another model", { kind: "rejected", status: 404 }],
+    ["without quota", { kind: "rejected", status: 429 }],
+    ["without credit, reported as 400", { kind: "rejected", status: 400, account: true }],
+    ["missing", { kind: "not_sent", status: null }],
+  ] as const)(
+    "whose key is %s fails at once, and resumes its turn when it is started again",
+    async (__, why) => {
+      const { clock, store, spoken, open, say } = await timed();
+      let isBroken = true;
+      const { model, asked } = wordModel((messages) => {
+        if (messages === 5 && isBroken)
+          throw new ModelCallError("No.", { ...why, retryAfterMs: null, retryable: false });
+        return { 1: "one!", 3: "two" }[messages] ?? null;
+      });
+      const worker = agent({ name: "worker", model, tools: { say } });
+      const start = () =>
+        new DurableMainLoop(worker, {
+          store,
+          checkpoints: open(),
+          clock,
+          leaseMs: 100 * HOUR,
+          slices: [words],
+          checkpointTrigger: loudly,
+        }).execute("Go", { deadline: Deadline.in(HOUR, clock) });
+      await failureAs(ModelCallError, start());
+      expect([asked, clock.slept]).toEqual([[1, 3, 5], []]);
+      isBroken = false;
+      const { runId, status } = await start();
+      expect([status, spoken, asked]).toEqual(["succeeded", ["one!", "two"], [1, 3, 5, 5]]);
+      expect(await store.listLineages(runId)).toEqual([]);
+    },
+  );
+
+  it("returns to a milestone once if its history is rejected there again", async () => {
+    const { clock, store, open, say } = await timed();
+    const { model, asked } = wordModel((messages) => {
+      const details = { kind: "rejected", status: 413, retryAfterMs: null, retryable: false } as const;
+      if (messages > 6) throw new ModelCallError("Too long.", details);
+      return asked.length === 1 ? "one!" : `more ${asked.length}`;
+    });
+    const worker = agent({ name: "worker", model, tools: { say } });
+    const loop = new DurableMainLoop(worker, {
+      store,
+      checkpoints: open(),
+      clock,
+      leaseMs: 100 * HOUR,
+      slices: [words],
+      checkpointTrigger: loudly,
+    });
+    await failureAs(ModelCallError, loop.execute("Go", { deadline: Deadline.in(HOUR, clock) }));
+    expect([asked, clock.slept.length]).toEqual([[1, 3, 5, 7, 1, 3, 5, 7], 1]);
   });
 
   it("retries if its code fails", async () => {

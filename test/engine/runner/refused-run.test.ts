@@ -6,6 +6,7 @@ import {
   agent,
   ConfigurationError,
   ModelCallError,
+  Pipeline,
   ResumeError,
   RunBusyError,
   Runner,
@@ -134,6 +135,62 @@ describe("a run whose request was rejected", () => {
     expect((await failing).details.status).toBe(500);
     expect((await waited).message).toMatch(/^Run r-1 failed earlier .*\(500\)/);
     expect(server.requests).toHaveLength(2);
+  });
+});
+
+describe("a run whose provider was unavailable for longer than maxOutageMs", () => {
+  it("continues when it is run again, and nothing was charged for the refusals", async () => {
+    vi.stubEnv("OPENAI_API_KEY", "sk-test-0123456789abcdef");
+    const store = await memoryStore();
+    server.next(refusal(503, "Down."), refusal(429, "Later."), answer("Hello"));
+    const once = { maxOutageMs: 0 };
+    const [first, second] = [
+      await failureAs(ModelCallError, program(store, "gpt-5", once).runner.run("Go", NAMED)),
+      await failureAs(ModelCallError, program(store, "gpt-5", once).runner.run("Go", NAMED)),
+    ];
+    expect([first.details.status, second.details.status]).toEqual([503, 429]);
+    expect((await store.readUsage("r-1")).charged.tokens).toBe(0);
+    expect((await program(store, "gpt-5", once).runner.run("Go", NAMED)).output).toBe("Hello");
+  });
+});
+
+describe("a run whose code ran another run that was refused", () => {
+  beforeEach(() => vi.stubEnv("OPENAI_API_KEY", undefined));
+
+  it("is not continued: its code would do again what it did outside of ctx.call", async () => {
+    const store = await memoryStore();
+    let billed = 0;
+    const bill = Step.run("bill", async () => {
+      billed += 1;
+      return (await program(store).runner.run("Summarise", { runId: "inner" })).output;
+    });
+    const runner = new Runner(bill, { store });
+    const first = await failureAs(ModelCallError, runner.run("Go", NAMED));
+    const again = await failureAs(ModelCallError, runner.run("Go", NAMED));
+    expect([first.details.kind, again.details.kind, billed]).toEqual(["not_sent", "not_sent", 1]);
+    expect(again.message).toMatch(/^Run r-1 failed earlier/);
+  });
+
+  it("is not continued either if an agent before that code was refused, and then answered", async () => {
+    const store = await memoryStore();
+    let checked = 0;
+    const clerk = agent({
+      name: "clerk",
+      instructions: "You work.",
+      model: createOpenAI({ baseURL: server.baseUrl, apiKey: "sk-test-0123456789abcdef" }).chat("gpt-5"),
+    });
+    const until = async () => {
+      checked += 1;
+      await program(store).runner.run("Check", { runId: "inner" });
+      return true;
+    };
+    const loop = Step.loop("polish", Step.granular("draft", clerk), { until, maxIterations: 2 });
+    const runner = new Runner(Pipeline.of("all", loop), { store });
+    server.next(refusal(401, "Wrong key."), answer("Hello"));
+    await failureAs(ModelCallError, runner.run("Go", NAMED));
+    await failureAs(ModelCallError, runner.run("Go", NAMED));
+    expect((await failureAs(ModelCallError, runner.run("Go", NAMED))).message).toMatch(/failed earlier/);
+    expect([checked, server.requests.length]).toEqual([1, 2]);
   });
 });
 

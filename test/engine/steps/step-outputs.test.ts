@@ -1,6 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { type EarlierSteps, type Json, Pipeline, Runner, Step } from "../../../src/index.ts";
-import { memoryStore, scriptedAgent } from "../run-fixture.ts";
+import { z } from "zod";
+import {
+  type EarlierSteps,
+  type Json,
+  NotJsonError,
+  Pipeline,
+  Runner,
+  Step,
+  tool,
+} from "../../../src/index.ts";
+import { failureAs, memoryStore, scriptedAgent } from "../run-fixture.ts";
 
 const say = (name: string, text: Json) => Step.run(name, () => text);
 
@@ -45,6 +54,49 @@ describe("a step", () => {
       },
     ).run("Go");
     expect(output).toEqual(["draft 2", "pawls"]);
+  });
+
+  it("stores its output without the properties that are undefined, and so does everything that is typed", async () => {
+    const store = await memoryStore();
+    const seen: unknown[] = [];
+    const note = tool({
+      name: "note",
+      description: "Notes.",
+      inputSchema: z.object({ text: z.string(), tag: z.string().optional() }),
+      effect: "read_only",
+      execute: (input) => ({ ...input, late: undefined }),
+    });
+    const missing = undefined as unknown as string;
+    const { agent, prompts } = scriptedAgent([{ text: "End." }]);
+    const steps = Pipeline.of(
+      "p",
+      Step.run("first", (input: Json) => {
+        seen.push(input);
+        return { a: missing, list: [{ b: missing, c: 1 }], d: { e: missing } };
+      }),
+      Step.run("second", async (input, ctx) => {
+        seen.push(input);
+        return ctx.call(note, { text: "x", tag: missing });
+      }),
+      Step.granular("last", agent, { input: (given) => ({ given, more: missing }) }),
+    );
+    const { runId } = await new Runner(steps, { store }).run({ topic: "pawls", note: missing });
+    expect(seen).toStrictEqual([{ topic: "pawls" }, { list: [{ c: 1 }], d: {} }]);
+    expect((await store.readRunInput(runId)).input).toStrictEqual({ topic: "pawls" });
+    expect((await store.findStep(runId, "first"))?.output).toStrictEqual({ list: [{ c: 1 }], d: {} });
+    expect((await store.listToolCalls(runId)).map(({ request }) => request)).toStrictEqual([{ text: "x" }]);
+    expect(JSON.stringify(prompts[0])).toContain(JSON.stringify('{"given":{"text":"x"}}').slice(1, -1));
+  });
+
+  it.each([
+    ["a Map", () => new Map([["a", 1]]), "$ is an instance of Map"],
+    ["a Set in it", () => ({ seen: new Set([1]) }), "$.seen is an instance of Set"],
+    ["a function in it", () => ({ count: () => 1, gone: undefined }), "$.count is a function"],
+    ["undefined in a list", () => [1, undefined], "$[1] is undefined"],
+  ])("with %s as its output fails, with the path", async (_, code, problem) => {
+    const step = Step.run("make", code as () => Json);
+    const run = new Runner(step, { store: await memoryStore() }).run("Go");
+    expect((await failureAs(NotJsonError, run)).message).toContain(problem);
   });
 
   it("can read the run's input at any point", async () => {

@@ -3,6 +3,10 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
+  type AssistantPart,
+  agent as defineAgent,
+  MaxTurnsExceededError,
+  type ModelPort,
   Runner,
   type RunnerOptions,
   SchemaMisfitError,
@@ -82,6 +86,28 @@ describe("an answer that does not fit the output schema", () => {
     expect([error.details.turn, prompts.length]).toEqual([3, asked]);
   });
 
+  it("is counted over a crash after the third, and a release by the next worker", async () => {
+    const store = await memoryStore();
+    const { agent, prompts } = pricing(() => WRONG);
+    const dying = new Runner(agent, { store, probe: crashAt("turn:committed", 3) });
+    await failureAs(StepFailedError, dying.run("Go", { runId: "r-1" }));
+    await store.claimRun("r-1", { leaseMs: 0, from: ["failed"] });
+    const runner = new Runner(agent, { store });
+    const release = AbortSignal.abort();
+    expect((await runner.run("Go", { runId: "r-1", wait: true, release })).status).toBe("queued");
+    expect((await misfitOf(runner.resume("r-1"))).details.turn).toBe(3);
+    expect(prompts).toHaveLength(3);
+  });
+
+  it("keeps the tries that a person gave if a worker releases the run before it uses them", async () => {
+    const store = await memoryStore();
+    const { agent } = pricing((turn) => (turn < 4 ? WRONG : RIGHT));
+    const runner = new Runner(agent, { store });
+    await misfitOf(runner.run("Go", { runId: "r-1" }));
+    expect((await runner.resume("r-1", { release: AbortSignal.abort() })).status).toBe("queued");
+    expect((await runner.resume("r-1")).output).toEqual({ price: 12 });
+  });
+
   it("is shown without secrets, and shortened", async () => {
     const text = JSON.stringify({ token: "hunter2-hunter2", price: "x".repeat(5_000) });
     const { agent } = pricing(() => ({ text }));
@@ -90,6 +116,56 @@ describe("an answer that does not fit the output schema", () => {
     const { message, details } = await misfitOf(run);
     expect(`${message} ${JSON.stringify(details)}`).not.toContain("hunter2");
     expect(message.length).toBeLessThan(1_200);
+  });
+});
+
+describe("calls of a tool that does not exist", () => {
+  const note = tool({
+    description: "Writes a line down.",
+    inputSchema: z.object({ text: z.string() }),
+    effect: "read_only",
+    execute: () => "noted",
+  });
+  const wrong = { name: "functions_note", input: { text: "x" } };
+
+  it("are no misfits: a run that works beside them continues, also after a crash", async () => {
+    const store = await memoryStore();
+    const { agent } = scriptedAgent(
+      ({ turn }) =>
+        turn < 6 ? { toolCalls: [{ name: "note", input: { text: `${turn}` } }, wrong] } : { text: "Done." },
+      { tools: { note } },
+    );
+    const dying = new Runner(agent, { store, probe: crashAt("turn:committed", 3) });
+    await failureAs(StepFailedError, dying.run("Go", { runId: "r-1" }));
+    expect((await new Runner(agent, { store }).resume("r-1")).output).toBe("Done.");
+    const codes = (await store.listToolCalls("r-1")).map(({ receipt }) => receipt?.errorCode);
+    expect(codes.filter((code) => code === "unknown_tool")).toHaveLength(5);
+  });
+
+  it("alone end the run at its limit of turns, whose error says so", async () => {
+    const { agent } = scriptedAgent(() => ({ toolCalls: [wrong] }), { tools: { note }, maxTurns: 5 });
+    const run = new Runner(agent, { store: await memoryStore() }).run("Go");
+    expect((await failureAs(MaxTurnsExceededError, run)).message).toContain("after 5 turns");
+  });
+
+  it("are answered with the tools that there are, whatever the model's adapter says", async () => {
+    const seen: unknown[] = [];
+    const model: ModelPort = {
+      provider: "own",
+      modelId: "own",
+      respond: async ({ messages }) => {
+        seen.push(messages.at(-1));
+        const content: AssistantPart[] =
+          messages.length === 1
+            ? [{ type: "tool-call", toolCallId: "c-1", toolName: "functions_note", input: {} }]
+            : [{ type: "text", text: "Done." }];
+        return { content, finishReason: "stop", usage: null, invalidCalls: {}, responseId: null };
+      },
+    };
+    const clerk = defineAgent({ name: "clerk", model, tools: { note } });
+    await new Runner(clerk, { store: await memoryStore() }).run("Go");
+    const sentence = 'There is no tool \\"functions_note\\". The tools are: note.';
+    expect(JSON.stringify(seen[1])).toContain(sentence);
   });
 });
 

@@ -38,11 +38,16 @@ async function runOdd(execute: (call: ToolCallContext) => unknown) {
 }
 
 describe("an invalid call", () => {
-  it.each<[string, NonNullable<ScriptedResponse["toolCalls"]>[number], RegExp]>([
-    ["with arguments that do not fit", { name: "note", input: { text: 7 } }, /text/],
-    ["with arguments left out", { name: "note", input: {} }, /text/],
-    ["of a tool that does not exist", { name: "shout", input: { text: "a" } }, /no tool "shout".+note/],
-  ])("%s is reported to the model, and the turn continues", async (_name, wrong, words) => {
+  it.each<[string, NonNullable<ScriptedResponse["toolCalls"]>[number], RegExp, string]>([
+    ["with arguments that do not fit", { name: "note", input: { text: 7 } }, /text/, "invalid_input"],
+    ["with arguments left out", { name: "note", input: {} }, /text/, "invalid_input"],
+    [
+      "of a tool that does not exist",
+      { name: "shout", input: { text: "a" } },
+      /^There is no tool "shout"\. The tools are: note\.$/,
+      "unknown_tool",
+    ],
+  ])("%s is reported to the model, and the turn continues", async (_name, wrong, words, errorCode) => {
     const store = await memoryStore();
     const { note, done } = noteTool();
     const right = { name: "note", input: { text: "b" } };
@@ -59,7 +64,7 @@ describe("an invalid call", () => {
     ]);
     const calls = await store.listToolCalls("r-1");
     expect(calls.map(({ status, attempt, receipt }) => [status, attempt, receipt?.errorCode])).toEqual([
-      ["cancelled", 0, "invalid_input"],
+      ["cancelled", 0, errorCode],
       ["succeeded", 1, null],
     ]);
   });

@@ -136,6 +136,7 @@ async function codeStepAction(
     idempotencyKey,
     identityHash,
     earlier: isHarmless ? NO_EARLIER_CALL : await earlierCall(run, identity, call.occurrence),
+    comparable: call.request,
     sessionBase: () => run.keeper.session.state,
     blobThresholdBytes: 0,
     known,

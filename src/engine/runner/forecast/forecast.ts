@@ -198,7 +198,7 @@ class ForecastExecution {
       await runPipeline(this.#run, { ...pipeline, onSession });
       return null;
     } catch (error) {
-      if (!(error instanceof ForecastEnd)) return error;
+      if (!ForecastEnd.isInstance(error)) return error;
     }
     const { opening, dropped } = this.#store;
     if (opening !== null)
