@@ -1,18 +1,23 @@
 // Writes the SQL migrations into a module, so that a program which bundles Pawl into one file can open a store. Run it after
-// a change of src/store/sqlite/migrations.
+// a change of src/store/*/migrations.
 
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join, relative, resolve } from "node:path";
 
 const root = resolve(import.meta.dirname, "..");
-const target = join(root, "src/store/sqlite/embedded-migrations.ts");
+
+/** The databases, each with numbered SQL files of its own. */
+export const DATABASES = ["sqlite", "postgres"] as const;
+type DatabaseName = (typeof DATABASES)[number];
+
+const targetOf = (database: DatabaseName) => join(root, `src/store/${database}/embedded-migrations.ts`);
 
 /** Numbers below were those of versions before the first release. */
 const FIRST_MIGRATION = 100;
 
 /** The module, made from the numbered SQL files. */
-export function embeddedMigrations(): string {
-  const files = globSync("src/store/sqlite/migrations/*.sql", { cwd: root }).sort();
+export function embeddedMigrations(database: DatabaseName): string {
+  const files = globSync(`src/store/${database}/migrations/*.sql`, { cwd: root }).sort();
   if (files.length === 0) throw new Error("There are no migrations: nothing could open a database.");
   const entries = files.map((file, index) => {
     const name = basename(file, ".sql");
@@ -26,7 +31,7 @@ export function embeddedMigrations(): string {
   return [
     "// Made from migrations/*.sql by scripts/embed-migrations.ts: change those files, and run it again.",
     "",
-    'import type { Migration } from "./schema.ts";',
+    'import type { Migration } from "../sql/migration.ts";',
     "",
     "/** The numbered SQL files, in order. */",
     "export const MIGRATIONS: readonly Migration[] = [",
@@ -37,6 +42,8 @@ export function embeddedMigrations(): string {
 }
 
 if (import.meta.main) {
-  writeFileSync(target, embeddedMigrations());
-  console.log(`Wrote ${relative(root, target)}.`);
+  for (const database of DATABASES) {
+    writeFileSync(targetOf(database), embeddedMigrations(database));
+    console.log(`Wrote ${relative(root, targetOf(database))}.`);
+  }
 }

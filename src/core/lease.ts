@@ -6,6 +6,8 @@ export type LeaseOwner =
   | "self"
   /** The owner's process is proven to be dead. */
   | "dead"
+  /** Its session is gone, twice in a row: its runs may be taken, although its process may live. */
+  | "gone"
   /** The owner's process is proven to be alive; it may be stopped, though. */
   | "alive"
   /** Another boot, another machine, a missing lock file: nothing is known. */
@@ -35,6 +37,7 @@ export function isLeaseHeld({ owner, remainingMs, leaseMs, unchangedMs, own }: L
   switch (owner) {
     case "nobody":
     case "dead":
+    case "gone":
       return false;
     case "self":
       return isOwnLeaseHeld(own, remainingMs);

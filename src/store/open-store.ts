@@ -2,6 +2,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { ConfigurationError } from "../core/errors.ts";
 import { assertOptions, kindOf, type OptionNames } from "../core/naming/option-names.ts";
+import type { PostgresStoreOptions } from "./postgres/postgres-store.ts";
 import type { SqliteStoreOptions } from "./sqlite/sqlite-store.ts";
 import type { Store } from "./store.ts";
 import { assertNotMoved, assertThere, DEFAULT_STORE, makeFolders } from "./store-home.ts";
@@ -9,15 +10,25 @@ import { assertNotMoved, assertThere, DEFAULT_STORE, makeFolders } from "./store
 export { DEFAULT_STORE } from "./store-home.ts";
 
 /**
- * Opens the store at a URL: `file:./.pawl/pawl.db` (the default), another file, or `:memory:` for tests. A missing file
- * is created, and so are its folders, for their owner only (0700). A plain path, `./pawl.db`, is such a file.
+ * Opens the store at a URL: `file:./.pawl/pawl.db` (the default), another file, `postgres://user@host/database`, or
+ * `:memory:` for tests. A missing file is created, and so are its folders, for their owner only (0700). A plain path,
+ * `./pawl.db`, is such a file. On PostgreSQL the tables are created in a schema of their own.
  *
  * @example
  * const store = await openStore("file:./pawl.db");
  */
 export async function openStore(url: string = DEFAULT_STORE, given: OpenStoreOptions = {}): Promise<Store> {
   assertOptions("The second argument of openStore", given, STORE_NAMES, { readonly: "readOnly" });
-  const { readOnly = false, ...options } = given;
+  const { readOnly = false, schema, acceptLostCommits, ...options } = given;
+  if (isPostgres(url)) {
+    const { PostgresStore } = await import("./postgres/postgres-store.ts");
+    return PostgresStore.open(url, given);
+  }
+  for (const [name, value] of Object.entries({ schema, acceptLostCommits }))
+    if (value !== undefined)
+      throw new ConfigurationError(
+        `The option ${name} of openStore is for PostgreSQL: leave it out for ${url}.`,
+      );
   const file = sqliteFile(url);
   assertNotMoved(file);
   if (readOnly) assertThere(file);
@@ -30,13 +41,14 @@ export async function openStore(url: string = DEFAULT_STORE, given: OpenStoreOpt
 }
 
 /** Options of `openStore`. */
-export type OpenStoreOptions = SqliteStoreOptions & {
-  /**
-   * Creates nothing, changes nothing on the disk and refuses every write; a missing file is an error. (A file that has
-   * to be migrated first is opened for writing anyway.)
-   */
-  readonly readOnly?: boolean;
-};
+export type OpenStoreOptions = SqliteStoreOptions &
+  PostgresStoreOptions & {
+    /**
+     * Creates nothing, changes nothing on the disk and refuses every write; a missing file is an error. (A file that has
+     * to be migrated first is opened for writing anyway.)
+     */
+    readonly readOnly?: boolean;
+  };
 
 const STORE_NAMES = {
   readOnly: true,
@@ -45,6 +57,8 @@ const STORE_NAMES = {
   after: true,
   onCommit: true,
   doorbell: true,
+  schema: true,
+  acceptLostCommits: true,
 } satisfies OptionNames<OpenStoreOptions>;
 
 /** Runs `work` with the given store, or with the default one, opened for this and closed afterwards. */
@@ -59,6 +73,11 @@ export async function withStore<T>(given: Store | undefined, work: (store: Store
   }
 }
 
+/** True for the address of a PostgreSQL database. */
+export function isPostgres(url: unknown): boolean {
+  return typeof url === "string" && /^postgres(?:ql)?:\/\//.test(url);
+}
+
 /** The file of a store address, or ":memory:"; throws if the address is not valid. */
 export function sqliteFile(url: string): string {
   const given: unknown = url;
@@ -70,7 +89,7 @@ export function sqliteFile(url: string): string {
   const file = url.startsWith("file://") ? pathOfUrl(url) : (/^file:(.+)$/.exec(url)?.[1] ?? plainPath(url));
   if (file !== null && !/[?\0]|\/$/.test(file)) return file;
   throw new ConfigurationError(
-    `${JSON.stringify(url)} is not an address of a store: use "file:./pawl.db" for a SQLite file or ":memory:" for a test.`,
+    `${JSON.stringify(url)} is not an address of a store: use "file:./pawl.db" for a SQLite file, "postgres://user@host/database" for PostgreSQL, or ":memory:" for a test.`,
   );
 }
 

@@ -24,6 +24,7 @@ describe("the log", () => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running", "running"]);
     await run.receipt(1, 2);
+    // No event.
     await store.renewLease(run.fence, LEASE_MS);
     clock.at += 2 * LEASE_MS;
     const next = await run.takenOver(store, { attempt: { resumedFrom: "turn", reason: null } });
@@ -45,14 +46,13 @@ describe("the log", () => {
       "2026-11-16T06:00:00.300Z  turn.opened     seq=3 step=draft turn=1 attempt=1 reserved.tokens=100 reserved.microDollars=1000",
       "2026-11-16T06:00:00.400Z  turn.journaled  seq=4 step=draft turn=1 attempt=1 basis=provider charged.tokens=30 charged.microDollars=300 calls=1,2 tool=search,search tool_call=run-1/draft#1.1,run-1/draft#1.2",
       "2026-11-16T06:00:00.500Z  call.receipt    seq=5 step=draft turn=1 call=2 status=succeeded source=tool tool=search tool_call=run-1/draft#1.2",
-      "2026-11-16T06:00:00.600Z  lease.renewed   seq=6 epoch=1 until=1794808830600",
-      "2026-11-16T06:01:00.700Z  run.claimed     seq=7 owner=worker epoch=2 resumedFrom=turn reason=interrupted inDoubt=run-1/draft#1.1",
-      "2026-11-16T06:01:00.800Z  run.waiting     seq=8 waits=run-1~1",
-      '2026-11-16T06:01:00.900Z  wait.answered   seq=9 step=draft wait=run-1~1 by="ann lee" turn=1 call=1 status=succeeded source=person tool=search tool_call=run-1/draft#1.1',
-      "2026-11-16T06:01:01.000Z  run.claimed     seq=10 owner=worker epoch=3",
-      "2026-11-16T06:01:01.100Z  step.resumed    seq=11 step=draft kind=granular",
-      "2026-11-16T06:01:01.200Z  turn.committed  seq=12 step=draft turn=1",
-      "2026-11-16T06:01:01.300Z  run.failed      seq=13 code=step_failed",
+      "2026-11-16T06:01:00.700Z  run.claimed     seq=6 owner=worker epoch=2 resumedFrom=turn reason=interrupted inDoubt=run-1/draft#1.1",
+      "2026-11-16T06:01:00.800Z  run.waiting     seq=7 waits=run-1~1",
+      '2026-11-16T06:01:00.900Z  wait.answered   seq=8 step=draft wait=run-1~1 by="ann lee" turn=1 call=1 status=succeeded source=person tool=search tool_call=run-1/draft#1.1',
+      "2026-11-16T06:01:01.000Z  run.claimed     seq=9 owner=worker epoch=3",
+      "2026-11-16T06:01:01.100Z  step.resumed    seq=10 step=draft kind=granular",
+      "2026-11-16T06:01:01.200Z  turn.committed  seq=11 step=draft turn=1",
+      "2026-11-16T06:01:01.300Z  run.failed      seq=12 code=step_failed",
     ]);
   });
 
@@ -79,7 +79,7 @@ describe("the log", () => {
     const lines = await logLines(store);
     expect(lines[2]).toMatch(/ {2}artifact\.kept {3}seq=3 step=draft name="a b\.txt" size=1$/);
     expect(lines[5]).toMatch(
-      / {2}turn\.committed {2}seq=6 step=draft turn=1 receipts=1 reserved\.tokens=100 reserved\.microDollars=1000 slices=words:1 checkpoint=1 tool=search tool_call=run-1\/draft#1\.1$/,
+      / {2}turn\.committed {2}seq=6 step=draft turn=1 receipts=1 reserved\.tokens=100 reserved\.microDollars=1000 checkpoint=1 tool=search tool_call=run-1\/draft#1\.1$/,
     );
     expect(lines[6]).toMatch(/ {2}run\.claimed {5}seq=7 owner=worker epoch=2 chargedAsLost=draft#2$/);
     expect(lines.filter((line) => /[\w-]{43}/.test(line))).toEqual([]);
@@ -89,9 +89,9 @@ describe("the log", () => {
     const { store } = await tickingStore();
     const run = await SampleRun.create(store);
     const [created] = await store.listEvents("run-1");
-    const renewed = { ...(await run.lastEvent()), type: "lease.renewed", data: { epoch: 1 } };
+    const traced = { ...(await run.lastEvent()), type: "run.traced", data: { epoch: 1 } };
     // A store returns one page at a time.
-    const all = Array.from({ length: 12_000 }, (_, i) => ({ ...(i === 0 ? created : renewed), seq: i + 1 }));
+    const all = Array.from({ length: 12_000 }, (_, i) => ({ ...(i === 0 ? created : traced), seq: i + 1 }));
     let parts = 0;
     const long = readerWith(store, {
       listEvents: async (_, { after = 0, limit = 0 } = {}) => {

@@ -146,7 +146,7 @@ describe("the slices of a run", () => {
     const { store, clock } = await tickingStore();
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running"]);
-    await store.renewLease(run.fence, LEASE_MS);
+    await store.keepTrace(run.fence, "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01");
     clock.at += LEASE_MS / 2;
     await store.requestCancel("run-1", { by: "ann" });
     clock.at += LEASE_MS;

@@ -45,6 +45,9 @@ const NO_SUCH_HOST_CODES = new Set(["ENOTFOUND"]);
 const NO_CONNECTION_CODES = new Set(["ECONNREFUSED", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"]);
 const NO_CONNECTION_SYSCALLS = new Set(["connect", "getaddrinfo"]);
 
+/** Reasons of `fetch` for an address that it does not connect to: a blocked port, another scheme, no address at all. */
+const REFUSED_BY_FETCH = /^(bad port|unknown scheme|Failed to parse URL from )/;
+
 /** The connection broke. */
 const BROKEN_CONNECTION_CODES = new Set([
   "ECONNRESET",
@@ -130,17 +133,18 @@ function classify(error: unknown, progress: RequestProgress): ModelFailure {
 function wasSent(causes: readonly UnknownError[], { began, network }: RequestProgress): boolean {
   if (!began) return false;
   if (network !== "unseen") return network === "sent";
-  return !hasName(causes, RAISED_BEFORE_DISPATCH) && !neverConnected(causes);
+  return !hasName(causes, RAISED_BEFORE_DISPATCH) && !neverConnected(causes) && !isRefusedByFetch(causes);
 }
 
 const noAnswer = { kind: "no_answer", status: null, retryAfterMs: null, retryable: false } as const;
 
 function notSent(error: unknown, causes: readonly UnknownError[]): ModelFailure {
   const isUnknownHost = hasCode(causes, NO_SUCH_HOST_CODES);
+  const isWrongAddress = isUnknownHost || isRefusedByFetch(causes);
   const isUnreachable = neverConnected(causes) || hasCode(causes, BROKEN_CONNECTION_CODES);
   const message = isUnreachable ? connectionMessage(error, causes) : messageOf(error);
   const retryable = isUnreachable && !isUnknownHost;
-  const fix = isUnknownHost
+  const fix = isWrongAddress
     ? "Check the provider's address (baseURL) and the network, then resume"
     : "Fix that, then resume";
   return {
@@ -324,6 +328,10 @@ function neverConnected(causes: readonly UnknownError[]): boolean {
     hasCode(causes, NO_SUCH_HOST_CODES) ||
     causes.some(({ syscall }) => typeof syscall === "string" && NO_CONNECTION_SYSCALLS.has(syscall))
   );
+}
+
+function isRefusedByFetch(causes: readonly UnknownError[]): boolean {
+  return causes.some(({ message }) => typeof message === "string" && REFUSED_BY_FETCH.test(message));
 }
 
 function hasCode(causes: readonly UnknownError[], codes: ReadonlySet<string>): boolean {

@@ -59,6 +59,11 @@ export async function offThread<Input, Output>(
 
 async function askWorker(request: WorkRequest, { timeoutMs, signal }: ThreadLimits): Promise<unknown> {
   const worker = idle.pop() ?? (await startWorker());
+  // Aborted while the thread was being started: its listener, added below, would never be called.
+  if (signal?.aborted === true) {
+    makeIdle(worker);
+    throw signal.reason;
+  }
   worker.ref();
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
   const giveUp = (error: Error) => {

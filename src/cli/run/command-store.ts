@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { StoreUnavailableError } from "../../core/errors.ts";
-import { type OpenStoreOptions, openStore, sqliteFile } from "../../store/open-store.ts";
+import { isPostgres, type OpenStoreOptions, openStore, sqliteFile } from "../../store/open-store.ts";
 import type { Store } from "../../store/store.ts";
 import { assertNotMoved } from "../../store/store-home.ts";
 import { type LoadedConfig, resolveStore } from "../config/config-file.ts";
@@ -59,6 +59,7 @@ const NO_CONFIG: LoadedConfig = { path: null, config: {} };
 
 /** The file of a store; null if its address names none. */
 export function fileOfStore(url: string): string | null {
+  if (isPostgres(url)) return null;
   const file = sqliteFile(url);
   return file === ":memory:" ? null : file;
 }

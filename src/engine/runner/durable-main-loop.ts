@@ -51,7 +51,8 @@ export type ExecuteResult<O> = RunResult<O> & {
 /**
  * Executes one request at a time, as a worker whose identity outlives its processes. Killed and started again, it resumes
  * the request that it has not completed from its last milestone, with the prompt, model and tools as they are now. Calls
- * with a receipt are not made again. Only the deadline limits the number of attempts.
+ * with a receipt are not made again. Failures that can pass are retried until the deadline; a wrong key, for example,
+ * ends the attempt, and the next process continues after its last turn.
  *
  * @example
  * const loop = new DurableMainLoop(worker, { store, checkpoints: new FileCheckpointStore("workers/worker-001") });
@@ -287,7 +288,7 @@ export class DurableMainLoop<O = unknown, I = Json> {
   #runner(store: Store, onMilestone: () => void): Runner<O> {
     const options = runnerOptionsOf(this.#options);
     let isWarned = false;
-    const warnOfOutage = outageWarnings(this.#warn);
+    const warnOfOutage = outageWarnings(this.#warn, options.maxOutageMs);
     return new Runner(this.#target, {
       ...options,
       store,

@@ -26,7 +26,7 @@ async function lastModelCall(
   { runId }: RunRecord,
   { path: stepPath, stepKey }: StepRecord,
 ): Promise<ModelCallRecord | null> {
-  const { turnIndex } = await store.readConversation(stepKey, 0);
+  const { turnIndex } = await store.readConversation(runId, stepKey, 0);
   const after = { stepPath, turnIndex, attempt: Number.MAX_SAFE_INTEGER };
   const calls = await store.listModelCalls(runId, { after });
   return calls.findLast((call) => call.stepPath === stepPath) ?? null;

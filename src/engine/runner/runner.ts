@@ -88,8 +88,9 @@ export class Runner<O = unknown, I = Json> {
 
   /** Without an `onEvent`, a process warning reports that a run waits for its provider. */
   #unlessHeard(): RunEventListener {
-    return this.#setup.options.onEvent === undefined
-      ? outageWarnings((message) => process.emitWarning(message))
+    const { onEvent, maxOutageMs } = this.#setup.options;
+    return onEvent === undefined
+      ? outageWarnings((message) => process.emitWarning(message), maxOutageMs)
       : () => undefined;
   }
 

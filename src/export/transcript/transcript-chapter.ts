@@ -147,7 +147,8 @@ export class ChapterWriter {
       case "model.settled":
         return answered === null ? [] : [answeredModel(answered)];
       case "turn.journaled":
-        return this.#response(incident);
+        // Calls that the provider ran have their receipts already.
+        return [...this.#response(incident), ...(await this.#settled(incident))];
       case "turn.committed":
         return [
           ...this.#response(incident),

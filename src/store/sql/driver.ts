@@ -6,11 +6,14 @@ export interface Driver {
   /** Names the database in errors. */
   readonly name: string;
   readonly isReadOnly: boolean;
+  /** Milliseconds since 1970, by the clock that leases are measured with. */
+  now(): number;
   /**
-   * Runs an intent in a transaction; resolves once that is durable. Intents are run in the order in which they come.
+   * Runs an intent in a transaction; resolves once that is durable. Intents of a run, and those without one (null), are
+   * run in the order in which they come.
    * One that finds its cached head stale is run again on fresh data. Rejects if the database is read-only.
    */
-  write<T>(intent: string, script: (tx: Transaction) => SqlScript<T>): Promise<T>;
+  write<T>(intent: string, runId: string | null, script: (tx: Transaction) => SqlScript<T>): Promise<T>;
   /** Runs a script whose queries all see one state. */
   read<T>(script: () => SqlScript<T>): Promise<T>;
   /** Finishes what was submitted, and disconnects. A held owner lock is freed only by the death of the process. */

@@ -99,7 +99,7 @@ export class Leases {
   leftOpen({ runId, owner, epoch, marks }: LeaseRow & { readonly marks: string | null }): AbandonedAttempts {
     if (owner === null) return ANYTHING;
     if (owner === this.owner) return this.#leftByItself(runId, epoch);
-    if (this.#owners.livenessOf(owner) !== "dead") return ANYTHING;
+    if (this.#owners.livenessOf(owner, 0) !== "dead") return ANYTHING;
     const sent = this.#notesOf(owner, marks);
     return { mayHaveSent: (effect) => sent === null || sent(runId, epoch, effect), hasEnded: true };
   }
@@ -120,7 +120,7 @@ export class Leases {
 
   #facts(row: LeaseRow, now: number): LeaseFacts {
     return {
-      owner: this.#ownerOf(row.owner),
+      owner: this.#ownerOf(row),
       remainingMs: row.leaseUntil - now,
       leaseMs: row.leaseMs,
       unchangedMs: this.#unchangedFor(row),
@@ -128,9 +128,9 @@ export class Leases {
     };
   }
 
-  #ownerOf(owner: string | null): LeaseOwner {
+  #ownerOf({ owner, leaseUntil, leaseMs }: LeaseRow): LeaseOwner {
     if (owner === null) return "nobody";
-    return owner === this.owner ? "self" : this.#owners.livenessOf(owner);
+    return owner === this.owner ? "self" : this.#owners.livenessOf(owner, leaseUntil - leaseMs);
   }
 
   #unchangedFor({ runId, owner, epoch, leaseUntil }: LeaseRow): number {

@@ -1,14 +1,24 @@
 import type { EffectAttempt } from "../store.ts";
 
-/** What is known about an owner's process. `dead` is final; the others are the last observation. */
-export type OwnerLiveness = "dead" | "alive" | "unknown";
+/**
+ * What is known about an owner's process. `dead` is final and proven; `gone` permits taking its runs and proves nothing;
+ * the others are the last observation.
+ */
+export type OwnerLiveness = "dead" | "gone" | "alive" | "unknown";
 
 /** Shows other processes that this store's process lives, and sees whether theirs do. Each database has its own way. */
 export interface OwnerWatch {
   /** Names this store in leases. */
   readonly owner: string;
-  /** The last observation of an owner. */
-  livenessOf(owner: string): OwnerLiveness;
+  /**
+   * Rises when other processes could no longer see that this one lives, and now can again. Until a renewal has confirmed
+   * a run since then, nothing may begin for it.
+   */
+  readonly generation: number;
+  /** Resolves once other processes can see that this one lives. */
+  held(): Promise<void>;
+  /** The last observation of an owner whose lease was renewed at that time. */
+  livenessOf(owner: string, renewedAt: number): OwnerLiveness;
   /** Observes whether the process behind an owner lives. */
   look(owner: string): Promise<OwnerLiveness>;
 }

@@ -33,13 +33,11 @@ export abstract class SqlReader implements contract.StoreReader {
   protected readonly driver: Driver;
   protected readonly owners: OwnerWatch;
   protected readonly leases: Leases;
-  protected readonly now: () => number;
 
-  constructor(driver: Driver, owners: OwnerWatch, leases: Leases, now: () => number) {
+  constructor(driver: Driver, owners: OwnerWatch, leases: Leases) {
     this.driver = driver;
     this.owners = owners;
     this.leases = leases;
-    this.now = now;
   }
 
   /** True if the store is closed and no worker is left that may still read. */
@@ -55,7 +53,7 @@ export abstract class SqlReader implements contract.StoreReader {
 
   async isHeld(runId: string): Promise<boolean> {
     await this.lookAtOwner(runId);
-    return this.read(() => isRunHeld(this.leases, this.now(), runId));
+    return this.read(() => isRunHeld(this.leases, this.driver.now(), runId));
   }
 
   async findRunsOf(pipeline: string, inputHash: Uint8Array): Promise<readonly contract.RunOfInput[]> {
@@ -63,7 +61,7 @@ export abstract class SqlReader implements contract.StoreReader {
     const owners = new Set(found.flatMap(({ owner }) => owner ?? []));
     await Promise.all([...owners].map((owner) => this.owners.look(owner)));
     const { leases } = this;
-    const now = this.now();
+    const now = this.driver.now();
     return this.read(function* () {
       const runs: contract.RunOfInput[] = [];
       for (const run of yield* readers.findRunsOf(pipeline, inputHash))

@@ -1,5 +1,6 @@
 import type { Json } from "../../core/json.ts";
-import type { Settlement } from "../../core/wait.ts";
+import { parseToolCallId } from "../../core/step-path.ts";
+import { parseWaitId, type Settlement } from "../../core/wait.ts";
 import type * as contract from "../store.ts";
 import type { WorkInProgress } from "../work-in-progress.ts";
 import type { Driver } from "./driver.ts";
@@ -27,7 +28,6 @@ export type SqlStoreParts = {
   readonly owners: OwnerWatch;
   readonly work: WorkInProgress;
   readonly leases: Leases;
-  readonly now: () => number;
   readonly after: (ms: number, callback: () => void) => () => void;
 };
 
@@ -35,12 +35,14 @@ export type SqlStoreParts = {
 export class SqlStore extends SqlReader implements contract.Store {
   readonly #work: WorkInProgress;
   readonly #after: SqlStoreParts["after"];
+  /** The generation of the owner under which each run was last confirmed; the first one, if it is not here. */
+  readonly #confirmed = new Map<string, number>();
   #closing: Promise<void> | null = null;
   /** From then on nothing new begins; workers may still store the outcomes of effects in progress. */
   #isClosed = false;
 
-  constructor(driver: Driver, { owners, work, leases, now, after }: SqlStoreParts) {
-    super(driver, owners, leases, now);
+  constructor(driver: Driver, { owners, work, leases, after }: SqlStoreParts) {
+    super(driver, owners, leases);
     this.#work = work;
     this.#after = after;
   }
@@ -70,7 +72,7 @@ export class SqlStore extends SqlReader implements contract.Store {
     if (this.driver.isReadOnly) return true;
     try {
       const { owner } = this.owners;
-      await this.#write("goodbye", function* (tx) {
+      await this.#write("goodbye", null, function* (tx) {
         for (const fence of yield* interruption.runsOf(owner)) yield* interruption.interruptRun(tx, fence);
       });
       return true;
@@ -87,27 +89,27 @@ export class SqlStore extends SqlReader implements contract.Store {
   }
 
   createRun(run: contract.NewRun): ReturnType<contract.Store["createRun"]> {
-    return this.#take("createRun", (tx) => runs.createRun(tx, run));
+    return this.#take("createRun", run.runId, (tx) => runs.createRun(tx, run));
   }
 
   async claimRun(runId: string, options: contract.ClaimOptions): Promise<contract.ClaimOutcome> {
     await this.lookAtOwner(runId);
-    const outcome = await this.#take("claimRun", (tx) => runs.claimRun(tx, runId, options));
+    const outcome = await this.#take("claimRun", runId, (tx) => runs.claimRun(tx, runId, options));
     if (outcome.kind === "claimed") this.leases.forget(runId);
     return outcome;
   }
 
   renewLease(fence: contract.Fence, leaseMs: number): Promise<void> {
-    return this.#write("renewLease", (tx) => runs.renewLease(tx, fence, leaseMs));
+    return this.#write("renewLease", fence.runId, (tx) => runs.renewLease(tx, fence, leaseMs));
   }
 
   async releaseRun(fence: contract.Fence, end: contract.RunEnd): Promise<void> {
-    await this.#write("releaseRun", (tx) => runs.releaseRun(tx, fence, end));
+    await this.#write("releaseRun", fence.runId, (tx) => runs.releaseRun(tx, fence, end));
     this.leases.forget(fence.runId);
   }
 
   async interruptRun(fence: contract.Fence): Promise<void> {
-    await this.#write("interruptRun", (tx) => interruption.interruptRun(tx, fence));
+    await this.#write("interruptRun", fence.runId, (tx) => interruption.interruptRun(tx, fence));
     this.leases.forget(fence.runId);
   }
 
@@ -119,6 +121,7 @@ export class SqlStore extends SqlReader implements contract.Store {
     fence: contract.Fence,
     effect: contract.EffectAttempt,
   ): Promise<contract.EffectInProgress> {
+    await this.#confirm(fence);
     const { end } = this.#work.begin(fence);
     const withdraw = () => {
       this.leases.withdraw(fence.runId, effect);
@@ -127,7 +130,7 @@ export class SqlStore extends SqlReader implements contract.Store {
     if (this.leases.mark(fence.runId, fence.epoch, effect)) return { end, withdraw };
     try {
       // The mark will be missing: that must be stored before anything is sent.
-      await this.#write("turnMarksOff", (tx) => runs.turnMarksOff(tx, fence));
+      await this.#write("turnMarksOff", fence.runId, (tx) => runs.turnMarksOff(tx, fence));
     } catch (error) {
       withdraw();
       throw error;
@@ -135,131 +138,144 @@ export class SqlStore extends SqlReader implements contract.Store {
     return { end, withdraw };
   }
 
+  /** Nothing begins for a run that another process may have taken while it could not see this one. */
+  async #confirm(fence: contract.Fence): Promise<void> {
+    const { generation } = this.owners;
+    if ((this.#confirmed.get(fence.runId) ?? FIRST_GENERATION) === generation) return;
+    await this.owners.held();
+    await this.#write("confirmLease", fence.runId, (tx) => runs.confirmLease(tx, fence));
+    this.#confirmed.set(fence.runId, generation);
+  }
+
   pinShape(fence: contract.Fence, shape: Json): Promise<void> {
-    return this.#write("pinShape", (tx) => runs.pinShape(tx, fence, shape));
+    return this.#write("pinShape", fence.runId, (tx) => runs.pinShape(tx, fence, shape));
   }
 
   beginStep(fence: contract.Fence, step: contract.NewStep): Promise<contract.StepRecord> {
-    return this.#write("beginStep", (tx) => steps.beginStep(tx, fence, step));
+    return this.#write("beginStep", fence.runId, (tx) => steps.beginStep(tx, fence, step));
   }
 
   finishStep(fence: contract.Fence, step: contract.FinishedStep): ReturnType<contract.Store["finishStep"]> {
-    return this.#write("finishStep", (tx) => steps.finishStep(tx, fence, step));
+    return this.#write("finishStep", fence.runId, (tx) => steps.finishStep(tx, fence, step));
   }
 
   skipStep(fence: contract.Fence, step: contract.NewStep): Promise<void> {
-    return this.#write("skipStep", (tx) => steps.skipStep(tx, fence, step));
+    return this.#write("skipStep", fence.runId, (tx) => steps.skipStep(tx, fence, step));
   }
 
   decideLoop(fence: contract.Fence, decision: contract.LoopDecision): Promise<void> {
-    return this.#write("decideLoop", (tx) => steps.decideLoop(tx, fence, decision));
+    return this.#write("decideLoop", fence.runId, (tx) => steps.decideLoop(tx, fence, decision));
   }
 
   openTurn(fence: contract.Fence, opening: contract.TurnOpening): Promise<contract.TurnOpened> {
-    return this.#write("openTurn", (tx) => turns.openTurn(tx, fence, opening));
+    return this.#write("openTurn", fence.runId, (tx) => turns.openTurn(tx, fence, opening));
   }
 
   async settleModelCall(fence: contract.Fence, settled: contract.ModelCallSettlement): Promise<void> {
-    await this.#write("settleModelCall", (tx) => turns.settleModelCall(tx, fence, settled));
+    await this.#write("settleModelCall", fence.runId, (tx) => turns.settleModelCall(tx, fence, settled));
     this.#settled(fence, settled, [MODEL_CALL]);
   }
 
   async journalResponse(fence: contract.Fence, journal: contract.TurnJournal): Promise<void> {
-    await this.#write("journalResponse", (tx) => turns.journalResponse(tx, fence, journal));
+    await this.#write("journalResponse", fence.runId, (tx) => turns.journalResponse(tx, fence, journal));
     this.#settled(fence, journal, [MODEL_CALL]);
   }
 
   startToolCalls(fence: contract.Fence, start: contract.ToolCallStart): Promise<void> {
-    return this.#write("startToolCalls", (tx) => calls.startToolCalls(tx, fence, start));
+    return this.#write("startToolCalls", fence.runId, (tx) => calls.startToolCalls(tx, fence, start));
   }
 
   openToolCall(fence: contract.Fence, call: contract.CodeToolCall): Promise<number> {
-    return this.#write("openToolCall", (tx) => calls.openToolCall(tx, fence, call));
+    return this.#write("openToolCall", fence.runId, (tx) => calls.openToolCall(tx, fence, call));
   }
 
   async recordReceipt(fence: contract.Fence, record: contract.ReceiptRecord): Promise<void> {
-    await this.#write("recordReceipt", (tx) => calls.recordReceipt(tx, fence, record));
+    await this.#write("recordReceipt", fence.runId, (tx) => calls.recordReceipt(tx, fence, record));
     this.#settled(fence, record, [record.receipt.callIndex]);
   }
 
   correlateToolCall(fence: contract.Fence, id: contract.ToolCallCorrelation): Promise<void> {
-    return this.#write("correlateToolCall", (tx) => correlateToolCall(tx, fence, id));
+    return this.#write("correlateToolCall", fence.runId, (tx) => correlateToolCall(tx, fence, id));
   }
 
   async endToolCallAttempt(fence: contract.Fence, end: contract.ToolCallAttemptEnd): Promise<void> {
-    await this.#write("endToolCallAttempt", (tx) => calls.endToolCallAttempt(tx, fence, end));
+    await this.#write("endToolCallAttempt", fence.runId, (tx) => calls.endToolCallAttempt(tx, fence, end));
     this.#settled(fence, end, [end.callIndex]);
   }
 
   offerLateReceipt(late: contract.LateReceipt): Promise<"settled" | "kept"> {
-    return this.#write("offerLateReceipt", (tx) => calls.offerLateReceipt(tx, late));
+    return this.#write("offerLateReceipt", late.runId, (tx) => calls.offerLateReceipt(tx, late));
   }
 
   async commitTurn(
     fence: contract.Fence,
     commit: contract.TurnCommit,
   ): ReturnType<contract.Store["commitTurn"]> {
-    const committed = await this.#write("commitTurn", (tx) => turns.commitTurn(tx, fence, commit));
+    const committed = await this.#write("commitTurn", fence.runId, (tx) =>
+      turns.commitTurn(tx, fence, commit),
+    );
     this.#settled(fence, commit, [MODEL_CALL, ...commit.receipts.map(({ callIndex }) => callIndex)]);
     return committed;
   }
 
   beginLineage(fence: contract.Fence, lineage: contract.NewLineage): Promise<number> {
-    return this.#write("beginLineage", (tx) => beginLineage(tx, fence, lineage));
+    return this.#write("beginLineage", fence.runId, (tx) => beginLineage(tx, fence, lineage));
   }
 
   acceptDivergence(fence: contract.Fence, accepted: contract.AcceptedDivergence): Promise<void> {
-    return this.#write("acceptDivergence", (tx) => turns.acceptDivergence(tx, fence, accepted));
+    return this.#write("acceptDivergence", fence.runId, (tx) => turns.acceptDivergence(tx, fence, accepted));
   }
 
   keepTrace(fence: contract.Fence, traceParent: string): Promise<void> {
-    return this.#write("keepTrace", (tx) => runs.keepTrace(tx, fence, traceParent));
+    return this.#write("keepTrace", fence.runId, (tx) => runs.keepTrace(tx, fence, traceParent));
   }
 
   dropTurn(fence: contract.Fence, dropped: contract.DroppedTurn): Promise<void> {
-    return this.#write("dropTurn", (tx) => dropTurn(tx, fence, dropped));
+    return this.#write("dropTurn", fence.runId, (tx) => dropTurn(tx, fence, dropped));
   }
 
   async forkRun(fork: contract.NewFork): Promise<contract.RunRecord> {
     await this.lookAtOwner(fork.parent);
-    return this.#act("forkRun", (tx) => forkRun(tx, fork));
+    return this.#act("forkRun", null, (tx) => forkRun(tx, fork));
   }
 
   beginWork(worker: string, request: contract.WorkerRequest): Promise<contract.WorkerRequest> {
-    return this.#act("beginWork", (tx) => workers.beginWork(tx, worker, request));
+    return this.#act("beginWork", null, (tx) => workers.beginWork(tx, worker, request));
   }
 
   completeWork(worker: string, runId: string): Promise<void> {
-    return this.#act("completeWork", (tx) => workers.completeWork(tx, worker, runId));
+    return this.#act("completeWork", null, (tx) => workers.completeWork(tx, worker, runId));
   }
 
   approve(waitId: string, person: contract.Person = {}): Promise<void> {
-    return this.#act("approve", (tx) => waits.approve(tx, waitId, person));
+    return this.#act("approve", runOfWait(waitId), (tx) => waits.approve(tx, waitId, person));
   }
 
   deny(waitId: string, why: string, person: contract.Person = {}): Promise<void> {
-    return this.#act("deny", (tx) => waits.deny(tx, waitId, why, person));
+    return this.#act("deny", runOfWait(waitId), (tx) => waits.deny(tx, waitId, why, person));
   }
 
   answer(waitId: string, value: Json, person: contract.Person = {}): Promise<void> {
-    return this.#act("answer", (tx) => waits.answer(tx, waitId, value, person));
+    return this.#act("answer", runOfWait(waitId), (tx) => waits.answer(tx, waitId, value, person));
   }
 
   settle(toolCallId: string, settlement: Settlement, person: contract.Person = {}): Promise<void> {
-    return this.#act("settle", (tx) => waits.settle(tx, toolCallId, settlement, person));
+    return this.#act("settle", runOfCall(toolCallId), (tx) =>
+      waits.settle(tx, toolCallId, settlement, person),
+    );
   }
 
   keepArtifact(fence: contract.Fence, artifact: contract.NewArtifact): Promise<contract.ArtifactRecord> {
-    return this.#write("keepArtifact", (tx) => artifacts.keepArtifact(tx, fence, artifact));
+    return this.#write("keepArtifact", fence.runId, (tx) => artifacts.keepArtifact(tx, fence, artifact));
   }
 
   async requestCancel(runId: string, by: contract.Person = {}): Promise<contract.CancelOutcome> {
     await this.lookAtOwner(runId);
-    return this.#act("requestCancel", (tx) => interruption.requestCancel(tx, runId, by));
+    return this.#act("requestCancel", runId, (tx) => interruption.requestCancel(tx, runId, by));
   }
 
   collectBlobs(policy: contract.BlobRetention): Promise<contract.BlobCollection> {
-    return this.#act("collectBlobs", (tx) => collectBlobs(tx, policy));
+    return this.#act("collectBlobs", null, (tx) => collectBlobs(tx, policy));
   }
 
   protected override get isOver(): boolean {
@@ -276,21 +292,30 @@ export class SqlStore extends SqlReader implements contract.Store {
   }
 
   /** For an intent that makes its caller a worker: refused once the store is closing. */
-  #take<T>(intent: string, script: (tx: Transaction) => SqlScript<T>): Promise<T> {
+  #take<T>(intent: string, runId: string | null, script: (tx: Transaction) => SqlScript<T>): Promise<T> {
     if (this.#work.closing.aborted) return Promise.reject(closedError(this.driver.name));
-    return this.#act(intent, script);
+    return this.#act(intent, runId, script);
   }
 
   /** For an intent of a caller that is not a worker: refused once the store is closed. */
-  #act<T>(intent: string, script: (tx: Transaction) => SqlScript<T>): Promise<T> {
+  #act<T>(intent: string, runId: string | null, script: (tx: Transaction) => SqlScript<T>): Promise<T> {
     if (this.#isClosed) return Promise.reject(closedError(this.driver.name));
-    return this.#write(intent, script);
+    return this.#write(intent, runId, script);
   }
 
   /** For an intent of a worker: its fence decides. */
-  #write<T>(intent: string, script: (tx: Transaction) => SqlScript<T>): Promise<T> {
-    return this.driver.write(intent, script);
+  #write<T>(intent: string, runId: string | null, script: (tx: Transaction) => SqlScript<T>): Promise<T> {
+    return this.driver.write(intent, runId, script);
   }
 }
 
 const DEFAULT_GRACE_MS = 5_000;
+const FIRST_GENERATION = 1;
+
+function runOfWait(id: string): string | null {
+  return parseWaitId(id)?.runId ?? null;
+}
+
+function runOfCall(id: string): string | null {
+  return parseToolCallId(id)?.runId ?? null;
+}

@@ -12,6 +12,11 @@ export interface Transaction {
   readonly leases: Leases;
   /** The heads of runs, cached from one intent to the next. */
   readonly heads: Map<string, RunHead>;
+  /**
+   * True if no session of this owner is there, until the end of the transaction. For an owner that is `gone`: it was
+   * last looked for before the transaction began.
+   */
+  mayTakeFrom(owner: string): SqlScript<boolean>;
   /** The key of a run that is about to be created. */
   newRunKey(runId: string): SqlScript<RunKey>;
   /**

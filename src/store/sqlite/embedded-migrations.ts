@@ -1,6 +1,6 @@
 // Made from migrations/*.sql by scripts/embed-migrations.ts: change those files, and run it again.
 
-import type { Migration } from "./schema.ts";
+import type { Migration } from "../sql/migration.ts";
 
 /** The numbered SQL files, in order. */
 export const MIGRATIONS: readonly Migration[] = [

@@ -1,7 +1,8 @@
 import { StoreUnusableError } from "../../core/errors.ts";
+import type { Migration } from "../sql/migration.ts";
 import type { Database } from "./database.ts";
 import { MIGRATIONS } from "./embedded-migrations.ts";
-import { assertOwnSchema, type Migration, schemaMadeBy } from "./schema.ts";
+import { assertOwnSchema, schemaMadeBy } from "./schema.ts";
 
 /**
  * Brings the database to this program's schema, in one transaction that begins by taking the write lock, so two

@@ -70,6 +70,13 @@ export class OwnerLock implements OwnerWatch {
     return new OwnerLock(files, "", SOCKETS, null);
   }
 
+  /** A socket is never lost as long as the process lives. */
+  readonly generation = 1;
+
+  held(): Promise<void> {
+    return Promise.resolve();
+  }
+
   /** True if others can see that this process lives. */
   get isHeld(): boolean {
     return this.#listening !== null;

@@ -1,8 +1,7 @@
 import { StoreUnusableError } from "../../core/errors.ts";
+import type { Migration } from "../sql/migration.ts";
 import type { Database } from "./database.ts";
 import { sqlite } from "./node-sqlite.ts";
-
-export type Migration = { readonly number: number; readonly name: string; readonly sql: string };
 
 /** One object of a schema: a table or an index; in a tampered file also a trigger or a view. */
 type SchemaPart = {

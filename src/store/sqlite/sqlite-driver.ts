@@ -1,7 +1,7 @@
 import type { Driver } from "../sql/driver.ts";
 import type { Leases } from "../sql/leases.ts";
 import type { RunHead } from "../sql/run-head.ts";
-import { get, type SqlScript } from "../sql/script.ts";
+import { get, known, type SqlScript } from "../sql/script.ts";
 import type { RunKey } from "../sql/table-list.ts";
 import type { Transaction } from "../sql/transaction.ts";
 import { StoreFiles } from "../store-files.ts";
@@ -59,7 +59,11 @@ export class SqliteDriver implements Driver {
     return this.#database.isReadOnly;
   }
 
-  write<T>(intent: string, script: (tx: Transaction) => SqlScript<T>): Promise<T> {
+  now(): number {
+    return this.#now();
+  }
+
+  write<T>(intent: string, _runId: string | null, script: (tx: Transaction) => SqlScript<T>): Promise<T> {
     if (this.isReadOnly) return Promise.reject(readOnlyError(this.name, null));
     return this.#commits.submit(intent, () => this.#run(script(this.#transaction())));
   }
@@ -122,6 +126,8 @@ export class SqliteDriver implements Driver {
       leases: this.#leases,
       heads: this.#heads,
       newRunKey,
+      // Whether an owner lives is known from its socket, and does not change between the look and the claim.
+      mayTakeFrom: () => known(true),
       write: (write) => writeRow(this.#database, now, write),
     };
   }

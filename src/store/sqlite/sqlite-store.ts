@@ -37,7 +37,7 @@ export class SqliteStore extends SqlStore {
     const leases = new Leases(lock, work, notesIn(path, marks), monotonic);
     const onCommit = options.onCommit ?? (() => undefined);
     const driver = new SqliteDriver({ database, lock, marks, leases, now, onCommit, path });
-    super(driver, { owners: lock, work, leases, now, after: options.after ?? afterMs });
+    super(driver, { owners: lock, work, leases, after: options.after ?? afterMs });
   }
 
   /** Opens or creates the file. Waits for another process that is doing the same. */

@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { inspect } from "node:util";
+import { createOpenAI } from "@ai-sdk/openai";
 import { APICallError, LoadAPIKeyError } from "ai";
 import { MockLanguageModelV4 } from "ai/test";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -196,6 +197,18 @@ describe("a request that was not sent", () => {
     const failure = await failureOf(aiSdkModel(openAiModel(await deadAddress())));
     expect(failure.details).toEqual({ kind: "not_sent", status: null, retryAfterMs: null, retryable: true });
     expect(failure.message).toMatch(/cannot be reached, nothing was sent: .*ECONNREFUSED/);
+  });
+
+  it.each([
+    ["a port that fetch blocks", "http://127.0.0.1:6000/v1", "bad port"],
+    ["another scheme", "ftp://127.0.0.1/v1", "unknown scheme"],
+    ["no address", "not an address", "Failed to parse URL"],
+  ])("an address that fetch refuses is not sent: %s", async (_name, baseURL, why) => {
+    const failure = await failureOf(aiSdkModel(createOpenAI({ baseURL, apiKey: API_KEY }).chat("gpt-5")));
+    expect(failure.details).toEqual({ kind: "not_sent", status: null, retryAfterMs: null, retryable: false });
+    expect(failure.message).toContain(`was not called, nothing was sent`);
+    expect(failure.message).toContain(why);
+    expect(failure.message).toContain("Check the provider's address (baseURL)");
   });
 
   /** What `fetch` throws when a host name is not found. */

@@ -18,6 +18,28 @@ it("Work that takes too long, or is aborted, is stopped, and the next work is do
   expect(await offThread(CHECK_BY_SCHEMA, quick, { timeoutMs: 60_000 })).toEqual({ ok: true, value: "a" });
 });
 
+it("Work that is aborted at any moment while its thread starts is not done", async () => {
+  const script = `
+    const { offThread } = await import("./src/adapters/net/off-thread.ts");
+    const { CHECK_BY_SCHEMA } = await import("./src/adapters/net/foreign-schema.ts");
+    const outcomes = [];
+    for (let ticks = 0; ticks < 12; ticks++) {
+      const stop = new AbortController();
+      const work = offThread(CHECK_BY_SCHEMA, ${JSON.stringify(quick)}, { timeoutMs: 60_000, signal: stop.signal, source: "s" + ticks });
+      const outcome = work.then(() => "done", (error) => error.message);
+      for (let tick = 0; tick < ticks; tick++) await null;
+      stop.abort(new Error("cancelled"));
+      outcomes.push(await outcome);
+    }
+    const last = await offThread(CHECK_BY_SCHEMA, ${JSON.stringify(quick)}, { timeoutMs: 60_000 });
+    console.log(JSON.stringify([[...new Set(outcomes)], last]));
+  `;
+  const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", script], {
+    timeout: 60_000,
+  });
+  expect(stdout).toBe('[["cancelled"],{"ok":true,"value":"a"}]\n');
+});
+
 it("A failure on the thread rejects with its message", async () => {
   const unreadable = { schema: { type: "string", pattern: "(" }, value: "a" };
   await expect(offThread(CHECK_BY_SCHEMA, unreadable, { timeoutMs: 60_000 })).rejects.toThrow(

@@ -69,12 +69,18 @@ describe("verify", () => {
     forge(folder.file, "UPDATE events SET data = '{}' WHERE seq = 3");
     const changed = await pawl(["verify", "q-1"], folder);
     expect(changed.exitCode).toBe(1);
-    expect(changed.stdout).toMatch(/^Run q-1 is not intact: 2 problems in/);
+    expect(changed.stdout).toMatch(/^Run q-1 is not intact: 3 problems in/);
     expect(changed.stdout).toContain("event 3");
     const { exitCode, document } = await pawlJson(["verify", "q-1"], folder);
     expect([exitCode, document]).toMatchObject([
       1,
-      { problems: [{ row: "event 3" }, { row: "fingerprint of step research~0" }] },
+      {
+        problems: [
+          { row: "event 3" },
+          { row: "turns of step research" },
+          { row: "fingerprint of step research~0" },
+        ],
+      },
     ]);
     expect((await pawl(["doctor"], folder)).stdout).toMatch(/^fail +integrity +run q-1 is not intact$/m);
   });

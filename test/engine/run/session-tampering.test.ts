@@ -22,26 +22,10 @@ async function rolledBack() {
 }
 
 it.each([
-  [
-    "the turn that a lineage continues from",
-    "UPDATE lineages SET base_turn = 2",
-    ["beginning of lineage worker~1", "lineage r-1/worker~1"],
-  ],
-  [
-    "the first turn of a lineage",
-    "UPDATE lineages SET first_turn = 4",
-    ["beginning of lineage worker~1", "lineage r-1/worker~1"],
-  ],
-  [
-    "the checkpoint of a lineage",
-    "UPDATE lineages SET checkpoint_index = 2",
-    ["beginning of lineage worker~1", "lineage r-1/worker~1"],
-  ],
-  [
-    "the existence of a lineage",
-    "DELETE FROM lineages",
-    ["beginning of lineage worker~1", "lineage r-1/worker~1"],
-  ],
+  ["the turn that a lineage continues from", "UPDATE lineages SET base_turn = 2", ["lineage r-1/worker~1"]],
+  ["the first turn of a lineage", "UPDATE lineages SET first_turn = 4", ["lineage r-1/worker~1"]],
+  ["the checkpoint of a lineage", "UPDATE lineages SET checkpoint_index = 2", ["lineage r-1/worker~1"]],
+  ["the existence of a lineage", "DELETE FROM lineages", ["lineage r-1/worker~1"]],
   [
     "the record of an applied call",
     "DELETE FROM applied_calls WHERE event_seq = (SELECT min(event_seq) FROM applied_calls)",

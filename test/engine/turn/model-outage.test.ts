@@ -125,8 +125,9 @@ describe("a provider that takes no requests", () => {
 
   it("keeps the lease of the waiting run", async () => {
     server.next(refusal(429, "later", { "retry-after": "3600" }), answer("Hello"));
+    const renewal = vi.spyOn(store, "renewLease");
     await runnerOf({ leaseMs: 30 * SECOND }).run("Go", { runId: "r-1" });
-    const renewed = (await store.listEvents("r-1")).filter(({ type }) => type === "lease.renewed");
+    const renewed = renewal.mock.settledResults.filter(({ type }) => type === "fulfilled");
     expect(renewed.length).toBeGreaterThan(100);
   });
 });
@@ -255,6 +256,19 @@ describe("the wait for a provider", () => {
     expect(warn.mock.calls.map(([message]) => message)).toEqual([
       "Run r-1 waits for its model: fake.chat/fake-model refused the request for now (429): slow down. It asks again until its deadline, or until it is cancelled. Limit the wait with maxOutageMs of the Runner.",
     ]);
+  });
+
+  it("is reported with its end if maxOutageMs is set", async () => {
+    server.next(refusal(429, "slow down"), answer("Hello"));
+    const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+    const end = new Date(clock.now() + MINUTE).toISOString();
+    await new Runner(workerOf(), { store, clock, maxOutageMs: MINUTE }).run("Go", { runId: "r-1" });
+    const [[message] = []] = warn.mock.calls;
+    expect(message).toMatch(
+      /slow down\. It asks again until \S+ \(maxOutageMs of the Runner is 60000\), its deadline, /,
+    );
+    expect(String(message)).toContain(end.slice(0, "2026-11-17T16".length));
+    expect(message).not.toContain("Limit the wait");
   });
 });
 

@@ -5,21 +5,23 @@ import { DatabaseSync } from "node:sqlite";
 import { onTestFinished } from "vitest";
 import { z } from "zod";
 import type { ApprovalRule, RunSpecInput, Store } from "../../../src/index.ts";
+import { storedRunFacts } from "../../../src/store/sql/tables/run-row.ts";
+import { Database } from "../../../src/store/sqlite/database.ts";
 import type { Patch } from "../../patched-sources.ts";
 import type { Attack } from "../attack.ts";
 import type { Target } from "../target.ts";
 
 /** Without the check of a run's open part before a claim. */
 const UNVERIFIED_CLAIM: Patch = {
-  file: "store/sqlite/intents/run-intents.ts",
-  right: "  assertOpenPart(database, row);\n",
+  file: "store/sql/intents/run-intents.ts",
+  right: "  yield* assertOpenPart(row);\n",
   wrong: "",
 };
 /** Without the check that an answer is for the question that was asked. */
 const UNVERIFIED_ANSWER: Patch = {
-  file: "store/sqlite/intents/wait-lookup.ts",
+  file: "store/sql/intents/wait-lookup.ts",
   right:
-    "  // An answer counts only if the question that the person was shown is the one that was asked.\n  assertOpenPart(database, run);\n",
+    "  // An answer counts only if the question that the person was shown is the one that was asked.\n  yield* assertOpenPart(run);\n",
   wrong: "",
 };
 const UNCOMPARED_SCHEMA: Patch = {
@@ -31,19 +33,14 @@ const UNCOMPARED_SCHEMA: Patch = {
 /** Without the check of the rows of the run as a whole. */
 const UNVERIFIED_RUN: readonly [Patch, ...Patch[]] = [
   {
-    file: "store/sqlite/verify/verify-open-part.ts",
-    right: 'this.#take("digests", readFirstRowsOfRun(database, runNo, runId), this.ofRun);\n',
-    wrong: "",
+    file: "store/sql/verify/open-part.ts",
+    right: '        open.take(table, row);\n        if (table !== "run_steps") continue;\n',
+    wrong: '        if (table !== "run_steps") continue;\n',
   },
   {
-    file: "store/sqlite/verify/verify-open-part.ts",
-    right: 'this.#take("every row", readCoveredRows(database, runNo, runId, RUN_LEVEL_KINDS), this.ofRun);\n',
-    wrong: "",
-  },
-  {
-    file: "store/sqlite/verify/verify-open-part.ts",
-    right: "if (ROW_OF_RUN.test(row)) return true;\n",
-    wrong: "",
+    file: "store/sql/verify/open-part.ts",
+    right: "if (coversRun([name])) return true;\n",
+    wrong: 'if (name === "runs") return true;\n',
   },
 ];
 
@@ -92,6 +89,23 @@ class Payments {
     for (const sql of statements) database.exec(sql);
     database.close();
     return this;
+  }
+
+  /** Another person started the run: in its row, and in all events but for their hashes. */
+  changeStarter(id: string): this {
+    const before = this.#rowDigest();
+    this.change(`UPDATE runs SET started_by = replace(started_by, '"1000"', '"${id}"')`);
+    return this.change(
+      `UPDATE events SET data = replace(replace(data, '"1000"', '"${id}"'), '${before}', '${this.#rowDigest()}')`,
+    );
+  }
+
+  #rowDigest(): string {
+    const database = Database.open(this.#file);
+    const run = database.get("SELECT * FROM runs");
+    database.close();
+    if (run === null) throw new Error("The file has no run.");
+    return storedRunFacts(run).digest;
   }
 
   /** The run is resumed; a refusal does no harm. */
@@ -227,7 +241,7 @@ export const DATABASE_ATTACKS: readonly Attack[] = [
     succeeds: async (target) => {
       const payments = await new Payments(target).begin();
       payments.change(
-        `INSERT INTO receipts SELECT call_no, 'succeeded', 1, 1, NULL, 0, 'tool', NULL, NULL, NULL, NULL,
+        `INSERT INTO receipts SELECT run_key, call_no, 'succeeded', 1, 1, NULL, 0, 'tool', NULL, NULL, NULL, NULL,
                 '{"type":"text","value":"forged"}', NULL FROM tool_calls`,
         "UPDATE waits SET status = 'withdrawn', answered_at = 1",
         "UPDATE runs SET status = 'queued'",
@@ -273,15 +287,16 @@ export const DATABASE_ATTACKS: readonly Attack[] = [
     threat: "the first event is changed, and the person who started the run approves it",
     weakened: [
       {
-        file: "store/sqlite/verify/verify-open.ts",
-        right: 'return hash.equals(event.bytes("hash"));',
-        wrong: "return hash.length > 0;",
+        file: "store/sql/verify/events-backwards.ts",
+        right: "function isWhole(row: Row, event: ChainedEvent): boolean {\n",
+        wrong:
+          "function isWhole(row: Row, event: ChainedEvent): boolean {\n  if (event.seq > 0) return true;\n",
       },
     ],
     succeeds: async (target) => {
       const payments = await new Payments(target, { match: "pay", notStarter: true }).begin();
       const ann = { authenticated: { name: "ann", by: "os", id: "1000" } };
-      payments.change(`UPDATE events SET data = replace(data, '"1000"', '"1001"') WHERE seq = 1`);
+      payments.changeStarter("1001");
       await payments.store((store) => store.approve("r-1~1", ann)).catch(() => undefined);
       await payments.resume();
       return payments.paid.length > 0;
@@ -301,8 +316,8 @@ export const DATABASE_ATTACKS: readonly Attack[] = [
       await payments.store(async () => undefined);
       payments.rewriteSchema("waits", (sql) =>
         sql.replace(
-          "status = 'withdrawn')",
-          "status = 'withdrawn--' OR 1), evil TEXT GENERATED ALWAYS AS (upper(question)) CHECK (evil <> '\n')",
+          "'withdrawn'))",
+          "'withdrawn--') OR 1), evil TEXT GENERATED ALWAYS AS (upper(question)) CHECK (evil NOT IN ('\n'))",
         ),
       );
       return payments.store(async () => true).catch(() => false);
@@ -327,9 +342,9 @@ export const DATABASE_ATTACKS: readonly Attack[] = [
     threat: "an open question is removed without a trace",
     weakened: [
       {
-        file: "store/sqlite/verify/verify.ts",
-        right: "if (stored === undefined) report(row, GONE);\n    else if (stored !== digest)",
-        wrong: "if (stored !== undefined && stored !== digest)",
+        file: "core/event-chain.ts",
+        right: "for (const row of this.#expected.keys())\n",
+        wrong: "for (const row of this.#changed)\n",
       },
     ],
     succeeds: async (target) => {

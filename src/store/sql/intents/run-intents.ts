@@ -108,7 +108,9 @@ export function* claimRun(tx: Transaction, runId: string, options: ClaimOptions)
   const isHeld = tx.leases.isHeld(row, tx.now);
   const isCancelRequested = row.cancelRequestedAt !== null;
   const { kind } = decideClaim({ status: row.status, isHeld, isCancelRequested }, options.from);
-  if (kind === "busy") return { kind, owner: row.owner ?? "", until: tx.leases.endOf(row, tx.now) };
+  const isLeft = row.owner === null || (kind !== "busy" && (yield* tx.mayTakeFrom(row.owner)));
+  if (kind === "busy" || !isLeft)
+    return { kind: "busy", owner: row.owner ?? "", until: tx.leases.endOf(row, tx.now) };
   yield* assertOpenPart(row);
   switch (kind) {
     case "refused":
@@ -194,6 +196,12 @@ export function* keepTrace(tx: Transaction, fence: Fence, traceParent: string): 
 /** A renewal changes nothing that an event covers, so that it needs none. */
 export function* renewLease(tx: Transaction, fence: Fence, leaseMs: number): SqlScript<void> {
   const { runId, key, owner, epoch } = yield* fencedRun(tx, fence);
+  tx.write({ kind: "renew", runId, key, owner: owner ?? "", epoch, leaseMs });
+}
+
+/** Confirms that the run is still held, after other processes could not see that this one lives. */
+export function* confirmLease(tx: Transaction, fence: Fence): SqlScript<void> {
+  const { runId, key, owner, epoch, leaseMs } = yield* fencedRunRow(fence);
   tx.write({ kind: "renew", runId, key, owner: owner ?? "", epoch, leaseMs });
 }
 

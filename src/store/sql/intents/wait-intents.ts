@@ -1,6 +1,12 @@
 import { canonicalJson } from "../../../core/canonical-json.ts";
 import type { JsonObject } from "../../../core/json.ts";
-import { asksPermission, type NewBudgetWait, type NewCallWait, type NewWait, type WaitKind } from "../../../core/wait.ts";
+import {
+  asksPermission,
+  type NewBudgetWait,
+  type NewCallWait,
+  type NewWait,
+  type WaitKind,
+} from "../../../core/wait.ts";
 import { argumentsHashOf } from "../queries/wait-queries.ts";
 import type { Row } from "../row.ts";
 import type { RunHead } from "../run-head.ts";

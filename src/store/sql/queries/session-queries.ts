@@ -81,6 +81,7 @@ export function* readCheckpoint(
   checkpoint: number | undefined,
 ): SqlScript<CheckpointSnapshot | null> {
   const key = yield* requireRunKey(runId);
+  if (checkpoint !== undefined && !Number.isSafeInteger(checkpoint)) return null;
   const row = yield* checkpoint === undefined ? get(LATEST_SNAPSHOT, key) : get(SNAPSHOT, key, checkpoint);
   return row === null ? null : { ...checkpointRecord(row), snapshot: snapshotOf(row) };
 }

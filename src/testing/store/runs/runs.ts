@@ -194,9 +194,11 @@ export const runChecks: readonly Check[] = [
     await assertRefused(store, run.runId, () => store.releaseRun(run.fence, FAILED));
   }),
 
-  check("runs are listed newest first, by status, by pipeline, up to a limit", async ({ store }) => {
+  check("runs are listed newest first, by status, by pipeline, up to a limit", async ({ store, advance }) => {
     await store.createRun(newRun("a"));
+    advance(1);
     await store.createRun(newRun("b", { pipeline: "other" }));
+    advance(1);
     await store.createRun(newRun("c"));
     await store.releaseRun({ runId: "c", epoch: 1 }, SUCCEEDED);
     const ids = async (filter: Parameters<Store["listRuns"]>[0]) =>
@@ -215,11 +217,16 @@ export const runChecks: readonly Check[] = [
     async (scene) => {
       const { store, advance } = scene;
       const hash = sha256("ratchets");
-      await store.createRun(newRun("old"));
-      await store.createRun(newRun("ended"));
-      await store.createRun(newRun("other-input", { inputHash: sha256("pawls") }));
-      await store.createRun(newRun("other-pipeline", { pipeline: "other" }));
-      await store.createRun(newRun("young"));
+      for (const run of [
+        newRun("old"),
+        newRun("ended"),
+        newRun("other-input", { inputHash: sha256("pawls") }),
+        newRun("other-pipeline", { pipeline: "other" }),
+        newRun("young"),
+      ]) {
+        await store.createRun(run);
+        advance(1);
+      }
       await store.releaseRun({ runId: "ended", epoch: 1 }, FAILED);
       await store.createRun(newRun("held", { leaseMs: 10 * LEASE_MS }));
       assert.deepEqual(await foundBy(store, "report", hash), [

@@ -47,7 +47,7 @@ describe("the migrations", () => {
 
   it("are embedded as they are in their files (`node scripts/embed-migrations.ts` rewrites the module)", () => {
     const module = new URL("../../../../src/store/sqlite/embedded-migrations.ts", import.meta.url);
-    expect(readFileSync(module, "utf8")).toBe(embeddedMigrations());
+    expect(readFileSync(module, "utf8")).toBe(embeddedMigrations("sqlite"));
   });
 
   it("make the schema that is committed in test/store/sqlite/schema.sql (`vitest run test/store -u` rewrites it)", async () => {

@@ -20,7 +20,11 @@ export const MARK_MUTANTS: readonly CheckedMutant[] = [
   {
     what: "the marks of an owner are trusted although only its lease expired",
     patches: [
-      { file: LEASES, right: 'if (this.#owners.livenessOf(owner) !== "dead") return ANYTHING;', wrong: "" },
+      {
+        file: LEASES,
+        right: ' !== "dead") return ANYTHING;',
+        wrong: ' === "alive" && owner === "") return ANYTHING;',
+      },
     ],
     check: aSilentOwner,
   },

@@ -159,8 +159,9 @@ export const TURN_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "engine/turn/turn-call-plan.ts",
-        right: "  return reused === null ? NO_EARLIER_CALL : succeededCall(run, reused);",
-        wrong: '  return reused === null || run.runId !== "" ? NO_EARLIER_CALL : succeededCall(run, reused);',
+        right: "  return reused === null ? NO_EARLIER_CALL : succeededCall(run, identity, reused);",
+        wrong:
+          '  return reused === null || run.runId !== "" ? NO_EARLIER_CALL : succeededCall(run, identity, reused);',
       },
     ],
     breaks: "no-more-effects-than-undisturbed",

