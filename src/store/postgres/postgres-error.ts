@@ -1,7 +1,7 @@
 import { PawlError, StoreUnavailableError, StoreUnusableError } from "../../core/errors.ts";
 
 /** The SQLSTATE of an error of the server; null for any other error, such as one of the network. */
-export function sqlState(error: unknown): string | null {
+function sqlState(error: unknown): string | null {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) ? code : null;
 }
