@@ -81,9 +81,9 @@ function sameRows(
   };
   for (let run = 1; run <= runs; run++) {
     for (const [table, changed] of [
-      ["runs", { run_no: run, run_id: `run-${run}`, current_step_no: null }],
-      ["run_steps", { step_no: run, run_no: run }],
-      ["granular_states", { step_no: run }],
+      ["runs", { run_key: run, run_id: `run-${run}`, current_step_no: null }],
+      ["run_steps", { run_key: run }],
+      ["granular_states", { run_key: run }],
     ] as const) {
       const { statement, values } = insert(table, changed);
       statement.run(...values);
@@ -97,11 +97,11 @@ function sameRows(
   ];
   const updateRun = database.prepare(
     `UPDATE runs SET updated_at = ?, charged_tokens = ?, charged_micro_dollars = ?, reserved_tokens = ?,
-            reserved_micro_dollars = ?, event_seq = ?, event_hash = ? WHERE run_no = ?`,
+            reserved_micro_dollars = ?, calls = ?, event_seq = ?, event_hash = ? WHERE run_key = ? AND event_hash <> ?`,
   );
   const updateState = database.prepare(
     `UPDATE granular_states SET turn_index = ?, messages = messages + 2, tokens = tokens + 300, open_turn_index = ?,
-            open_attempt = 1, reserved_tokens = 6000, reserved_micro_dollars = 0 WHERE step_no = ?`,
+            open_attempt = 1, reserved_tokens = 6000, reserved_micro_dollars = 0 WHERE run_key = ?`,
   );
   const turnsOf = new Map<number, number>();
   const seqOf = new Map<number, number>();
@@ -109,10 +109,10 @@ function sameRows(
   const add = (run: number) => {
     const seq = (seqOf.get(run) ?? 0) + 1;
     seqOf.set(run, seq);
-    event.values[event.at("run_no")] = run;
+    event.values[event.at("run_key")] = run;
     event.values[event.at("seq")] = seq;
     event.statement.run(...event.values);
-    updateRun.run(seq, seq, 0, 6_000, 0, seq, event.values[event.at("hash")] ?? null, run);
+    updateRun.run(seq, seq, 0, 6_000, 0, seq, seq, event.values[event.at("hash")] ?? null, run, NO_HASH);
   };
   const key = Buffer.alloc(32);
   return [
@@ -125,12 +125,11 @@ function sameRows(
       key.writeUInt32LE((callNo * 2654435761) >>> 0, 0);
       key.writeUInt32LE(callNo, 28);
       call.values[call.at("call_no")] = callNo;
-      call.values[call.at("step_no")] = run;
+      call.values[call.at("run_key")] = run;
       call.values[call.at("turn_index")] = index;
       call.values[call.at("idempotency_key")] = key;
       call.statement.run(...call.values);
-      turn.values[turn.at("turn_no")] = run * 2 ** 24 + index;
-      turn.values[turn.at("step_no")] = run;
+      turn.values[turn.at("run_key")] = run;
       turn.values[turn.at("turn_index")] = index;
       turn.values[turn.at("first_call_no")] = callNo;
       turn.statement.run(...turn.values);
@@ -138,6 +137,7 @@ function sameRows(
       lastCall.set(run, callNo);
     },
     (run) => {
+      receipt.values[receipt.at("run_key")] = run;
       receipt.values[receipt.at("call_no")] = lastCall.get(run) ?? 0;
       receipt.statement.run(...receipt.values);
       const index = turnsOf.get(run) ?? 0;
@@ -148,6 +148,7 @@ function sameRows(
 }
 
 const lastCall = new Map<number, number>();
+const NO_HASH = Buffer.alloc(32, 1);
 
 function timed(
   file: string,

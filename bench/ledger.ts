@@ -47,18 +47,18 @@ async function fillLedger(file: string, rows: number): Promise<Buffer[]> {
 
   const database = new DatabaseSync(file);
   const insert = database.prepare(
-    `INSERT INTO tool_calls VALUES (NULL, ?, 0, ?, 0, 0, 0, 'local', 'send_email', 'external', 'opaque', ?, 1, ?,
-                                    'running', 1, 0, '{"to":"ann@example.org"}')`,
+    `INSERT INTO tool_calls VALUES (1, ?, ?, 0, ?, 0, 'local', 'send_email', 'external', 'opaque', ?, 1, ?,
+                                    '{"to":"ann@example.org"}', 'running', 1, 0, 0, 0)`,
   );
   const receipt = database.prepare(
-    `INSERT INTO receipts VALUES (?, 'succeeded', 0, 30, NULL, 0, 'tool', NULL, NULL, NULL, NULL, '{"type":"text","value":"sent"}', NULL)`,
+    `INSERT INTO receipts VALUES (1, ?, 'succeeded', 0, 30, NULL, 0, 'tool', NULL, NULL, NULL, NULL, '{"type":"text","value":"sent"}', NULL)`,
   );
   const keys: Buffer[] = [];
   database.exec("PRAGMA synchronous = OFF; BEGIN");
   for (let i = 1; i <= rows; i++) {
     const key = randomBytes(32);
-    const { lastInsertRowid } = insert.run(stepKey, i, randomBytes(32), key);
-    receipt.run(lastInsertRowid);
+    insert.run(i, stepKey, i, randomBytes(32), key);
+    receipt.run(i);
     // Enough keys to cover the whole ledger; all of a million would only fill the memory.
     if (keys.length < 1_000 || i % 1_000 === 0) keys.push(key);
   }

@@ -9,9 +9,10 @@ type Rank = string | readonly string[];
 /** The folders that have rooms, each with its rooms from the first to the last. */
 export const rooms: Readonly<Record<string, readonly Rank[]>> = {
   "src/core": [".", "naming", "secret", "call", "job", "usage", "turn", "run"],
-  "src/store": [".", "sql", "sqlite", "checkpoint", "open-store.ts"],
+  "src/store": [".", "sql", ["sqlite", "postgres"], "checkpoint", "open-store.ts"],
   "src/store/sql": [".", "tables", "queries", "verify", "intents", "sql-reader.ts", "sql-store.ts"],
   "src/store/sqlite": [".", "sqlite-store.ts", "migrations"],
+  "src/store/postgres": [".", "postgres-store.ts", "migrations"],
   "src/export": [".", "transcript", "run-telemetry.ts", "export-run.ts"],
   "src/engine": ["ports", "definition", "run", "call", "turn", "steps", "runner"],
   "src/engine/steps": [".", "blueprint", "built-in-executors.ts"],

@@ -28,6 +28,11 @@ const libraryRoot = "src/index.ts";
 const neverInLibraryRoot: readonly string[] = ["cli", "testing", "demo"];
 const compositionRoots: readonly string[] = ["cli", "demo"];
 const packagesForCore = ["node:crypto", "canonicalize", "zod"];
+/**
+ * The command line loads the user's own configuration, and these files one package each: a thread gets the URL of one that
+ * it cannot look for, and the other has no types.
+ */
+const computedImports = ["src/adapters/tools/pdf-document.ts", "src/store/postgres/pg-driver.ts"];
 const vagueNames = ["utils", "util", "helpers", "helper", "common", "types", "misc"];
 const maxLines = 400;
 export const maxFiles = 30;
@@ -112,6 +117,13 @@ const rules = {
     packagesOf(file)
       .filter(({ name }) => name === "node:sqlite" && !file.path.startsWith("src/store/sqlite/"))
       .map(({ line }) => ({ line, what: "must not import node:sqlite" })),
+
+  // It is loaded by a name in a variable, so the name itself is looked for, wherever it is written.
+  "only src/store/postgres names the package pg": (file) =>
+    file.tokens
+      .filter(({ kind, text }) => kind === "string" && /^pg(\/|$)/.test(text))
+      .filter(() => !file.path.startsWith("src/store/postgres/"))
+      .map(({ line, text }) => ({ line, what: `must not name the package ${text}` })),
 
   "only src/adapters imports the AI SDK": (file) => {
     // The demo loads a provider if the user has a key for it.
@@ -220,8 +232,7 @@ function whyItCannotBeFollowed(
   all: ReadonlyMap<string, SourceFile>,
 ): string | undefined {
   if (specifier === undefined) {
-    // The command line loads the user's own configuration. A thread gets the URL of a package that it cannot look for.
-    const isKnown = layerOf(file.path) === "cli" || file.path === "src/adapters/tools/pdf-document.ts";
+    const isKnown = layerOf(file.path) === "cli" || computedImports.includes(file.path);
     return isKnown ? undefined : "imports a path that is computed at run time";
   }
   if (/^(pawl(\/|$)|#|\/|file:)/.test(specifier))

@@ -68,7 +68,8 @@ export class Connection {
     client.on("error", () => undefined);
     await client.connect();
     const settings = [`SET search_path TO ${quoted(schema)}`, ...setStatements("SET")];
-    for (const text of settings) await client.query({ text });
+    if (isPipelined) await Promise.all(settings.map((text) => client.query({ text })));
+    else for (const text of settings) await client.query({ text });
     const { rows } = await client.query({ text: "SELECT pg_backend_pid() AS pid" });
     const preamble = [`SET LOCAL search_path TO ${quoted(schema)}`, ...setStatements("SET LOCAL")].join("; ");
     return new Connection(client, Number(rows[0]?.pid), preamble);

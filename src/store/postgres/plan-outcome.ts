@@ -2,23 +2,33 @@ import type { RunKey } from "../sql/table-list.ts";
 import type { Connection } from "./connection.ts";
 import type { Plan } from "./plan.ts";
 
-/** Where the run of a plan is: at the plan's own event or past it, where it was before, or elsewhere. */
-export type PlanOutcome = "done" | "unmoved" | "moved";
+/** Where the run of a plan is. */
+export type PlanOutcome =
+  /** At the plan's own event, or past it by others' hands while this owner has it. */
+  | "done"
+  /** Past it, and another owner has the run. */
+  | "followed"
+  /** Where it was before the plan. */
+  | "unmoved"
+  /** Elsewhere. */
+  | "moved";
 
 /**
  * Whether a plan was committed, read from the log: the hash of its event says whose it is. Waits for a session that still
  * has the row. "Unmoved" alone proves nothing: the first try may still be under way, so the same plan is sent again and
  * the compare-and-set decides.
  */
-export async function outcomeOf(connection: Connection, plan: Plan): Promise<PlanOutcome> {
+export async function outcomeOf(connection: Connection, plan: Plan, owner: string): Promise<PlanOutcome> {
   const move = headMove(plan);
   if (move === null) return "moved";
-  const head = "SELECT event_hash FROM runs WHERE run_key = ?::uuid FOR UPDATE";
+  const head = "SELECT event_hash, owner FROM runs WHERE run_key = ?::uuid FOR UPDATE";
   const [run] = await connection.rows(head, [move.key]);
   if (run === undefined || isSame(run.bytes("event_hash"), move.previousHash)) return "unmoved";
   const written = "SELECT hash FROM events WHERE run_key = ?::uuid AND seq = ?";
   const [event] = await connection.rows(written, [move.key, move.seq]);
-  return event !== undefined && isSame(event.bytes("hash"), move.hash) ? "done" : "moved";
+  if (event === undefined || !isSame(event.bytes("hash"), move.hash)) return "moved";
+  const isLast = isSame(run.bytes("event_hash"), move.hash);
+  return isLast || run.optionalText("owner") === owner ? "done" : "followed";
 }
 
 /** The change of a run's head that a plan makes: from the last event that it knows to its own last one. */

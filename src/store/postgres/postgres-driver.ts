@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
+import { LeaseLostError } from "../../core/errors.ts";
 import type { Driver } from "../sql/driver.ts";
 import type { Leases } from "../sql/leases.ts";
 import type { RunHead } from "../sql/run-head.ts";
@@ -39,6 +40,7 @@ const MAX_BATCH = 500;
 const MAX_TRIES = 6;
 const MAX_RECONNECTS = 40;
 const RECONNECT_MS = 250;
+const LOCKED_RUN = "SELECT run_key FROM runs WHERE run_id = ? FOR UPDATE";
 const SERVER_NOW = "(extract(epoch FROM now()) * 1000)::bigint";
 
 /**
@@ -206,11 +208,7 @@ export class PostgresDriver implements Driver {
       i === 0 && text === "BEGIN" ? connection.begin() : connection.send(text, values),
     );
     const committed = connection.send("COMMIT");
-    const outcomes = await Promise.allSettled([...sent, committed]);
-    const failures = outcomes.flatMap((outcome) =>
-      outcome.status === "rejected" ? [outcome.reason as unknown] : [],
-    );
-    if (failures.length > 0) throw firstCause(failures);
+    await allOrFirstCause([...sent, committed]);
     // A COMMIT after a failed statement succeeds, as a rollback.
     if ((await committed).command !== "COMMIT") throw new Error("The transaction was rolled back.");
   }
@@ -265,12 +263,7 @@ export class PostgresDriver implements Driver {
           connection.send(each.text, each.values),
         );
         const rows = connection.rows(text, values);
-        const outcomes = await Promise.allSettled([...sent, rows]);
-        const failures = outcomes.flatMap((each) =>
-          each.status === "rejected" ? [each.reason as unknown] : [],
-        );
-        if (failures.length > 0) throw firstCause(failures);
-        step = script.next(await rows);
+        step = script.next(await allOrFirstCause([...sent, rows]));
       }
       const plan: Plan = { pending, value: step.value, writes: tx.writes };
       const last = statementsOf(tx.takeUnsent(), this.#clockText());
@@ -287,11 +280,8 @@ export class PostgresDriver implements Driver {
 
   /** Locks the row of the run, and reads the server's clock. */
   async #lockedNow(connection: Connection, runId: string | null): Promise<number> {
-    if (runId !== null)
-      void connection
-        .rows("SELECT run_key FROM runs WHERE run_id = ? FOR UPDATE", [runId])
-        .catch(() => undefined);
-    const [row] = await connection.rows(`SELECT ${SERVER_NOW} AS now`);
+    const locked = runId === null ? [] : [connection.rows(LOCKED_RUN, [runId])];
+    const [row] = await allOrFirstCause([...locked, connection.rows(`SELECT ${SERVER_NOW} AS now`)]);
     this.#offset = (row?.int("now") ?? 0) - Date.now();
     return this.#parts.now?.() ?? row?.int("now") ?? 0;
   }
@@ -305,6 +295,8 @@ export class PostgresDriver implements Driver {
     for (const plan of plans) {
       try {
         const where = await this.#whereIs(plan);
+        // Durable, but another owner has the run now: this worker must stop.
+        if (where === "followed") throw takenOver(plan.pending);
         if (where === "done") this.#acknowledge([plan]);
         else if (where === "unmoved") await this.#commitPlans([plan]);
         else await this.#ask(plan.pending);
@@ -317,7 +309,7 @@ export class PostgresDriver implements Driver {
   }
 
   async #whereIs(plan: Plan): Promise<PlanOutcome> {
-    return outcomeOf(await this.#connected(), plan);
+    return outcomeOf(await this.#connected(), plan, this.#parts.leases.owner);
   }
 
   #dropHeads(plans: readonly Plan[]): void {
@@ -348,6 +340,21 @@ export class PostgresDriver implements Driver {
       }
     }
   }
+}
+
+function takenOver({ runId, intent }: Pending): LeaseLostError {
+  return new LeaseLostError(
+    `Run ${runId} was claimed by another worker: ${intent} of this one is stored, and this one must stop.`,
+    { runId: runId ?? "", epoch: 0 },
+  );
+}
+
+/** The last answer; or the error that the others follow from, once all have failed. */
+async function allOrFirstCause<T>(sent: readonly [...Promise<unknown>[], Promise<T>]): Promise<T> {
+  const outcomes = await Promise.allSettled(sent);
+  const failures = outcomes.flatMap((each) => (each.status === "rejected" ? [each.reason as unknown] : []));
+  if (failures.length > 0) throw firstCause(failures);
+  return sent[sent.length - 1] as Promise<T>;
 }
 
 /** Made from the id, so that the same id is the same row wherever it is created. */

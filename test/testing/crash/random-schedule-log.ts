@@ -31,9 +31,9 @@ export function evidenceLog(evidence: Evidence): string {
     writes,
     integrity,
   };
-  const isHash = (name: string) => name === "hash" || name === "head" || name === "marks";
+  const isHash = (name: string) => name === "hash" || name === "marks";
   const withoutDigest = (value: unknown) =>
-    Array.isArray(value) && /^(run|attempt \d+)$/.test(String(value[0])) ? value.slice(0, 1) : value;
+    Array.isArray(value) && /^(runs|attempts \d+)$/.test(String(value[0])) ? value.slice(0, 1) : value;
   return JSON.stringify(
     log,
     (name, value: unknown) => (isHash(name) ? null : withoutDigest(value)),

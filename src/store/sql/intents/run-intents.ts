@@ -180,7 +180,7 @@ function lostCallFacts({ stepPath, turnIndex, attempt, reserved }: ModelCallReco
 
 /** The marks of this owner can no longer be written: from now on everything it begins may have been sent. */
 export function* turnMarksOff(tx: Transaction, fence: Fence): SqlScript<void> {
-  const row = yield* fencedRunRow(fence);
+  const row = yield* fencedRunRow(tx, fence);
   if (row.marks === null) return;
   row.marks = null;
   saveRun(tx, row, "marks.off", { epoch: fence.epoch });
@@ -201,18 +201,18 @@ export function* renewLease(tx: Transaction, fence: Fence, leaseMs: number): Sql
 
 /** Confirms that the run is still held, after other processes could not see that this one lives. */
 export function* confirmLease(tx: Transaction, fence: Fence): SqlScript<void> {
-  const { runId, key, owner, epoch, leaseMs } = yield* fencedRunRow(fence);
+  const { runId, key, owner, epoch, leaseMs } = yield* fencedRunRow(tx, fence);
   tx.write({ kind: "renew", runId, key, owner: owner ?? "", epoch, leaseMs });
 }
 
 export function* pinShape(tx: Transaction, fence: Fence, shape: Json): SqlScript<void> {
-  const row = yield* fencedRunRow(fence);
+  const row = yield* fencedRunRow(tx, fence);
   changeRow(tx, row, "run_inputs", {}, { shape: canonicalJson(shape) });
   saveRun(tx, row, "run.reshaped", {});
 }
 
 export function* releaseRun(tx: Transaction, fence: Fence, given: RunEnd): SqlScript<void> {
-  const row = yield* fencedRunRow(fence);
+  const row = yield* fencedRunRow(tx, fence);
   const { status, steps, waits } = decideRelease(given.status, row.cancelRequestedAt !== null);
   const end: RunEnd = status === given.status ? given : { status: "cancelled", error: null };
   const error = "error" in end ? end.error : null;

@@ -17,7 +17,7 @@ import { endAttempt, markRunningSteps, settleOpenCalls } from "./left-open.ts";
  * Model calls that were certainly not sent are charged nothing, and such tool calls are not in doubt.
  */
 export function* interruptRun(tx: Transaction, fence: Fence): SqlScript<void> {
-  const row = yield* fencedRunRow(fence);
+  const row = yield* fencedRunRow(tx, fence);
   if (row.cancelRequestedAt !== null) {
     yield* endAbandoned(tx, row, cancelRequestedBy(row));
     return;

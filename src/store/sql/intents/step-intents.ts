@@ -20,7 +20,7 @@ import { writeSession } from "../tables/session-rows.ts";
 import { changeRow, insertRow, type Transaction } from "../transaction.ts";
 
 export function* beginStep(tx: Transaction, fence: Fence, step: NewStep): SqlScript<StepRecord> {
-  const run = yield* fencedRunRow(fence);
+  const run = yield* fencedRunRow(tx, fence);
   const known = yield* findStepRow(run.key, step.path);
   if (known?.status === "succeeded")
     throw new Error(`Step ${step.path} is finished: it is never entered again.`);
@@ -58,7 +58,7 @@ function enterAgain(tx: Transaction, run: RunRow, known: StepRecord, input: Json
 }
 
 export function* skipStep(tx: Transaction, fence: Fence, step: NewStep): SqlScript<void> {
-  const run = yield* fencedRunRow(fence);
+  const run = yield* fencedRunRow(tx, fence);
   // A step that was begun keeps its status.
   if ((yield* findStepRow(run.key, step.path)) !== null) return;
   insertStep(tx, run, step, "skipped");

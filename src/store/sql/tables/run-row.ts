@@ -57,7 +57,7 @@ export function* fencedStep(tx: Transaction, fence: Fence, stepKey: number): Sql
 /** The head for a worker's write to its run. */
 export function* fencedRun(tx: Transaction, fence: Fence): SqlScript<RunHead> {
   const head = tx.heads.get(fence.runId) ?? (yield* loadHead(tx, fence.runId));
-  return assertFence(head, fence);
+  return assertFence(tx, head, fence);
 }
 
 function* loadHead(tx: Transaction, runId: string): SqlScript<RunHead> {
@@ -84,8 +84,8 @@ export function* stepHead(run: RunHead, stepKey: number): SqlScript<StepHead> {
 }
 
 /** The whole row, read from the database. */
-export function* fencedRunRow(fence: Fence): SqlScript<RunRow> {
-  return assertFence(yield* requireRun(fence.runId), fence);
+export function* fencedRunRow(tx: Transaction, fence: Fence): SqlScript<RunRow> {
+  return assertFence(tx, yield* requireRun(fence.runId), fence);
 }
 
 /** The whole row, for an intent without a fence. */
@@ -130,8 +130,12 @@ function changedRun({ runId }: RunHead): StoreUnusableError {
   );
 }
 
-function assertFence<R extends RunHead>(run: R, fence: Fence): R {
-  if (run.epoch === fence.epoch && run.owner !== null) return run;
+/**
+ * The owner counts as well as the epoch: a database that was restored, or that failed over and lost commits, may give out
+ * an epoch twice.
+ */
+function assertFence<R extends RunHead>({ leases }: Transaction, run: R, fence: Fence): R {
+  if (run.epoch === fence.epoch && run.owner === leases.owner) return run;
   throw new LeaseLostError(
     `Run ${fence.runId} was ${run.owner === null ? "released" : `claimed by ${run.owner}`} (epoch ${run.epoch}): this worker (epoch ${fence.epoch}) wrote nothing and must stop.`,
     { runId: fence.runId, epoch: fence.epoch },

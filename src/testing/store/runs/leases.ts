@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
-import { StoreUnavailableError } from "../../../core/errors.ts";
-import { type Check, check, checkSeveral } from "../check.ts";
+import { LeaseLostError, StoreUnavailableError } from "../../../core/errors.ts";
+import { assertRefused, type Check, check, checkSeveral } from "../check.ts";
 import { readEverything } from "../everything.ts";
 import { claimOptions, FAILED, LEASE_MS, newRun, SampleRun, SUCCEEDED } from "../sample-run.ts";
 
@@ -22,6 +22,15 @@ export const leaseChecks: readonly Check[] = [
       until: now() + LEASE_MS,
     });
     assert.deepEqual(await readEverything(store, run.runId), before, "a busy claim changes nothing");
+  }),
+
+  checkSeveral("an epoch counts only for the store that claimed the run", async (scene) => {
+    const run = await SampleRun.create(scene.store);
+    const other = await scene.openAnother();
+    // A database that was restored may have given out the same epoch to both.
+    await assertRefused(other, run.runId, () => other.openTurn(run.fence, run.opening(1)), LeaseLostError);
+    await assertRefused(other, run.runId, () => other.releaseRun(run.fence, FAILED), LeaseLostError);
+    assert.equal((await run.open(1)).kind, "opened");
   }),
 
   checkSeveral(
