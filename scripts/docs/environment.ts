@@ -14,6 +14,12 @@ export const ENVIRONMENT: readonly EnvironmentVariable[] = [
     meaning: "The address of the store. `--store` takes precedence.",
   },
   {
+    name: "PAWL_REDACTION_KEY",
+    absent: "–",
+    meaning:
+      "For a store on PostgreSQL: the key for digests of hidden values, 64 hex digits, the same for every process.",
+  },
+  {
     name: "PAWL_LOG_LEVEL",
     absent: "`info`, if logs are written",
     meaning:

@@ -19,6 +19,7 @@ const LOADERS: { readonly [name: string]: () => Promise<Command> } = {
   export: async () => (await import("./commands/export.ts")).exportCommand,
   verify: async () => (await import("./commands/verify.ts")).verify,
   gc: async () => (await import("./commands/gc.ts")).gc,
+  migrate: async () => (await import("./commands/migrate.ts")).migrate,
   doctor: async () => (await import("./commands/doctor.ts")).doctor,
   "policy explain": async () => (await import("./commands/policy-explain.ts")).policyExplain,
   "policy audit": async () => (await import("./commands/policy-audit.ts")).policyAudit,

@@ -19,12 +19,12 @@ export { DEFAULT_STORE } from "./store-home.ts";
  */
 export async function openStore(url: string = DEFAULT_STORE, given: OpenStoreOptions = {}): Promise<Store> {
   assertOptions("The second argument of openStore", given, STORE_NAMES, { readonly: "readOnly" });
-  const { readOnly = false, schema, acceptLostCommits, ...options } = given;
+  const { readOnly = false, schema, acceptLostCommits, redactionKey, ...options } = given;
   if (isPostgres(url)) {
     const { PostgresStore } = await import("./postgres/postgres-store.ts");
     return PostgresStore.open(url, given);
   }
-  for (const [name, value] of Object.entries({ schema, acceptLostCommits }))
+  for (const [name, value] of Object.entries({ schema, acceptLostCommits, redactionKey }))
     if (value !== undefined)
       throw new ConfigurationError(
         `The option ${name} of openStore is for PostgreSQL: leave it out for ${url}.`,
@@ -59,6 +59,7 @@ const STORE_NAMES = {
   doorbell: true,
   schema: true,
   acceptLostCommits: true,
+  redactionKey: true,
 } satisfies OptionNames<OpenStoreOptions>;
 
 /** Runs `work` with the given store, or with the default one, opened for this and closed afterwards. */

@@ -18,7 +18,7 @@ function output(columns: number, useColour = false): DemoOutput {
     stdout: {
       write: () => undefined,
       drained: () => Promise.resolve(),
-      isTerminal: false,
+      isTerminal: true,
       columns,
       isClosed: false,
       stream,

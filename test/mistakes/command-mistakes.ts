@@ -139,8 +139,8 @@ export const commandMistakes: readonly Mistake[] = [
   },
   {
     what: "a store that is no address",
-    make: () => typed({}, ["ls", "--store", "postgres://localhost/x"]),
-    says: 'error: "postgres://localhost/x" is not an address of a store: use "file:./pawl.db" for a SQLite file or ":memory:" for a test.',
+    make: () => typed({}, ["ls", "--store", "mysql://localhost/x"]),
+    says: 'error: "mysql://localhost/x" is not an address of a store: use "file:./pawl.db" for a SQLite file, "postgres://user@host/database" for PostgreSQL, or ":memory:" for a test.',
     grade: "A",
   },
   {

@@ -225,9 +225,9 @@ budgets.maxToken: is no field of budgets: did you mean maxTokens?`,
     grade: "A+",
   },
   {
-    what: "a PostgreSQL address",
-    make: () => openStore("postgres://localhost/pawl"),
-    says: '"postgres://localhost/pawl" is not an address of a store: use "file:./pawl.db" for a SQLite file or ":memory:" for a test.',
+    what: "a PostgreSQL server that is not there",
+    make: () => openStore("postgres://ann:secret@127.0.0.1:1/pawl"),
+    says: "The database postgres://127.0.0.1:1/pawl cannot be reached: nothing was written; check the server, and resume.",
     grade: "A",
   },
   {

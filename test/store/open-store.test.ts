@@ -18,7 +18,7 @@ describe("an invalid store address", () => {
     "./folder/",
     "file:",
     "file://",
-    "postgres://localhost/pawl",
+    "mysql://localhost/pawl",
     "http://localhost/pawl.db",
     "file://elsewhere/pawl.db",
     "file:./pawl.db?mode=ro",
@@ -29,7 +29,7 @@ describe("an invalid store address", () => {
     const error: unknown = await openStore(url).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(ConfigurationError);
     expect((error as ConfigurationError).message).toBe(
-      `${JSON.stringify(url)} is not an address of a store: use "file:./pawl.db" for a SQLite file or ":memory:" for a test.`,
+      `${JSON.stringify(url)} is not an address of a store: use "file:./pawl.db" for a SQLite file, "postgres://user@host/database" for PostgreSQL, or ":memory:" for a test.`,
     );
   });
 });

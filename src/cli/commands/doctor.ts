@@ -4,7 +4,7 @@ import { assertNotMoved } from "../../store/store-home.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { Command, CommandInput } from "../context/command.ts";
 import { cleanLine, pad, wrap } from "../context/terminal-text.ts";
-import { fileOfStore, storeAddress } from "../run/command-store.ts";
+import { fileOfStore, redactionKeyIn, storeAddress } from "../run/command-store.ts";
 import {
   checkConfig,
   diskHealth,
@@ -56,7 +56,7 @@ async function storeHealth(context: CliContext, input: CommandInput): Promise<re
     return [missingStore(file), await diskHealth(file), await locationHealth(context, input, file, [])];
   const disk = file === null ? [] : [await diskHealth(file)];
   try {
-    const store = await openStore(url);
+    const store = await openStore(url, redactionKeyIn(context, url));
     try {
       // Opening the store checks both, and fails if one does not hold.
       const durable = ok("durability", "journal_mode WAL and synchronous FULL hold");

@@ -12,6 +12,7 @@ import { assertWithinCeiling } from "../job/job-limits.ts";
 import { TRUST_OPTION } from "../job/job-trust.ts";
 import { readInput } from "../job/run-input.ts";
 import { findTarget, needsInput, type RunTarget, specOf } from "../job/run-target.ts";
+import { redactionKeyIn } from "../run/command-store.ts";
 import { driveRun } from "../run/run-driver.ts";
 import { isJobRun, type RunWork } from "../run/run-work.ts";
 import { formatAgo } from "../screen/format.ts";
@@ -39,7 +40,8 @@ export const run: Command = {
     assertTogether(input);
     const loaded = await loadConfig(context, input.text("config") ?? undefined);
     const target = await findTarget(context, input, loaded);
-    const store = await openStore(resolveStore(context, loaded, input.text("store") ?? undefined));
+    const url = resolveStore(context, loaded, input.text("store") ?? undefined);
+    const store = await openStore(url, redactionKeyIn(context, url));
     try {
       const isJob = target.spec !== null;
       const work = { context, input, store, loaded, pipeline: target.pipeline, isJob };

@@ -74,13 +74,21 @@ function assertExists(url: string): void {
   );
 }
 
+/** On PostgreSQL the key for digests of secrets is in no file: the environment has it. */
+export function redactionKeyIn({ env }: CliContext, url: string): Pick<OpenStoreOptions, "redactionKey"> {
+  const redactionKey = env.PAWL_REDACTION_KEY ?? "";
+  return isPostgres(url) && redactionKey !== "" ? { redactionKey } : {};
+}
+
 /** Opens the store; if another process has it locked for more than a moment, says so on stderr. */
 async function openPatiently(context: CliContext, url: string, options: OpenStoreOptions): Promise<Store> {
   const cancel = context.clock.after(SILENCE_MS, () =>
-    context.stderr.write(`Waiting for ${cleanLine(url)}, which another process has locked.\n`),
+    context.stderr.write(
+      `Waiting for ${isPostgres(url) ? "the database" : cleanLine(url)}, which another process has locked.\n`,
+    ),
   );
   try {
-    return await openStore(url, options);
+    return await openStore(url, { ...options, ...redactionKeyIn(context, url) });
   } finally {
     cancel();
   }

@@ -69,7 +69,7 @@ async function toolsOf(store: StoreReader, runId: string, facts: JsonObject): Pr
   const names = await Promise.all(
     indexes.map(async (index) => {
       const call = await store.getToolCall(toolCallId(runId, step, place, index));
-      const hasReceipt = facts.receipt !== undefined || settled.includes(index);
+      const hasReceipt = facts.source !== undefined || settled.includes(index);
       return call === null ? undefined : `${call.tool}${hasReceipt ? unlikeText(call) : ""}`;
     }),
   );

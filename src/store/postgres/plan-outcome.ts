@@ -1,6 +1,6 @@
 import type { RunKey } from "../sql/table-list.ts";
 import type { Connection } from "./connection.ts";
-import type { Plan } from "./plan.ts";
+import type { CommitPlan } from "./plan.ts";
 
 /** Where the run of a plan is. */
 export type PlanOutcome =
@@ -18,7 +18,11 @@ export type PlanOutcome =
  * has the row. "Unmoved" alone proves nothing: the first try may still be under way, so the same plan is sent again and
  * the compare-and-set decides.
  */
-export async function outcomeOf(connection: Connection, plan: Plan, owner: string): Promise<PlanOutcome> {
+export async function outcomeOf(
+  connection: Connection,
+  plan: CommitPlan,
+  owner: string,
+): Promise<PlanOutcome> {
   const move = headMove(plan);
   if (move === null) return "moved";
   const head = "SELECT event_hash, owner FROM runs WHERE run_key = ?::uuid FOR UPDATE";
@@ -40,7 +44,7 @@ type HeadMove = {
 };
 
 /** The first head that a plan moves, and where to; null if it moves none. */
-function headMove({ writes }: Plan): HeadMove | null {
+function headMove({ writes }: CommitPlan): HeadMove | null {
   const moves = writes.filter((write) => write.kind === "advance");
   const first = moves[0];
   const last = moves.findLast(({ key }) => key === first?.key);

@@ -5,7 +5,7 @@ import type { Transaction } from "../sql/transaction.ts";
 import type { Write } from "../sql/write.ts";
 
 /** An intent that was submitted. */
-export type Pending = {
+export type SubmittedIntent = {
   readonly intent: string;
   readonly runId: string | null;
   readonly script: (tx: Transaction) => SqlScript<unknown>;
@@ -14,7 +14,11 @@ export type Pending = {
 };
 
 /** An intent with all of its writes: the same bytes, however often they are sent. */
-export type Plan = { readonly pending: Pending; readonly value: unknown; readonly writes: readonly Write[] };
+export type CommitPlan = {
+  readonly pending: SubmittedIntent;
+  readonly value: unknown;
+  readonly writes: readonly Write[];
+};
 
 /** What intents share inside this process. */
 export type PlanContext = {

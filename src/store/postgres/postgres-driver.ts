@@ -9,7 +9,7 @@ import { closedError } from "../sql/sql-reader.ts";
 import type { Transaction } from "../sql/transaction.ts";
 import type { Connection } from "./connection.ts";
 import type { OwnerSession } from "./owner-session.ts";
-import { type Pending, type Plan, type PlanContext, PlannedTransaction } from "./plan.ts";
+import { type CommitPlan, type PlanContext, PlannedTransaction, type SubmittedIntent } from "./plan.ts";
 import { outcomeOf, type PlanOutcome } from "./plan-outcome.ts";
 import {
   firstCause,
@@ -55,7 +55,7 @@ export class PostgresDriver implements Driver {
   readonly #heads = new Map<string, RunHead>();
   readonly #context: PlanContext;
   #connection: Connection | null = null;
-  #queue: Pending[] = [];
+  #queue: SubmittedIntent[] = [];
   #working: Promise<void> | null = null;
   #isClosed = false;
   /** The server's clock minus ours. */
@@ -134,15 +134,15 @@ export class PostgresDriver implements Driver {
   }
 
   /** As many as may run beside each other, in order: one that concerns no single run is alone. */
-  #takeBatch(): Pending[] {
+  #takeBatch(): SubmittedIntent[] {
     const alone = this.#queue.findIndex(({ runId }) => runId === null);
     const end = alone === -1 ? MAX_BATCH : Math.max(alone, 1);
     return this.#queue.splice(0, Math.min(end, MAX_BATCH));
   }
 
-  async #workOnBatch(batch: readonly Pending[]): Promise<void> {
-    const plans: Plan[] = [];
-    const others: Pending[] = [];
+  async #workOnBatch(batch: readonly SubmittedIntent[]): Promise<void> {
+    const plans: CommitPlan[] = [];
+    const others: SubmittedIntent[] = [];
     const waiting = new Set<string | null>([null]);
     for (const pending of batch) {
       // One that follows another of its run that has to ask has to wait for it.
@@ -158,7 +158,7 @@ export class PostgresDriver implements Driver {
   }
 
   /** Null if the intent has to ask the server, or is refused: then fresh data decides. */
-  #planInMemory(pending: Pending): Plan | null {
+  #planInMemory(pending: SubmittedIntent): CommitPlan | null {
     const { runId, script } = pending;
     if (runId === null || !this.#heads.has(runId)) return null;
     const tx = new PlannedTransaction(this.now(), this.#context);
@@ -173,7 +173,7 @@ export class PostgresDriver implements Driver {
     return null;
   }
 
-  async #commitPlans(plans: readonly Plan[]): Promise<void> {
+  async #commitPlans(plans: readonly CommitPlan[]): Promise<void> {
     const writes = plans.flatMap((plan) => plan.writes);
     try {
       const connection = await this.#connected();
@@ -190,9 +190,9 @@ export class PostgresDriver implements Driver {
   }
 
   /** A transaction that was refused: those whose run has not moved go again together, the others are planned again. */
-  async #commitApart(plans: readonly Plan[]): Promise<void> {
-    const moved: Plan[] = [];
-    const unmoved: Plan[] = [];
+  async #commitApart(plans: readonly CommitPlan[]): Promise<void> {
+    const moved: CommitPlan[] = [];
+    const unmoved: CommitPlan[] = [];
     for (const plan of plans) ((await this.#whereIs(plan)) === "unmoved" ? unmoved : moved).push(plan);
     if (moved.length > 0 && unmoved.length > 0) await this.#commitPlans(unmoved);
     else moved.push(...unmoved);
@@ -213,16 +213,16 @@ export class PostgresDriver implements Driver {
     if ((await committed).command !== "COMMIT") throw new Error("The transaction was rolled back.");
   }
 
-  #acknowledge(plans: readonly Plan[]): void {
+  #acknowledge(plans: readonly CommitPlan[]): void {
     for (const { pending, value } of plans) pending.resolve(value as never);
     this.#parts.onCommit(plans.map(({ pending }) => pending.intent));
   }
 
   /** Runs an intent in a transaction of its own, on fresh data. */
-  async #ask(pending: Pending): Promise<void> {
+  async #ask(pending: SubmittedIntent): Promise<void> {
     for (let tries = 1; ; tries++) {
       if (pending.runId !== null) this.#heads.delete(pending.runId);
-      const attempt: { plan: Plan | null } = { plan: null };
+      const attempt: { plan: CommitPlan | null } = { plan: null };
       try {
         const connection = await this.#connected();
         await this.#inTransaction(connection, pending, attempt);
@@ -248,8 +248,8 @@ export class PostgresDriver implements Driver {
 
   async #inTransaction(
     connection: Connection,
-    pending: Pending,
-    attempt: { plan: Plan | null },
+    pending: SubmittedIntent,
+    attempt: { plan: CommitPlan | null },
   ): Promise<void> {
     try {
       void connection.begin();
@@ -265,7 +265,7 @@ export class PostgresDriver implements Driver {
         const rows = connection.rows(text, values);
         step = script.next(await allOrFirstCause([...sent, rows]));
       }
-      const plan: Plan = { pending, value: step.value, writes: tx.writes };
+      const plan: CommitPlan = { pending, value: step.value, writes: tx.writes };
       const last = statementsOf(tx.takeUnsent(), this.#clockText());
       // From here on the commit may happen although its answer is lost.
       attempt.plan = plan;
@@ -291,7 +291,7 @@ export class PostgresDriver implements Driver {
    * says whose it is. What did not happen is sent again, the same bytes, and the compare-and-set decides: the first
    * try may still arrive.
    */
-  async #settleUnknown(plans: readonly Plan[], cause: unknown): Promise<void> {
+  async #settleUnknown(plans: readonly CommitPlan[], cause: unknown): Promise<void> {
     for (const plan of plans) {
       try {
         const where = await this.#whereIs(plan);
@@ -308,11 +308,11 @@ export class PostgresDriver implements Driver {
     }
   }
 
-  async #whereIs(plan: Plan): Promise<PlanOutcome> {
+  async #whereIs(plan: CommitPlan): Promise<PlanOutcome> {
     return outcomeOf(await this.#connected(), plan, this.#parts.leases.owner);
   }
 
-  #dropHeads(plans: readonly Plan[]): void {
+  #dropHeads(plans: readonly CommitPlan[]): void {
     for (const { pending } of plans) if (pending.runId !== null) this.#heads.delete(pending.runId);
   }
 
@@ -342,7 +342,7 @@ export class PostgresDriver implements Driver {
   }
 }
 
-function takenOver({ runId, intent }: Pending): LeaseLostError {
+function takenOver({ runId, intent }: SubmittedIntent): LeaseLostError {
   return new LeaseLostError(
     `Run ${runId} was claimed by another worker: ${intent} of this one is stored, and this one must stop.`,
     { runId: runId ?? "", epoch: 0 },

@@ -19,6 +19,11 @@ export type PostgresStoreOptions = {
    * default: after such a crash effects are repeated.
    */
   readonly acceptLostCommits?: boolean;
+  /**
+   * The key for digests of hidden values, 64 hex digits, the same for every process. By default there is none, and a run
+   * that hides a secret is refused.
+   */
+  readonly redactionKey?: string;
   /** Creates nothing, and refuses every write. */
   readonly readOnly?: boolean;
   /** Replaces the server's clock; for tests. */
@@ -66,7 +71,16 @@ export class PostgresStore extends SqlStore {
       const { now = null, onCommit = () => undefined } = options;
       const readers = new Readers(connect);
       return new PostgresStore(
-        { name, isReadOnly: readOnly, connect, readers, owner, now, redactionKey, onCommit },
+        {
+          name,
+          isReadOnly: readOnly,
+          connect,
+          readers,
+          owner,
+          now,
+          redactionKey: keyIn(options.redactionKey),
+          onCommit,
+        },
         options,
       );
     } catch (error) {
@@ -120,13 +134,14 @@ function withoutPassword(url: string): string {
 }
 
 /** There is no file beside the database in which it could be: every process has to be given the same one. */
-function redactionKey(): Uint8Array {
-  const text = process.env.PAWL_REDACTION_KEY ?? "";
-  if (/^[0-9a-f]{64}$/i.test(text)) return Buffer.from(text, "hex");
-  throw new StoreUnavailableError(
-    "A store on PostgreSQL needs a key for the digests of secrets: set PAWL_REDACTION_KEY to 64 hex digits, the same for every process (`openssl rand -hex 32`), or give the runner a policy.redactionKey.",
-    { reason: "redaction_key" },
-  );
+function keyIn(given: string | undefined): () => Uint8Array {
+  return () => {
+    if (given !== undefined && /^[0-9a-f]{64}$/i.test(given)) return Buffer.from(given, "hex");
+    throw new StoreUnavailableError(
+      "A store on PostgreSQL needs a key for the digests of secrets, the same for every process: pass redactionKey (64 hex digits, from `openssl rand -hex 32`) to openStore, set PAWL_REDACTION_KEY for the command line, or give the runner a policy.redactionKey.",
+      { reason: "redaction_key" },
+    );
+  };
 }
 
 function afterMs(ms: number, callback: () => void): () => void {

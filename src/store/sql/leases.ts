@@ -1,4 +1,4 @@
-import { isLeaseHeld, type LeaseFacts, type LeaseOwner, leaseEndsIn } from "../../core/lease.ts";
+import { isLeaseHeld, type LeaseFacts, type LeaseOwner, leaseEndsIn } from "../../core/run/lease.ts";
 import type { EffectAttempt } from "../store.ts";
 import type { WorkInProgress } from "../work-in-progress.ts";
 import type { OwnerWatch, SentBefore, SentNotes } from "./owners.ts";

@@ -7,7 +7,6 @@ import { type PostgresServer, startPostgres } from "./postgres-server.ts";
 let server: PostgresServer;
 let schema: string;
 beforeAll(async () => {
-  process.env.PAWL_REDACTION_KEY = "ab".repeat(32);
   server = await startPostgres();
   schema = server.newSchema();
   // Created once: the checks share it, and empty it.
@@ -28,7 +27,10 @@ async function emptyTables(): Promise<void> {
 
 describe("the PostgreSQL store conforms to the contract", () => {
   const checks = storeConformance((clocks) =>
-    Promise.resolve({ open: () => openStore(server.url, { ...clocks, schema }), dispose: emptyTables }),
+    Promise.resolve({
+      open: () => openStore(server.url, { ...clocks, schema, redactionKey: "ab".repeat(32) }),
+      dispose: emptyTables,
+    }),
   );
 
   it("has checks", () => {

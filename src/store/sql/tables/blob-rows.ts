@@ -1,5 +1,5 @@
 import { blobReferenceOf } from "../../../core/blob-reference.ts";
-import { blobsToDelete } from "../../../core/blob-retention.ts";
+import { blobsToDelete } from "../../../core/run/blob-retention.ts";
 import type { BlobCollection, BlobRetention } from "../../store.ts";
 import type { RunHead } from "../run-head.ts";
 import { all, get, type SqlScript } from "../script.ts";

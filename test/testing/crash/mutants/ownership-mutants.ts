@@ -1,7 +1,7 @@
 // Ownership: epochs, leases, and what a new owner does with the work of the previous one.
 
 import type { Mutant } from "./mutant.ts";
-import { HASH_NOT_COMPARED } from "./write-mutants.ts";
+import { EPOCH_OF_ANY_OWNER, HASH_NOT_COMPARED } from "./write-mutants.ts";
 
 export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
   {
@@ -9,7 +9,7 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "store/sql/tables/run-row.ts",
-        right: "if (run.epoch === fence.epoch && run.owner !== null) return run;",
+        right: "if (run.epoch === fence.epoch && run.owner === leases.owner) return run;",
         wrong: "if (run.runId === fence.runId) return run;",
       },
     ],
@@ -47,8 +47,10 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     schedule: "pause after store.endToolCallAttempt 1; wake at the end",
   },
   {
+    // A fence is compared by the owner too.
     what: "a claim does not raise the epoch",
     patches: [
+      EPOCH_OF_ANY_OWNER,
       {
         file: "store/sql/intents/run-intents.ts",
         right: "  row.epoch += 1;\n",
@@ -75,7 +77,7 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "store/sql/tables/run-row.ts",
-        right: "if (run.epoch === fence.epoch && run.owner !== null) return run;",
+        right: "if (run.epoch === fence.epoch && run.owner === leases.owner) return run;",
         wrong: "if (run.runId === fence.runId) return run;",
       },
       {

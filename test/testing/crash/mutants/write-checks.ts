@@ -2,10 +2,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { Leases } from "../../../../src/store/sql/leases.ts";
+import { NO_NOTES } from "../../../../src/store/sql/owners.ts";
 import type { SqlScript } from "../../../../src/store/sql/script.ts";
 import type { Transaction } from "../../../../src/store/sql/transaction.ts";
 import type { Write } from "../../../../src/store/sql/write.ts";
 import type { Database } from "../../../../src/store/sqlite/database.ts";
+import { WorkInProgress } from "../../../../src/store/work-in-progress.ts";
 import { claimOptions, LEASE_MS, newRun, newStep } from "../../../../src/testing/store/sample-run.ts";
 import { forgeRun } from "../../../store/sqlite/verify/forged-run.ts";
 import type { Bundled } from "./bundle-mutant.ts";
@@ -52,9 +55,7 @@ async function sentLater(
   const now = Date.now();
   const script = intent({
     now,
-    get leases() {
-      return notNeeded();
-    },
+    leases: leasesOf(database),
     heads: new Map(),
     mayTakeFrom: notNeeded,
     newRunKey: notNeeded,
@@ -73,6 +74,13 @@ async function sentLater(
     if (error instanceof Error && error.name === "StaleHeadError") return false;
     throw error;
   }
+}
+
+/** Those of the store that has claimed the run. */
+function leasesOf(database: Database): Leases {
+  const owner = database.get("SELECT owner FROM runs")?.text("owner") ?? "";
+  const watch = { owner, generation: 0, held: notNeeded, livenessOf: notNeeded, look: notNeeded };
+  return new Leases(watch, new WorkInProgress(), NO_NOTES, notNeeded);
 }
 
 function notNeeded(): never {
@@ -117,6 +125,14 @@ export const aRenewalOfAnEarlierClaim: MutantCheck = (bundle) =>
       },
     );
     return !isAccepted;
+  });
+
+/** As after a database was restored, or failed over and lost commits: another owner has the same epoch. */
+export const anEpochTwice: MutantCheck = (bundle) =>
+  withRun(bundle, async ({ file, store }) => {
+    forgeRun(file, "UPDATE runs SET owner = ?", "another");
+    const refusal = await store.beginStep(FENCE, newStep("draft")).catch((error: unknown) => error);
+    return refusal instanceof Error && refusal.name === "LeaseLostError";
   });
 
 /** Another program changes a column of a group that is covered on its own. */

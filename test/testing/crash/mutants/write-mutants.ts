@@ -3,7 +3,13 @@
 
 import type { Patch } from "../../../patched-sources.ts";
 import type { CheckedMutant } from "./mutant.ts";
-import { aChangedTrace, aRenewalBetween, aRenewalOfAnEarlierClaim, aReplacedLog } from "./write-checks.ts";
+import {
+  aChangedTrace,
+  anEpochTwice,
+  aRenewalBetween,
+  aRenewalOfAnEarlierClaim,
+  aReplacedLog,
+} from "./write-checks.ts";
 
 const STATEMENTS = "store/sqlite/write-statements.ts";
 const COVERED = "store/sql/covered-rows.ts";
@@ -13,6 +19,13 @@ export const HASH_NOT_COMPARED: readonly [Patch, Patch] = [
   { file: STATEMENTS, right: '"|", "run_key", "event_hash"];', wrong: '"|", "run_key"];' },
   { file: STATEMENTS, right: "write.key, write.previousHash];", wrong: "write.key];" },
 ];
+
+/** A fence is compared with the epoch alone. */
+export const EPOCH_OF_ANY_OWNER: Patch = {
+  file: "store/sql/tables/run-row.ts",
+  right: "run.epoch === fence.epoch && run.owner === leases.owner",
+  wrong: "run.epoch === fence.epoch && run.owner !== null && leases !== null",
+};
 
 export const WRITE_MUTANTS: readonly CheckedMutant[] = [
   {
@@ -35,6 +48,11 @@ export const WRITE_MUTANTS: readonly CheckedMutant[] = [
     what: "a renewal extends a lease of the same owner under another epoch",
     patches: [{ file: STATEMENTS, right: "AND owner = ? AND epoch = ?", wrong: "AND owner = ? AND ? > 0" }],
     check: aRenewalOfAnEarlierClaim,
+  },
+  {
+    what: "an epoch counts for any owner",
+    patches: [EPOCH_OF_ANY_OWNER],
+    check: anEpochTwice,
   },
   {
     what: "no event covers one group of columns",

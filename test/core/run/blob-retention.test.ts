@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { blobsToDelete } from "../../src/core/blob-retention.ts";
+import { blobsToDelete } from "../../../src/core/run/blob-retention.ts";
 
 const NOW = 1_000;
 const NO_CAP = Number.MAX_SAFE_INTEGER;
