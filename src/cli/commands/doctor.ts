@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
-import { openStore } from "../../store/open-store.ts";
+import { isPostgres, openStore } from "../../store/open-store.ts";
 import { assertNotMoved } from "../../store/store-home.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { Command, CommandInput } from "../context/command.ts";
 import { cleanLine, pad, wrap } from "../context/terminal-text.ts";
-import { fileOfStore, redactionKeyIn, storeAddress } from "../run/command-store.ts";
+import { fileOfStore, redactionKeyIn, shownAddress, storeAddress } from "../run/command-store.ts";
 import {
   checkConfig,
   diskHealth,
@@ -56,7 +56,8 @@ async function storeHealth(context: CliContext, input: CommandInput): Promise<re
     return [missingStore(file), await diskHealth(file), await locationHealth(context, input, file, [])];
   const disk = file === null ? [] : [await diskHealth(file)];
   try {
-    const store = await openStore(url, redactionKeyIn(context, url));
+    // A database that only this looks at is not given tables by it.
+    const store = await openStore(url, { readOnly: isPostgres(url), ...redactionKeyIn(context, url) });
     try {
       // Opening the store checks both, and fails if one does not hold.
       const durable = ok("durability", "journal_mode WAL and synchronous FULL hold");
@@ -68,7 +69,13 @@ async function storeHealth(context: CliContext, input: CommandInput): Promise<re
               await rightsHealth(file),
               await locationHealth(context, input, file, await store.listRuns({ limit: MAX_RUN_FOLDERS })),
             ];
-      return [ok("store", url), ...disk, ...place, ...(file === null ? [] : [durable]), ...runs];
+      return [
+        ok("store", shownAddress(url)),
+        ...disk,
+        ...place,
+        ...(file === null ? [] : [durable]),
+        ...runs,
+      ];
     } finally {
       await store.close();
     }

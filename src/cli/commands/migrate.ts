@@ -1,7 +1,7 @@
-import { isPostgres, openStore } from "../../store/open-store.ts";
+import { openStore } from "../../store/open-store.ts";
 import type { Command } from "../context/command.ts";
 import { paragraph } from "../context/terminal-text.ts";
-import { fileOfStore, redactionKeyIn, storeAddress } from "../run/command-store.ts";
+import { fileOfStore, redactionKeyIn, shownAddress, storeAddress } from "../run/command-store.ts";
 
 export const migrate: Command = {
   name: "migrate",
@@ -14,11 +14,13 @@ export const migrate: Command = {
     // Opening a store for writing does it; a process that starts later finds it done.
     const store = await openStore(url, redactionKeyIn(context, url));
     await store.close();
-    const name = isPostgres(url) ? "The database" : `The database ${fileOfStore(url) ?? url}`;
     return {
       exitCode: 0,
       document: { migrated: true },
-      text: paragraph(`${name} has the tables of this version of Pawl.`, context.stdout.columns),
+      text: paragraph(
+        `The database ${fileOfStore(url) ?? shownAddress(url)} has the tables of this version of Pawl.`,
+        context.stdout.columns,
+      ),
     };
   },
 };

@@ -74,6 +74,11 @@ function assertExists(url: string): void {
   );
 }
 
+/** The address of a store without its user and password. */
+export function shownAddress(url: string): string {
+  return isPostgres(url) ? url.replace(/\/\/[^/@]*@/, "//").replace(/\?.*$/s, "") : url;
+}
+
 /** On PostgreSQL the key for digests of secrets is in no file: the environment has it. */
 export function redactionKeyIn({ env }: CliContext, url: string): Pick<OpenStoreOptions, "redactionKey"> {
   const redactionKey = env.PAWL_REDACTION_KEY ?? "";
@@ -83,9 +88,7 @@ export function redactionKeyIn({ env }: CliContext, url: string): Pick<OpenStore
 /** Opens the store; if another process has it locked for more than a moment, says so on stderr. */
 async function openPatiently(context: CliContext, url: string, options: OpenStoreOptions): Promise<Store> {
   const cancel = context.clock.after(SILENCE_MS, () =>
-    context.stderr.write(
-      `Waiting for ${isPostgres(url) ? "the database" : cleanLine(url)}, which another process has locked.\n`,
-    ),
+    context.stderr.write(`Waiting for ${cleanLine(shownAddress(url))}, which another process has locked.\n`),
   );
   try {
     return await openStore(url, { ...options, ...redactionKeyIn(context, url) });

@@ -87,7 +87,7 @@ export class Connection {
       ...(values.length === 0 ? {} : { values }),
       ...(this.isPooled || values.length === 0 ? {} : { name: nameOf(text) }),
     });
-    // Whoever awaits it gets the error; one that nobody awaits must not end the process.
+    // The caller gets the error; one that is not awaited must not end the process.
     sent.catch(() => undefined);
     return sent;
   }

@@ -11,7 +11,10 @@ export async function migrate(connection: Connection, schema: string, name: stri
   const version = await versionOf(connection);
   if (version === latest) return;
   if (version > latest) throw newerSchema(name, version, latest);
-  await connection.send(`CREATE SCHEMA IF NOT EXISTS ${quoted(schema)}`).catch(ignoreRace);
+  // A role that owns the schema need not be allowed to create one.
+  const [found] = await connection.rows("SELECT to_regnamespace(?) IS NOT NULL AS found", [quoted(schema)]);
+  if (found?.flag("found") !== true)
+    await connection.send(`CREATE SCHEMA IF NOT EXISTS ${quoted(schema)}`).catch(ignoreRace);
   await connection
     .send(
       "CREATE TABLE IF NOT EXISTS migrations (number BIGINT PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)",
@@ -61,7 +64,7 @@ async function versionOf(connection: Connection): Promise<number> {
   return last?.optionalInt("number") ?? 0;
 }
 
-function newerSchema(name: string, version: number, known: number): StoreUnusableError {
+export function newerSchema(name: string, version: number, known: number): StoreUnusableError {
   return new StoreUnusableError(
     `The database ${name} has schema ${version} and this version of Pawl knows ${known}: use a newer Pawl; nothing was changed.`,
     { reason: "newer_schema" },

@@ -25,6 +25,15 @@ export async function outcomeOf(
 ): Promise<PlanOutcome> {
   const move = headMove(plan);
   if (move === null) return "moved";
+  void connection.begin();
+  try {
+    return await outcomeOfMove(connection, move, owner);
+  } finally {
+    await connection.send("COMMIT").catch(() => undefined);
+  }
+}
+
+async function outcomeOfMove(connection: Connection, move: HeadMove, owner: string): Promise<PlanOutcome> {
   const head = "SELECT event_hash, owner FROM runs WHERE run_key = ?::uuid FOR UPDATE";
   const [run] = await connection.rows(head, [move.key]);
   if (run === undefined || isSame(run.bytes("event_hash"), move.previousHash)) return "unmoved";

@@ -26,6 +26,7 @@ export type PlanContext = {
   readonly heads: Map<string, RunHead>;
   readonly newRunKey: Transaction["newRunKey"];
   readonly mayTakeFrom: Transaction["mayTakeFrom"];
+  readonly lockRuns: Transaction["lockRuns"];
 };
 
 /** Collects the writes of an intent. */
@@ -35,15 +36,17 @@ export class PlannedTransaction implements Transaction {
   readonly heads: Map<string, RunHead>;
   readonly newRunKey: Transaction["newRunKey"];
   readonly mayTakeFrom: Transaction["mayTakeFrom"];
+  readonly lockRuns: Transaction["lockRuns"];
   readonly writes: Write[] = [];
   #sent = 0;
 
-  constructor(now: number, { leases, heads, newRunKey, mayTakeFrom }: PlanContext) {
+  constructor(now: number, { leases, heads, newRunKey, mayTakeFrom, lockRuns }: PlanContext) {
     this.now = now;
     this.leases = leases;
     this.heads = heads;
     this.newRunKey = newRunKey;
     this.mayTakeFrom = mayTakeFrom;
+    this.lockRuns = lockRuns;
   }
 
   write(write: Write): void {

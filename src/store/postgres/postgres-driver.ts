@@ -6,8 +6,11 @@ import type { Leases } from "../sql/leases.ts";
 import type { RunHead } from "../sql/run-head.ts";
 import { get, known, type SqlScript } from "../sql/script.ts";
 import { closedError } from "../sql/sql-reader.ts";
+import type { RunKey } from "../sql/table-list.ts";
 import type { Transaction } from "../sql/transaction.ts";
 import type { Connection } from "./connection.ts";
+import { MIGRATIONS } from "./embedded-migrations.ts";
+import { newerSchema } from "./migrate.ts";
 import type { OwnerSession } from "./owner-session.ts";
 import { type CommitPlan, type PlanContext, PlannedTransaction, type SubmittedIntent } from "./plan.ts";
 import { outcomeOf, type PlanOutcome } from "./plan-outcome.ts";
@@ -41,7 +44,9 @@ const MAX_TRIES = 6;
 const MAX_RECONNECTS = 40;
 const RECONNECT_MS = 250;
 const LOCKED_RUN = "SELECT run_key FROM runs WHERE run_id = ? FOR UPDATE";
+const LATEST_VERSION = MIGRATIONS.at(-1)?.number ?? 0;
 const SERVER_NOW = "(extract(epoch FROM now()) * 1000)::bigint";
+const NOW_AND_VERSION = `SELECT ${SERVER_NOW} AS now, (SELECT max(number) FROM migrations) AS version`;
 
 /**
  * A PostgreSQL database. Intents that know all they need from the head of their run are planned in memory, and all of
@@ -70,6 +75,7 @@ export class PostgresDriver implements Driver {
       heads: this.#heads,
       newRunKey: (runId) => known(runKeyOf(runId)),
       mayTakeFrom: (owner) => mayTakeFrom(parts.owner, owner),
+      lockRuns,
     };
   }
 
@@ -281,7 +287,10 @@ export class PostgresDriver implements Driver {
   /** Locks the row of the run, and reads the server's clock. */
   async #lockedNow(connection: Connection, runId: string | null): Promise<number> {
     const locked = runId === null ? [] : [connection.rows(LOCKED_RUN, [runId])];
-    const [row] = await allOrFirstCause([...locked, connection.rows(`SELECT ${SERVER_NOW} AS now`)]);
+    const [row] = await allOrFirstCause([...locked, connection.rows(NOW_AND_VERSION)]);
+    const version = row?.int("version") ?? 0;
+    // Rows that this program writes would not be what a newer one expects.
+    if (version > LATEST_VERSION) throw newerSchema(this.name, version, LATEST_VERSION);
     this.#offset = (row?.int("now") ?? 0) - Date.now();
     return this.#parts.now?.() ?? row?.int("now") ?? 0;
   }
@@ -361,6 +370,12 @@ async function allOrFirstCause<T>(sent: readonly [...Promise<unknown>[], Promise
 function runKeyOf(runId: string): string {
   const hex = hash("sha256", runId, "hex").slice(0, 32);
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+function* lockRuns(keys: readonly RunKey[]): SqlScript<boolean> {
+  for (const key of keys.map(String).sort())
+    yield* get("SELECT 1 AS found FROM runs WHERE run_key = ?::uuid FOR UPDATE", key);
+  return true;
 }
 
 function* mayTakeFrom(session: OwnerSession, owner: string): SqlScript<boolean> {

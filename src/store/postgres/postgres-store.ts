@@ -15,8 +15,8 @@ export type PostgresStoreOptions = {
   /** The schema of the tables; `pawl` by default. It is created if it is missing. */
   readonly schema?: string;
   /**
-   * Accepts a server whose commits may be lost in a crash (`synchronous_commit = off` or `fsync = off`). False by
-   * default: after such a crash effects are repeated.
+   * Accepts a server whose commits may be lost in a crash (`synchronous_commit = off` or `fsync = off`), after which
+   * effects are repeated; false by default.
    */
   readonly acceptLostCommits?: boolean;
   /**
@@ -26,7 +26,7 @@ export type PostgresStoreOptions = {
   readonly redactionKey?: string;
   /** Creates nothing, and refuses every write. */
   readonly readOnly?: boolean;
-  /** Replaces the server's clock; for tests. */
+  /** Milliseconds since 1970; for tests. By default the time of the system, on PostgreSQL that of the server. */
   readonly now?: () => number;
   /** A monotonic clock in milliseconds, used to watch the leases of others; for tests. By default that of the system. */
   readonly monotonic?: () => number;

@@ -12,8 +12,8 @@ type Group = {
   readonly shape: string;
   readonly columns: readonly string[];
   readonly make: (columns: readonly string[]) => string;
-  readonly keys: Set<string>;
-  readonly rows: RowValues[];
+  /** The rows by their keys. */
+  readonly rows: Map<string, RowValues>;
 };
 
 /**
@@ -23,8 +23,10 @@ type Group = {
 export function statementsOf(writes: readonly Write[], clock: ClockText): Statement[] {
   const groups: Group[] = [];
   for (const write of writes) addWrite(groups, write, clock);
-  return groups.map(({ columns, make, rows }) => {
+  return groups.map(({ columns, make, rows: byKey }) => {
     const text = make(columns);
+    // In the order of their keys, so that two processes lock rows in the same order.
+    const rows = [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
     const arrays = columns.map((column) => rows.map((row) => toPg(row[column] ?? null)));
     // The number of rows is a value, so that the text is the same for any number of them.
     return { text, values: text.includes(COUNT(columns)) ? [...arrays, rows.length] : arrays };
@@ -42,13 +44,12 @@ function addWrite(groups: Group[], write: Write, clock: ClockText): void {
   const columns = Object.keys(row);
   const shape = `${write.kind} ${columns.join()}`;
   const last = groups.findLast((group) => group.table === table);
-  const isOpen = last !== undefined && last.shape === shape && !last.keys.has(key);
+  const isOpen = last !== undefined && last.shape === shape && !last.rows.has(key);
   if (isOpen) {
-    last.rows.push(row);
-    last.keys.add(key);
+    last.rows.set(key, row);
     return;
   }
-  groups.push({ table, shape, columns, make, keys: new Set([key]), rows: [row] });
+  groups.push({ table, shape, columns, make, rows: new Map([[key, row]]) });
 }
 
 type WriteParts = {
@@ -142,7 +143,7 @@ function upsertText(table: string, columns: readonly string[]): string {
   return `${insertText(table, columns)} ON CONFLICT (${key.join(", ")}) DO UPDATE SET ${changes.join(", ")}`;
 }
 
-/** Fails with `ROW_MISSING` if a row is not there. */
+/** Fails if a row is not there. */
 function updateText(table: string, columns: readonly string[], key: readonly string[]): string {
   const set = columns.filter((column) => !key.includes(column)).map((column) => `${column} = new.${column}`);
   const same = key.map((column) => `${table}.${column} = new.${column}`);
@@ -156,7 +157,7 @@ function removeText(table: string, columns: readonly string[]): string {
   return `DELETE FROM ${table} USING ${unnested(table, columns)} WHERE ${same.join(" AND ")}`;
 }
 
-/** Fails with `STALE_HEAD` if the log of a run no longer ends with the event that the writer knows. */
+/** Fails if the log of a run no longer ends with the event that the writer knows. */
 function advanceText(columns: readonly string[]): string {
   const set = columns
     .filter((column) => column !== "run_key" && column !== "previous_hash")

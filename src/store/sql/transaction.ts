@@ -17,6 +17,11 @@ export interface Transaction {
    * last looked for before the transaction began.
    */
   mayTakeFrom(owner: string): SqlScript<boolean>;
+  /**
+   * Keeps others from changing these runs until the end of the transaction, for an intent that moves no head. True if
+   * they may have changed before that, and have to be read again.
+   */
+  lockRuns(keys: readonly RunKey[]): SqlScript<boolean>;
   /** The key of a run that is about to be created. */
   newRunKey(runId: string): SqlScript<RunKey>;
   /**

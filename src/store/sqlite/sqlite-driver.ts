@@ -126,6 +126,8 @@ export class SqliteDriver implements Driver {
       leases: this.#leases,
       heads: this.#heads,
       newRunKey,
+      // A transaction that writes keeps all others from writing.
+      lockRuns: () => known(false),
       // Whether an owner lives is known from its socket, and does not change between the look and the claim.
       mayTakeFrom: () => known(true),
       write: (write) => writeRow(this.#database, now, write),

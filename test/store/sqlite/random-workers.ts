@@ -66,6 +66,8 @@ export class Workers {
   readonly #random: (below: number) => number;
   /** The epoch that each store assumes: a store that lost a run continues with the old one for a while. */
   readonly #epochs = new Map<string, number>();
+  /** The store that claimed each run last; the first one has created them. */
+  readonly #owners = new Map<string, number>();
   readonly #guesses = new Map<string, Guess>();
   /** The waits that were seen open. */
   readonly #open = new Map<string, readonly string[]>();
@@ -77,7 +79,8 @@ export class Workers {
 
   batch(who: number): Intent[] {
     // Most of a batch is about one run, so that its intents share a cached head.
-    const runId = this.#pick(RUNS);
+    const own = RUNS.filter((each) => (this.#owners.get(each) ?? 0) === who);
+    const runId = this.#pick(own.length > 0 && this.#chance(80) ? own : RUNS);
     return Array.from({ length: 1 + this.#random(7) }, () =>
       this.#intent(who, this.#chance(80) ? runId : this.#pick(RUNS)),
     );
@@ -104,6 +107,7 @@ export class Workers {
       const outcome = await store.claimRun(runId, options);
       if (outcome.kind === "claimed") {
         this.#epochs.set(`${who}/${runId}`, outcome.claim.epoch);
+        this.#owners.set(runId, who);
         for (const name of STEPS) this.#guess(runId, name).attempt += 1;
       }
       return outcome;

@@ -43,15 +43,25 @@ const COLLECTABLE = `
   SELECT run_key, blob_hash, size, updated_at FROM runs JOIN blobs USING (run_key)
    WHERE status IN ('succeeded', 'failed', 'cancelled') ORDER BY updated_at, blob_hash, run_key`;
 
-export function* collectBlobs(tx: Transaction, policy: BlobRetention): SqlScript<BlobCollection> {
+function* collectable() {
   const rows = yield* all(COLLECTABLE);
-  const blobs = rows.map((row) => ({
-    key: { run_key: row.value("run_key"), blob_hash: row.bytes("blob_hash") },
+  return rows.map((row) => ({
+    key: { run_key: row.value("run_key") as RunKey, blob_hash: row.bytes("blob_hash") },
     size: row.int("size"),
     endedAt: row.int("updated_at"),
   }));
-  const deleted = blobsToDelete(blobs, tx.now, policy);
-  if (policy.dryRun !== true)
+}
+
+export function* collectBlobs(tx: Transaction, policy: BlobRetention): SqlScript<BlobCollection> {
+  let deleted = blobsToDelete(yield* collectable(), tx.now, policy);
+  if (policy.dryRun !== true) {
+    // A run that was claimed meanwhile keeps its blobs.
+    const runs = [...new Set(deleted.map(({ key }) => key.run_key))];
+    if (yield* tx.lockRuns(runs)) {
+      const left = new Set((yield* collectable()).map(({ key }) => key.run_key));
+      deleted = deleted.filter(({ key }) => left.has(key.run_key));
+    }
     for (const { key } of deleted) tx.write({ kind: "remove", table: "blobs", key });
+  }
   return { blobs: deleted.length, bytes: deleted.reduce((sum, { size }) => sum + size, 0) };
 }

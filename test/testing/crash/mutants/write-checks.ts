@@ -58,6 +58,7 @@ async function sentLater(
     leases: leasesOf(database),
     heads: new Map(),
     mayTakeFrom: notNeeded,
+    lockRuns: notNeeded,
     newRunKey: notNeeded,
     write: (write) => writes.push(write),
   });
