@@ -1,7 +1,7 @@
 // The JavaScript of the package: a file for each entry, and shared files for what several of them use. It is not minified, so
 // that stack traces can be read.
 
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type OutputChunk, type Plugin, rolldown } from "rolldown";
 import { minifySync } from "rolldown/utils";
@@ -55,6 +55,7 @@ export async function buildCode(target: string): Promise<readonly string[]> {
   });
   await build.close();
   const chunks = output.filter((file) => file.type === "chunk");
+  for (const { fileName } of chunks) removeIndentation(join(target, fileName));
   return packagesIn([...chunks, thread]);
 }
 
@@ -74,6 +75,14 @@ function asText(module: string, name: string, text: string): Plugin {
     name: "as-text",
     load: (id) => (id === module ? `export const ${name} = ${JSON.stringify(text)};` : null),
   };
+}
+
+/**
+ * A thirtieth of the package. Lines and names stay, for stack traces. The bundler indents with tabs, and no text in the
+ * sources has one at the beginning of a line.
+ */
+function removeIndentation(file: string): void {
+  writeFileSync(file, readFileSync(file, "utf8").replaceAll(/^\t+/gm, ""));
 }
 
 /** Only Pawl's own code has to be readable in a stack trace. */
