@@ -17,8 +17,8 @@ export class CuttingProxy {
   #next: Cut | null = null;
   /** How many connections were cut. */
   cuts = 0;
-  /** The packets that clients have sent since `countPackets` began. */
-  packets = 0;
+  /** How often a client has sent something after it got an answer: the number of round trips. */
+  roundTrips = 0;
 
   private constructor(server: Server, target: number) {
     this.#server = server;
@@ -57,9 +57,10 @@ export class CuttingProxy {
       socket.on("error", () => undefined);
       socket.on("close", () => this.#sockets.delete(socket));
     }
-    let [isCut, hasWritten] = [false, false];
+    let [isCut, hasWritten, isAnswered] = [false, false, true];
     client.on("data", (bytes: Buffer) => {
-      this.packets += 1;
+      if (isAnswered) this.roundTrips += 1;
+      isAnswered = false;
       hasWritten ||= bytes.includes("INSERT INTO events") || bytes.includes("pawl_");
       const at = bytes.indexOf("COMMIT\0");
       if (isCut) return;
@@ -71,6 +72,7 @@ export class CuttingProxy {
       this.#cut(this.#next, client, server, { bytes, at });
     });
     server.on("data", (bytes: Buffer) => {
+      isAnswered = true;
       if (!isCut) client.write(bytes);
     });
     client.on("close", () => {

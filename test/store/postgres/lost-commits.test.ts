@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openStore } from "../../../src/store/open-store.ts";
-import { SampleRun } from "../../../src/testing/store/sample-run.ts";
+import { newReceipt, SampleRun } from "../../../src/testing/store/sample-run.ts";
 import { IS_FULL_TEST } from "../../full-test.ts";
 import { type Cut, CuttingProxy } from "./cutting-proxy.ts";
 import { type PostgresServer, startPostgres } from "./postgres-server.ts";
@@ -14,6 +14,43 @@ beforeAll(async () => {
 afterAll(() => server.stop(), 60_000);
 
 const CUTS = IS_FULL_TEST ? 250 : 20;
+
+describe("a turn", () => {
+  it("costs one round trip for each of its two commits", async () => {
+    if (server.port === null) return;
+    const proxy = await CuttingProxy.start(server.port);
+    const store = await openStore(server.url.replace(`:${server.port}/`, `:${proxy.port}/`), {
+      schema: server.newSchema(),
+    });
+    try {
+      const run = await SampleRun.create(store);
+      await run.open(1);
+      const turnOf = async (turn: number) => {
+        await store.journalResponse(run.fence, run.journal(turn, ["running"]));
+        const next = run.opening(turn + 1);
+        await store.commitTurn(run.fence, run.commit(turn, { receipts: [newReceipt(1)], next }));
+      };
+      // The first one reads what the head of the run does not have yet.
+      await turnOf(1);
+      proxy.roundTrips = 0;
+      for (let turn = 2; turn <= 11; turn++) await turnOf(turn);
+      expect(proxy.roundTrips).toBe(20);
+      // A hundred runs share their round trips.
+      const runs = await Promise.all(
+        Array.from({ length: 100 }, (_, i) => SampleRun.create(store, `many-${i}`)),
+      );
+      for (const each of runs) await each.open(1);
+      proxy.roundTrips = 0;
+      await Promise.all(
+        runs.map((each) => store.commitTurn(each.fence, each.commit(1, { journal: each.journal(1) }))),
+      );
+      expect(proxy.roundTrips).toBe(1);
+    } finally {
+      await store.close();
+      await proxy.stop();
+    }
+  });
+});
 
 describe("a COMMIT that is cut off", () => {
   it.for<Cut>(["before", "after", "late"])(
