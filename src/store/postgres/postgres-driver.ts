@@ -1,18 +1,17 @@
-import { hash } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { LeaseLostError } from "../../core/errors.ts";
 import type { Driver } from "../sql/driver.ts";
 import type { Leases } from "../sql/leases.ts";
 import type { RunHead } from "../sql/run-head.ts";
-import { get, known, type SqlScript } from "../sql/script.ts";
+import { get, type SqlScript } from "../sql/script.ts";
 import { closedError } from "../sql/sql-reader.ts";
-import type { RunKey } from "../sql/table-list.ts";
 import type { Transaction } from "../sql/transaction.ts";
 import type { Connection } from "./connection.ts";
 import { MIGRATIONS } from "./embedded-migrations.ts";
 import { newerSchema } from "./migrate.ts";
 import type { OwnerSession } from "./owner-session.ts";
 import { type CommitPlan, type PlanContext, PlannedTransaction, type SubmittedIntent } from "./plan.ts";
+import { planContext } from "./plan-context.ts";
 import { outcomeOf, type PlanOutcome } from "./plan-outcome.ts";
 import {
   firstCause,
@@ -70,13 +69,7 @@ export class PostgresDriver implements Driver {
     this.name = parts.name;
     this.isReadOnly = parts.isReadOnly;
     this.#parts = parts;
-    this.#context = {
-      leases: parts.leases,
-      heads: this.#heads,
-      newRunKey: (runId) => known(runKeyOf(runId)),
-      mayTakeFrom: (owner) => mayTakeFrom(parts.owner, owner),
-      lockRuns,
-    };
+    this.#context = planContext(parts.leases, parts.owner, this.#heads);
   }
 
   now(): number {
@@ -133,7 +126,13 @@ export class PostgresDriver implements Driver {
 
   async #work(): Promise<void> {
     try {
-      while (this.#queue.length > 0) await this.#workOnBatch(this.#takeBatch());
+      while (this.#queue.length > 0) {
+        const batch = this.#takeBatch();
+        // One that has its answer already is not changed by this.
+        await this.#workOnBatch(batch).catch((error: unknown) => {
+          for (const { reject } of batch) reject(postgresError(error, this.name));
+        });
+      }
     } finally {
       this.#working = null;
     }
@@ -199,7 +198,10 @@ export class PostgresDriver implements Driver {
   async #commitApart(plans: readonly CommitPlan[]): Promise<void> {
     const moved: CommitPlan[] = [];
     const unmoved: CommitPlan[] = [];
-    for (const plan of plans) ((await this.#whereIs(plan)) === "unmoved" ? unmoved : moved).push(plan);
+    for (const plan of plans) {
+      const where = await this.#whereIs(plan).catch(() => "moved");
+      (where === "unmoved" ? unmoved : moved).push(plan);
+    }
     if (moved.length > 0 && unmoved.length > 0) await this.#commitPlans(unmoved);
     else moved.push(...unmoved);
     for (const { pending } of moved) await this.#ask(pending);
@@ -301,7 +303,11 @@ export class PostgresDriver implements Driver {
    * try may still arrive.
    */
   async #settleUnknown(plans: readonly CommitPlan[], cause: unknown): Promise<void> {
-    for (const plan of plans) {
+    for (const plan of plans) await this.#settle(plan, cause);
+  }
+
+  async #settle(plan: CommitPlan, cause: unknown): Promise<void> {
+    for (let tries = 1; ; tries++) {
       try {
         const where = await this.#whereIs(plan);
         // Durable, but another owner has the run now: this worker must stop.
@@ -309,10 +315,15 @@ export class PostgresDriver implements Driver {
         if (where === "done") this.#acknowledge([plan]);
         else if (where === "unmoved") await this.#commitPlans([plan]);
         else await this.#ask(plan.pending);
+        return;
       } catch (error) {
-        plan.pending.reject(
-          isConnectionLost(error) ? unknownCommit(this.name, cause) : postgresError(error, this.name),
-        );
+        // The server went away again while it was asked.
+        if (isConnectionLost(error) && tries < MAX_TRIES) continue;
+        const reason = isConnectionLost(error)
+          ? unknownCommit(this.name, cause)
+          : postgresError(error, this.name);
+        plan.pending.reject(reason);
+        return;
       }
     }
   }
@@ -364,23 +375,4 @@ async function allOrFirstCause<T>(sent: readonly [...Promise<unknown>[], Promise
   const failures = outcomes.flatMap((each) => (each.status === "rejected" ? [each.reason as unknown] : []));
   if (failures.length > 0) throw firstCause(failures);
   return sent[sent.length - 1] as Promise<T>;
-}
-
-/** Made from the id, so that the same id is the same row wherever it is created. */
-function runKeyOf(runId: string): string {
-  const hex = hash("sha256", runId, "hex").slice(0, 32);
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
-}
-
-function* lockRuns(keys: readonly RunKey[]): SqlScript<boolean> {
-  for (const key of keys.map(String).sort())
-    yield* get("SELECT 1 AS found FROM runs WHERE run_key = ?::uuid FOR UPDATE", key);
-  return true;
-}
-
-function* mayTakeFrom(session: OwnerSession, owner: string): SqlScript<boolean> {
-  const lock = session.lockOf(owner);
-  if (lock === null || session.livenessOf(owner, 0) !== "gone") return true;
-  const row = yield* get("SELECT pg_try_advisory_xact_lock(?::int, ?::int) AS taken", ...lock);
-  return row?.flag("taken") === true;
 }

@@ -3,7 +3,8 @@ import { PawlError, StoreUnavailableError, StoreUnusableError } from "../../core
 /** The SQLSTATE of an error of the server; null for any other error, such as one of the network. */
 function sqlState(error: unknown): string | null {
   const code = (error as { code?: unknown } | null)?.code;
-  return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) ? code : null;
+  // Each has a digit, which the codes of the system (EPIPE) do not.
+  return typeof code === "string" && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : null;
 }
 
 /** Made by our own statements: the log of a run has moved. */
