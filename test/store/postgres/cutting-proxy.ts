@@ -17,7 +17,7 @@ export class CuttingProxy {
   #next: Cut | null = null;
   /** How many connections were cut. */
   cuts = 0;
-  /** How often a client has sent something after it got an answer: the number of round trips. */
+  /** How often a client that had all of its answers has sent something: the number of round trips. */
   roundTrips = 0;
 
   private constructor(server: Server, target: number) {
@@ -57,10 +57,10 @@ export class CuttingProxy {
       socket.on("error", () => undefined);
       socket.on("close", () => this.#sockets.delete(socket));
     }
-    let [isCut, hasWritten, isAnswered] = [false, false, true];
+    let [isCut, hasWritten] = [false, false];
+    const counter = new RoundTrips();
     client.on("data", (bytes: Buffer) => {
-      if (isAnswered) this.roundTrips += 1;
-      isAnswered = false;
+      this.roundTrips += counter.sent(bytes);
       hasWritten ||= bytes.includes("INSERT INTO events") || bytes.includes("pawl_");
       const at = bytes.indexOf("COMMIT\0");
       if (isCut) return;
@@ -72,7 +72,7 @@ export class CuttingProxy {
       this.#cut(this.#next, client, server, { bytes, at });
     });
     server.on("data", (bytes: Buffer) => {
-      isAnswered = true;
+      counter.answered(bytes);
       if (!isCut) client.write(bytes);
     });
     client.on("close", () => {
@@ -110,5 +110,47 @@ export class CuttingProxy {
           20 + Math.random() * 60,
         );
     }
+  }
+}
+
+/** Counts round trips by the protocol's messages: a Sync or a Query asks for one ReadyForQuery each. */
+class RoundTrips {
+  readonly #client = new MessageTypes();
+  readonly #server = new MessageTypes();
+  #outstanding = 0;
+  /** Before the session is ready its messages have another form. */
+  #isReady = false;
+
+  /** The round trips that begin with these bytes. */
+  sent(bytes: Buffer): number {
+    if (!this.#isReady) return 0;
+    const asked = this.#client.read(bytes).filter((type) => type === "S" || type === "Q").length;
+    const begun = asked > 0 && this.#outstanding === 0 ? 1 : 0;
+    this.#outstanding += asked;
+    return begun;
+  }
+
+  answered(bytes: Buffer): void {
+    // The answers to the password have the form of all later ones.
+    const ready = this.#server.read(bytes).filter((type) => type === "Z").length;
+    if (this.#isReady) this.#outstanding -= ready;
+    else this.#isReady = ready > 0;
+  }
+}
+
+/** The types of the messages in a stream of bytes, each of which has a type and a length. */
+class MessageTypes {
+  #rest = Buffer.alloc(0);
+
+  read(bytes: Buffer): string[] {
+    this.#rest = Buffer.concat([this.#rest, bytes]);
+    const types: string[] = [];
+    while (this.#rest.length >= 5) {
+      const length = 1 + this.#rest.readUInt32BE(1);
+      if (this.#rest.length < length) break;
+      types.push(String.fromCharCode(this.#rest[0] ?? 0));
+      this.#rest = this.#rest.subarray(length);
+    }
+    return types;
   }
 }
