@@ -146,7 +146,7 @@ const ACTIONS: { readonly [A in CallAction]: string } = {
   refused: "is not run; the caller gets the reason",
   later: "waits for the call before it",
   dropped: "is dropped with its response",
-  anew: "has failed, and is requested again",
+  requested_again: "has failed, and is requested again",
 };
 
 function callText({ tool, toolCallId, action }: ForecastCall): string {

@@ -3,6 +3,7 @@ import type { DatabaseSync, SQLInputValue, SQLOutputValue, StatementSync } from 
 import { pathToFileURL } from "node:url";
 import { PawlError, StoreUnusableError } from "../../core/errors.ts";
 import { Row } from "../sql/row.ts";
+import type { SqlScript } from "../sql/script.ts";
 import { KeptFiles } from "./kept-files.ts";
 import { sqlite } from "./node-sqlite.ts";
 import { isBusy, readOnlyError, storeError } from "./sqlite-error.ts";
@@ -112,6 +113,13 @@ export class Database {
     return this.sql(text)
       .all(...values)
       .map((row) => new Row(row));
+  }
+
+  /** Steps through a script: SQLite answers each query at once. */
+  runScript<T>(script: SqlScript<T>): T {
+    let step = script.next();
+    while (step.done !== true) step = script.next(this.all(step.value.text, ...step.value.values));
+    return step.value;
   }
 
   /** Runs several statements; for migrations. */

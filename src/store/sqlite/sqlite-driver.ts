@@ -65,14 +65,14 @@ export class SqliteDriver implements Driver {
 
   write<T>(intent: string, _runId: string | null, script: (tx: Transaction) => SqlScript<T>): Promise<T> {
     if (this.isReadOnly) return Promise.reject(readOnlyError(this.name, null));
-    return this.#commits.submit(intent, () => this.#run(script(this.#transaction())));
+    return this.#commits.submit(intent, () => this.#database.runScript(script(this.#transaction())));
   }
 
   read<T>(script: () => SqlScript<T>): Promise<T> {
     return whileBusy(this.name, () =>
       this.#database.snapshot(() => {
         this.#schema.assertReadable();
-        return this.#run(script());
+        return this.#database.runScript(script());
       }),
     );
   }
@@ -132,13 +132,6 @@ export class SqliteDriver implements Driver {
       mayTakeFrom: () => known(true),
       write: (write) => writeRow(this.#database, now, write),
     };
-  }
-
-  /** Steps through a script: SQLite answers each query at once. */
-  #run<T>(script: SqlScript<T>): T {
-    let step = script.next();
-    while (step.done !== true) step = script.next(this.#database.all(step.value.text, ...step.value.values));
-    return step.value;
   }
 }
 

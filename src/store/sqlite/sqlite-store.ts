@@ -47,7 +47,7 @@ export class SqliteStore extends SqlStore {
       await whileBusy(file, () => migrate(database, (options.now ?? Date.now)()));
       const lock = await OwnerLock.take(file, options.doorbell);
       try {
-        await lock.sweep((ownerId) => isOwnerNeeded(database, ownerId));
+        await lock.sweep((ownerId) => database.runScript(isNeeded(ownerId)));
         return new SqliteStore(database, lock, options);
       } catch (error) {
         await lock.release();
@@ -90,14 +90,6 @@ function afterMs(ms: number, callback: () => void): () => void {
 /** The real path of the database: other processes look for its sidecar files there. */
 function pathOf({ file }: Database): string {
   return file === ":memory:" ? file : realpathSync(file);
-}
-
-/** True if a run is still held by this owner. */
-function isOwnerNeeded(database: Database, ownerId: string): boolean {
-  const script = isNeeded(ownerId);
-  let step = script.next();
-  while (step.done !== true) step = script.next(database.all(step.value.text, ...step.value.values));
-  return step.value;
 }
 
 /** Marks are useful only with a lock that shows whether their owner lives. */

@@ -14,11 +14,12 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => server.stop(), 60_000);
 
+const FOREIGN_SERVER = "The server of TEST_POSTGRES_URL is not cut off or crashed.";
 const CUTS = IS_FULL_TEST ? 250 : 20;
 
 describe("a turn", () => {
-  it("costs one round trip for each of its two commits", async () => {
-    if (server.port === null) return;
+  it("costs one round trip for each of its two commits", async (context) => {
+    if (server.port === null) return context.skip(FOREIGN_SERVER);
     const proxy = await CuttingProxy.start(server.port);
     const store = await openStore(server.url.replace(`:${server.port}/`, `:${proxy.port}/`), {
       schema: server.newSchema(),
@@ -57,8 +58,8 @@ describe("a COMMIT that is cut off", () => {
   it.for<Cut>(["before", "after", "late"])(
     "%s its arrival leaves every write once, in order",
     { timeout: 600_000 },
-    async (how) => {
-      if (server.port === null) return; // a server of somebody else has no proxy
+    async (how, context) => {
+      if (server.port === null) return context.skip(FOREIGN_SERVER);
       const proxy = await CuttingProxy.start(server.port);
       const schema = server.newSchema();
       const store = await openStore(server.url.replace(`:${server.port}/`, `:${proxy.port}/`), { schema });
@@ -91,8 +92,8 @@ describe("a COMMIT that is cut off", () => {
 describe("a server that crashes", () => {
   it("under load loses no commit and repeats none, and its runs continue by themselves", {
     timeout: 300_000,
-  }, async () => {
-    if (server.port === null) return;
+  }, async (context) => {
+    if (server.port === null) return context.skip(FOREIGN_SERVER);
     const store = await openStore(server.url, { schema: server.newSchema() });
     try {
       const runs = await Promise.all(

@@ -32,7 +32,7 @@ export type ForecastCall = {
  * - `refused`: it does not run; the model or the code gets an error.
  * - `later`: this is decided when the call before it has ended.
  * - `dropped`: it is dropped with the response that requested it.
- * - `anew`: it failed and ended its step; the code of the step makes the call again, as a new one.
+ * - `requested_again`: it failed and ended its step; the code of the step makes the call again, as a new one.
  */
 export type CallAction =
   | "answered"
@@ -44,7 +44,7 @@ export type CallAction =
   | "refused"
   | "later"
   | "dropped"
-  | "anew";
+  | "requested_again";
 
 /** Forecasts the calls of a journaled turn. In mode `abandon`, calls that were never sent are dropped. */
 export async function forecastTurnCalls(
@@ -142,7 +142,7 @@ async function codeStepAction(
     known,
     history,
   });
-  return isSuperseded && plan.kind === "work" ? "anew" : actionOf(plan);
+  return isSuperseded && plan.kind === "work" ? "requested_again" : actionOf(plan);
 }
 
 /** A stand-in for a tool, made from the ledger row of its call. */

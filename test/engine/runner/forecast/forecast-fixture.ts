@@ -348,7 +348,7 @@ function isAsForecast(
     case "dropped":
       // The response in its place may make the same call.
       return !hadReceipt && (after.drops > before.drops || (isUntouched && status === "cancelled"));
-    case "anew": {
+    case "requested_again": {
       const same = before.calls.find((call) => call.toolCallId === toolCallId)?.identityHash;
       const fresh = after.calls.filter(
         (call) => call.identityHash === same && call.toolCallId !== toolCallId,

@@ -126,7 +126,7 @@ const SCENARIOS: { readonly [name: string]: Scenario & { readonly sights: readon
       );
     },
     options: { constraints: { forbiddenActions: ["banned"] }, maxRetriesPerToolCall: 0 },
-    sights: ["answered", "look_up", "ask", "refused", "anew"],
+    sights: ["answered", "look_up", "ask", "refused", "requested_again"],
   },
   "a loop with an agent in it": {
     target: (world) => {
