@@ -1,4 +1,5 @@
-import { ConfigurationError, StoreUnavailableError, StoreUnusableError } from "../../core/errors.ts";
+import { StoreUnavailableError, StoreUnusableError } from "../../core/errors.ts";
+import { postgresAddress } from "../postgres-address.ts";
 import { Leases } from "../sql/leases.ts";
 import { NO_NOTES } from "../sql/owners.ts";
 import { SqlStore } from "../sql/sql-store.ts";
@@ -12,7 +13,10 @@ import { postgresError } from "./postgres-error.ts";
 import { Readers } from "./readers.ts";
 
 export type PostgresStoreOptions = {
-  /** The schema of the tables; `pawl` by default. It is created if it is missing. */
+  /**
+   * The schema of the tables; `pawl` by default, or the one that the address names (`?schema=agents`). It is created if it
+   * is missing.
+   */
   readonly schema?: string;
   /**
    * Accepts a server whose commits may be lost in a crash (`synchronous_commit = off` or `fsync = off`), after which
@@ -51,9 +55,9 @@ export class PostgresStore extends SqlStore {
   }
 
   /** Connects, and creates or migrates the tables if that is needed. */
-  static async open(url: string, options: PostgresStoreOptions = {}): Promise<PostgresStore> {
-    const { schema = "pawl", acceptLostCommits = false, readOnly = false } = options;
-    const name = withoutPassword(url);
+  static async open(address: string, options: PostgresStoreOptions = {}): Promise<PostgresStore> {
+    const { acceptLostCommits = false, readOnly = false } = options;
+    const { url, schema, name } = postgresAddress(address, options.schema);
     const pg = await loadPg();
     const where: ConnectionOptions = { url, schema, acceptLostCommits };
     const connect = () => Connection.open(pg, where);
@@ -119,18 +123,6 @@ async function assertUsable(
     `The database ${name} has ${setting} = off: it acknowledges commits that a crash loses, and then effects would be repeated. Set ${setting} to on, or pass acceptLostCommits: true if that is what you want.`,
     { reason: "lost_commits" },
   );
-}
-
-/** The address, as errors show it. */
-function withoutPassword(url: string): string {
-  try {
-    const { protocol, host, pathname } = new URL(url);
-    return `${protocol}//${host}${pathname}`;
-  } catch {
-    throw new ConfigurationError(
-      "The address of the PostgreSQL store is not a URL: use postgres://user@host:5432/database.",
-    );
-  }
 }
 
 /** There is no file beside the database in which it could be: every process has to be given the same one. */
