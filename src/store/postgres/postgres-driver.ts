@@ -33,6 +33,8 @@ export type PostgresDriverParts = {
   readonly leases: Leases;
   /** Replaces the server's clock, for tests; null for the server's. */
   readonly now: (() => number) | null;
+  /** The server's clock minus ours, when the store was opened. */
+  readonly clockOffset: number;
   readonly redactionKey: () => Uint8Array;
   readonly onCommit: (intents: readonly string[]) => void;
 };
@@ -63,12 +65,13 @@ export class PostgresDriver implements Driver {
   #working: Promise<void> | null = null;
   #isClosed = false;
   /** The server's clock minus ours. */
-  #offset = 0;
+  #offset: number;
 
   constructor(parts: PostgresDriverParts) {
     this.name = parts.name;
     this.isReadOnly = parts.isReadOnly;
     this.#parts = parts;
+    this.#offset = parts.clockOffset;
     this.#context = planContext(parts.leases, parts.owner, this.#heads);
   }
 

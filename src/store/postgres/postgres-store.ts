@@ -64,8 +64,10 @@ export class PostgresStore extends SqlStore {
     try {
       // Migrations are several statements in one text, which a pipeline does not take.
       const first = await Connection.open(pg, where, { isPipelined: false });
+      let clockOffset: number;
       try {
         await assertUsable(first, where, name);
+        clockOffset = await clockOffsetOf(first);
         if (readOnly) await assertMigrated(first, schema, name);
         else await migrate(first, schema, name);
       } finally {
@@ -82,6 +84,7 @@ export class PostgresStore extends SqlStore {
           readers,
           owner,
           now,
+          clockOffset,
           redactionKey: keyIn(options.redactionKey),
           onCommit,
         },
@@ -91,6 +94,12 @@ export class PostgresStore extends SqlStore {
       throw postgresError(error, name);
     }
   }
+}
+
+/** Until the first intent has read the server's clock: a process that only reads judges leases by it, too. */
+async function clockOffsetOf(connection: Connection): Promise<number> {
+  const [row] = await connection.rows("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now");
+  return (row?.int("now") ?? 0) - Date.now();
 }
 
 /** A replica, or a server that acknowledges what it may lose, breaks every promise. */

@@ -63,7 +63,10 @@ function rowName(table: CoveredTable, row: RowValues): string {
 
 function keyText(value: SqlValue): string {
   if (typeof value === "number") return String(value);
-  return typeof value === "string" ? JSON.stringify(value) : Buffer.from(value ?? []).toString("hex");
+  // Both databases store half of a surrogate pair as U+FFFD, and the name has to be that of the stored row.
+  return typeof value === "string"
+    ? JSON.stringify(value.toWellFormed())
+    : Buffer.from(value ?? []).toString("hex");
 }
 
 /** The names and digests of the groups of a whole row. A group without values has none. */
