@@ -100,7 +100,13 @@ export type ClaimOutcome =
 
 /** How a worker releases a run. */
 export type RunEnd =
-  | { readonly status: "succeeded"; readonly output: Json; readonly context: Json }
+  | {
+      readonly status: "succeeded";
+      readonly output: Json;
+      readonly context: Json;
+      /** The name of the artifact that is its result, if the contract says which one that is. */
+      readonly finalArtifact?: string | null;
+    }
   | { readonly status: "failed" | "cancelled"; readonly error: StoredError | null }
   /** Released in good order, ready to be resumed. */
   | { readonly status: "queued" }

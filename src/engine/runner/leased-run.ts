@@ -7,6 +7,7 @@ import {
   type StoredError,
   StoreUnavailableError,
 } from "../../core/errors.ts";
+import { finalOutputOf } from "../../core/job/run-outputs.ts";
 import { isJsonObject, type JsonObject, throughJson } from "../../core/json.ts";
 import { ROOT_PATH } from "../../core/step-path.ts";
 import type {
@@ -172,7 +173,9 @@ export class LeasedRun {
       });
       if (isTelemetryExpected(run)) await writeTelemetry(run);
       reach(run, "run:before-finish", ROOT_PATH, 0);
-      await this.#store.releaseRun(this.#fence, { status: "succeeded", output, context });
+      const { spec } = run.contract;
+      const finalArtifact = spec === null ? null : finalOutputOf(spec.artifacts);
+      await this.#store.releaseRun(this.#fence, { status: "succeeded", output, context, finalArtifact });
       reach(run, "run:finished", ROOT_PATH, 0);
       await writeTelemetry(run);
     } catch (error) {

@@ -197,7 +197,7 @@ const PG_TYPES = { run: "uuid", int: "bigint", text: "text", bytes: "bytea" } as
 
 /** Columns of the two tables that are not in the list, which are written in ways of their own. */
 const TEXTS =
-  "run_id status pipeline entrypoint owner marks budgets cancel_requested_by forked_from started_by output context error type data";
+  "run_id status pipeline entrypoint owner marks budgets cancel_requested_by forked_from started_by output context error final_artifact type data";
 const BYTES = "input_hash event_hash previous_hash hash";
 const INTEGERS =
   "created_at updated_at current_step_no epoch lease_until lease_ms limit_tokens limit_micro_dollars charged_tokens charged_micro_dollars reserved_tokens reserved_micro_dollars steps calls waits checkpoints run_events event_seq row_seq deadline_at waiting_since cancel_requested_at seq of_run";

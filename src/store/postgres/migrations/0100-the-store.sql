@@ -46,7 +46,9 @@ CREATE TABLE runs (
   started_by TEXT,
   output TEXT,
   context TEXT,
-  error TEXT
+  error TEXT,
+  -- The name and hash of the artifact that is its result, if it succeeded and its contract says which one that is.
+  final_artifact TEXT
 ) WITH (fillfactor = 50);
 
 CREATE INDEX runs_by_input ON runs (pipeline, input_hash);
@@ -58,6 +60,8 @@ CREATE TABLE run_inputs (
   run_key UUID PRIMARY KEY,
   input TEXT NOT NULL,
   spec TEXT,
+  -- A summary of the spec, for checkpoints.
+  contract TEXT,
   shape TEXT NOT NULL
 );
 
@@ -329,13 +333,21 @@ CREATE TABLE checkpoints (
   -- The event of its commit.
   event_seq BIGINT NOT NULL,
   cursor TEXT NOT NULL,
-  -- 'json', or 'deflate' if that is worth it.
-  encoding TEXT NOT NULL,
+  -- The bytes of the whole snapshot as JSON.
   size BIGINT NOT NULL,
   -- The session was rolled back to an earlier one since.
   superseded BIGINT NOT NULL,
-  snapshot BYTEA NOT NULL,
+  -- The snapshot, with the hash of a content in place of each slice.
+  snapshot TEXT NOT NULL,
   PRIMARY KEY (run_key, checkpoint_index)
+);
+
+-- The slices of all checkpoints, each content once. As text, so that views can show it.
+CREATE TABLE slice_contents (
+  run_key UUID NOT NULL,
+  content_hash TEXT COLLATE "C" NOT NULL,
+  content TEXT NOT NULL,
+  PRIMARY KEY (run_key, content_hash)
 );
 
 CREATE TABLE blobs (

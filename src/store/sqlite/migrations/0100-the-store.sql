@@ -43,7 +43,9 @@ CREATE TABLE runs (
   started_by TEXT,
   output TEXT,
   context TEXT,
-  error TEXT
+  error TEXT,
+  -- The name and hash of the artifact that is its result, if it succeeded and its contract says which one that is.
+  final_artifact TEXT
 ) STRICT;
 
 CREATE INDEX runs_by_input ON runs (pipeline, input_hash);
@@ -55,6 +57,8 @@ CREATE TABLE run_inputs (
   run_key INTEGER PRIMARY KEY REFERENCES runs (run_key),
   input TEXT NOT NULL,
   spec TEXT,
+  -- A summary of the spec, for checkpoints.
+  contract TEXT,
   shape TEXT NOT NULL
 ) STRICT;
 
@@ -337,14 +341,22 @@ CREATE TABLE checkpoints (
   -- The event of its commit.
   event_seq INTEGER NOT NULL,
   cursor TEXT NOT NULL,
-  -- 'json', or 'deflate' if that is worth it.
-  encoding TEXT NOT NULL,
+  -- The bytes of the whole snapshot as JSON.
   size INTEGER NOT NULL,
   -- The session was rolled back to an earlier one since.
   superseded INTEGER NOT NULL,
-  snapshot BLOB NOT NULL,
+  -- The snapshot, with the hash of a content in place of each slice.
+  snapshot TEXT NOT NULL,
   PRIMARY KEY (run_key, checkpoint_index),
   FOREIGN KEY (run_key, step_no) REFERENCES run_steps (run_key, step_no)
+) STRICT;
+
+-- The slices of all checkpoints, each content once. As text, so that views can show it.
+CREATE TABLE slice_contents (
+  run_key INTEGER NOT NULL REFERENCES runs (run_key),
+  content_hash TEXT NOT NULL,
+  content TEXT NOT NULL,
+  PRIMARY KEY (run_key, content_hash)
 ) STRICT;
 
 CREATE TABLE blobs (
