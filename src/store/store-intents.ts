@@ -153,6 +153,14 @@ export type NewCheckpoint = {
   readonly cursor: JsonObject;
 };
 
+/** A checkpoint of a turn, saved after its commit. */
+export type LateCheckpoint = {
+  readonly stepKey: number;
+  /** The last committed turn. */
+  readonly turnIndex: number;
+  readonly checkpoint: NewCheckpoint;
+};
+
 /** A new lineage of a granular step. */
 export type NewLineage = {
   readonly stepKey: number;

@@ -15,6 +15,7 @@ import type {
   EffectAttempt,
   Fence,
   FinishedStep,
+  LateCheckpoint,
   LateReceipt,
   ModelCallSettlement,
   NewArtifact,
@@ -177,6 +178,13 @@ export interface Store extends StoreReader {
   ): Promise<{ readonly next: TurnOpened | null; readonly checkpoint: number | null }>;
 
   /**
+   * Saves a checkpoint of the last committed turn of a step, after its commit. Refused once the session may have
+   * changed since: when a further turn is committed, the step has ended, or a new lineage has begun. Resolves to its
+   * number.
+   */
+  saveCheckpoint(fence: Fence, late: LateCheckpoint): Promise<number>;
+
+  /**
    * Begins a new lineage of a granular step, from a checkpoint: the session is rolled back to it, the history
    * is empty, the fingerprint is new, and turn numbers continue. An open turn is abandoned; refused while one
    * of its calls has no receipt. Resolves to the number of the first turn.
@@ -289,6 +297,7 @@ const NAMES = {
   recordReceipt: true,
   offerLateReceipt: true,
   commitTurn: true,
+  saveCheckpoint: true,
   beginLineage: true,
   acceptDivergence: true,
   keepTrace: true,

@@ -200,6 +200,7 @@ export class LeasedRun {
 
   /** Releases the run with the status that follows from the error, and throws the error unless that status is a result. */
   async #fail(run: ActiveRun, error: unknown): Promise<void> {
+    await run.keeper.lateCheckpoint();
     const reason: unknown = this.#stop.signal.aborted ? this.#stop.signal.reason : error;
     const lost = [reason, error].find((each) => LeaseLostError.isInstance(each));
     if (run.stop.closing.aborted && (lost !== undefined || reason === run.stop.closing.reason)) {
