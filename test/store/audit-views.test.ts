@@ -8,7 +8,7 @@ import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, it, type TestContext } from "vitest";
 import { canonicalJson } from "../../src/core/canonical-json.ts";
 import { assertRunSpec } from "../../src/core/job/run-spec.ts";
-import type { Json } from "../../src/core/json.ts";
+import { isJsonObject, type Json } from "../../src/core/json.ts";
 import { stepId } from "../../src/core/step-path.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -120,9 +120,14 @@ async function writeHardRun(store: Store): Promise<void> {
     newReceipt(2, failed),
     newReceipt(3, { output: { type: "text", value: HARD } }),
   ];
-  const slices = { plan: { version: 1, values: [HARD_VALUE] }, "a.b-c": [] };
+  const long = Array.from({ length: 3_000 }, (_, i) => `${i} 🙂\u{f8f0}`);
+  const slices = { plan: { version: 1, values: [HARD_VALUE] }, "a.b-c": [], long };
   const session = sessionCommit({ checkpoint: milestone({ slices, version: 1 }, { note: HARD }) });
-  await store.commitTurn(run.fence, run.commit(1, { receipts, session }));
+  await store.commitTurn(run.fence, run.commit(1, { receipts, session, next: run.opening(2) }));
+  await store.commitTurn(run.fence, {
+    ...run.commit(2, { journal: { ...run.journal(2), attempt: 1 } }),
+    session: sessionCommit({ checkpoint: milestone({ slices: ["no slices"] }) }),
+  });
   await store.keepArtifact(run.fence, { stepKey: run.stepKey, name: "größe.pdf", bytes: Buffer.from(HARD) });
   await store.releaseRun(run.fence, { ...SUCCEEDED, finalArtifact: "größe.pdf" });
 }
@@ -251,8 +256,11 @@ describe.each(ALL_RUNS)("of run %s, the views say what the store says", (runId) 
     expect(rows.size).toBe(checkpoints.length);
     for (const { checkpoint, cursor, contract, type } of checkpoints) {
       const row = rows.get(`${runId}~${checkpoint}`);
-      const slices = (await store().readCheckpoint(runId, checkpoint))?.snapshot.slices ?? {};
-      expect(jsonOf(row?.state_snapshot_json)).toEqual({ contract, slices });
+      const slices = (await store().readCheckpoint(runId, checkpoint))?.snapshot.slices;
+      expect(jsonOf(row?.state_snapshot_json)).toEqual({
+        contract,
+        slices: isJsonObject(slices) ? slices : {},
+      });
       expect([row?.checkpoint_type, row?.cursor_json]).toEqual([type, canonicalJson(cursor)]);
     }
   });

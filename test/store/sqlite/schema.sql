@@ -6,9 +6,13 @@ SELECT run_id || '~' || checkpoint_index AS checkpoint_id,
        checkpoint_type,
        '{"contract":' || coalesce(contract, 'null') || ',"slices":{' || coalesce((
          SELECT group_concat(slice, ',') FROM (
-           SELECT json_quote(reference.key) || ':' || content AS slice
+           SELECT json_quote(reference.key) || ':' || (
+                    SELECT group_concat(content, '') FROM (
+                      SELECT content FROM json_each(reference.value) AS piece
+                        JOIN slice_contents ON slice_contents.run_key = c.run_key AND content_hash = piece.value
+                       ORDER BY piece.id)) AS slice
              FROM json_each(c.snapshot, '$.slices') AS reference
-             JOIN slice_contents ON slice_contents.run_key = c.run_key AND content_hash = reference.value
+            WHERE json_type(c.snapshot, '$.slices') = 'object'
             ORDER BY reference.id)), '') || '}}' AS state_snapshot_json,
        cursor AS cursor_json
   FROM checkpoints AS c
@@ -146,7 +150,7 @@ CREATE TABLE checkpoints (
   size INTEGER NOT NULL,
   -- The session was rolled back to an earlier one since.
   superseded INTEGER NOT NULL,
-  -- The snapshot, with the hash of a content in place of each slice.
+  -- The snapshot, with a list of hashes in place of each slice.
   snapshot TEXT NOT NULL,
   PRIMARY KEY (run_key, checkpoint_index),
   FOREIGN KEY (run_key, step_no) REFERENCES run_steps (run_key, step_no)

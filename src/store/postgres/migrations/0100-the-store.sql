@@ -337,12 +337,12 @@ CREATE TABLE checkpoints (
   size BIGINT NOT NULL,
   -- The session was rolled back to an earlier one since.
   superseded BIGINT NOT NULL,
-  -- The snapshot, with the hash of a content in place of each slice.
+  -- The snapshot, with a list of hashes in place of each slice.
   snapshot TEXT NOT NULL,
   PRIMARY KEY (run_key, checkpoint_index)
 );
 
--- The slices of all checkpoints, each content once. As text, so that views can show it.
+-- The slices of all checkpoints as JSON, in pieces, each piece once. As text, so that views can show it.
 CREATE TABLE slice_contents (
   run_key UUID NOT NULL,
   content_hash TEXT COLLATE "C" NOT NULL,

@@ -98,10 +98,14 @@ SELECT run_id || '~' || checkpoint_index AS checkpoint_id,
        audit_time(c.created_at) AS created_at,
        checkpoint_type,
        '{"contract":' || coalesce(audit_text(contract), 'null') || ',"slices":{' || coalesce((
-         SELECT string_agg(to_json(key)::text || ':' || audit_text(content), ',' ORDER BY id)
-           FROM json_each_text(audit_json(c.snapshot) -> 'slices') WITH ORDINALITY AS reference (key, value, id)
-           JOIN slice_contents ON slice_contents.run_key = c.run_key AND content_hash = reference.value), '') || '}}'
-         AS state_snapshot_json,
+         SELECT string_agg(to_json(key)::text || ':' || (
+                  SELECT string_agg(audit_text(content), '' ORDER BY n)
+                    FROM json_array_elements_text(hashes) WITH ORDINALITY AS piece (hash, n)
+                    JOIN slice_contents ON slice_contents.run_key = c.run_key AND content_hash = piece.hash),
+                  ',' ORDER BY id)
+           FROM json_each(CASE json_typeof(audit_json(c.snapshot) -> 'slices')
+                  WHEN 'object' THEN audit_json(c.snapshot) -> 'slices' ELSE '{}' END)
+                WITH ORDINALITY AS reference (key, hashes, id)), '') || '}}' AS state_snapshot_json,
        audit_text(cursor) AS cursor_json
   FROM checkpoints AS c
   JOIN runs ON runs.run_key = c.run_key

@@ -155,7 +155,7 @@ function newHead(facts: HeadFacts): RunHead {
     hasOpenWaits: null,
     hasUncertainCalls: null,
     sliceLengths: null,
-    sliceContents: new Map(),
+    slicePieces: new Map(),
     covered: new Map(),
   };
 }

@@ -345,13 +345,13 @@ CREATE TABLE checkpoints (
   size INTEGER NOT NULL,
   -- The session was rolled back to an earlier one since.
   superseded INTEGER NOT NULL,
-  -- The snapshot, with the hash of a content in place of each slice.
+  -- The snapshot, with a list of hashes in place of each slice.
   snapshot TEXT NOT NULL,
   PRIMARY KEY (run_key, checkpoint_index),
   FOREIGN KEY (run_key, step_no) REFERENCES run_steps (run_key, step_no)
 ) STRICT;
 
--- The slices of all checkpoints, each content once. As text, so that views can show it.
+-- The slices of all checkpoints as JSON, in pieces, each piece once. As text, so that views can show it.
 CREATE TABLE slice_contents (
   run_key INTEGER NOT NULL REFERENCES runs (run_key),
   content_hash TEXT NOT NULL,

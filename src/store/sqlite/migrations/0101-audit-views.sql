@@ -84,9 +84,13 @@ SELECT run_id || '~' || checkpoint_index AS checkpoint_id,
        checkpoint_type,
        '{"contract":' || coalesce(contract, 'null') || ',"slices":{' || coalesce((
          SELECT group_concat(slice, ',') FROM (
-           SELECT json_quote(reference.key) || ':' || content AS slice
+           SELECT json_quote(reference.key) || ':' || (
+                    SELECT group_concat(content, '') FROM (
+                      SELECT content FROM json_each(reference.value) AS piece
+                        JOIN slice_contents ON slice_contents.run_key = c.run_key AND content_hash = piece.value
+                       ORDER BY piece.id)) AS slice
              FROM json_each(c.snapshot, '$.slices') AS reference
-             JOIN slice_contents ON slice_contents.run_key = c.run_key AND content_hash = reference.value
+            WHERE json_type(c.snapshot, '$.slices') = 'object'
             ORDER BY reference.id)), '') || '}}' AS state_snapshot_json,
        cursor AS cursor_json
   FROM checkpoints AS c

@@ -109,6 +109,9 @@ export const checkpointChecks: readonly Check[] = [
       { slices: { a: long, b: [2] }, session: { id: "s" } },
       { slices: { a: long, b: [1] } },
       { slices: { b: long } },
+      ...[8_190, 8_191, 8_192, 16_384].flatMap((length) =>
+        ["🙂", "x"].map((letter) => ({ slices: { b: `${"ü".repeat(length - 1)}${letter}${long}` } })),
+      ),
     ];
     for (const [i, snapshot] of snapshots.entries()) {
       if (i === 3) {

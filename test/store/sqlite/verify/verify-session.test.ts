@@ -35,7 +35,7 @@ async function expectNamed(store: TamperedStore, ...rows: readonly string[]): Pr
 /** The contents of the session's slices that have this text in them, for a change or a removal by hand. */
 const content = (text: string) => `slice_contents %s WHERE run_key = ${RUN_KEY} AND content LIKE '%${text}%'`;
 const contentName = (value: unknown) =>
-  `slice content ${sha256(canonicalJson(value)).toString("hex").slice(0, 12)}`;
+  `piece of a slice ${sha256(canonicalJson(value)).toString("hex").slice(0, 12)}`;
 const { notes } = LARGE_SNAPSHOT.slices;
 
 describe("a session that was not tampered with", () => {
@@ -120,7 +120,11 @@ describe("a changed row of a session is named, and nothing else is", () => {
         contentName(notes),
       );
     const swapped = changed(content("Größe 7"), "content_hash = 'other'");
-    await expectNamed(new TamperedStore(template).change(swapped), contentName(notes), "slice content other");
+    await expectNamed(
+      new TamperedStore(template).change(swapped),
+      contentName(notes),
+      "piece of a slice other",
+    );
   });
 
   it("a digest in an event: the event, and the item that it is the digest of", async () => {
