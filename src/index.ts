@@ -158,5 +158,12 @@ export {
   type FileCheckpointStoreOptions,
 } from "./store/checkpoint/file-checkpoint-store.ts";
 export type { CheckpointStore, WorkerCheckpoint } from "./store/checkpoint-store.ts";
+export {
+  type BundleTarget,
+  type ExportedBundle,
+  exportBundle,
+  type ImportedBundle,
+  importBundle,
+} from "./store/moving-runs.ts";
 export { type OpenStoreOptions, openStore } from "./store/open-store.ts";
 export type * from "./store/store.ts";

@@ -19,11 +19,12 @@ import type { Amount, ChargeBasis, Usage } from "../core/usage/usage.ts";
 import type { WaitAnswer, WaitKind } from "../core/wait.ts";
 
 import type { WorkerRequest } from "./checkpoint-store.ts";
+import type { OwnStatus, RunMove } from "./run-move.ts";
 
 // The records that a store returns.
 
-/** The status of a run. A run whose worker died is `running` until another worker claims it. */
-export type RunStatus = "queued" | "running" | "waiting" | "succeeded" | "failed" | "cancelled";
+/** The status of a run; `moved` if it continues in another store. */
+export type RunStatus = OwnStatus | "moved";
 
 /** The status of a step. */
 export type StepStatus = "ready" | "running" | "blocked" | "succeeded" | "failed" | "skipped";
@@ -51,6 +52,8 @@ export type RunRecord = {
   /** When a cancellation was requested while a worker held the run. */
   readonly cancelRequestedAt: number | null;
   readonly forkedFrom: ForkOrigin | null;
+  /** Where it was moved to; null unless its status is `moved`. */
+  readonly moved: RunMove | null;
   /** Null if it was not given. */
   readonly startedBy: Decision | null;
   readonly charged: Amount;
@@ -363,7 +366,7 @@ export type AttemptRecord = {
   readonly startedAt: number;
   readonly endedAt: number | null;
   /** `interrupted`: the worker gave up the run in good order, and left it to be resumed. */
-  readonly endStatus: RunStatus | "interrupted" | null;
+  readonly endStatus: OwnStatus | "interrupted" | null;
   /** Null for the first attempt. */
   readonly resumedFrom: "turn" | "milestone" | null;
   readonly reason: string | null;

@@ -1,5 +1,11 @@
 import type { SqlValue } from "../sql/script.ts";
-import { ALL_TABLES, type ColumnType, type TableName, type TableShape } from "../sql/table-list.ts";
+import {
+  ALL_TABLES,
+  type ColumnType,
+  HEAD_TABLES,
+  type TableName,
+  type TableShape,
+} from "../sql/table-list.ts";
 import type { RowValues, Write } from "../sql/write.ts";
 import { toPg } from "./text-values.ts";
 
@@ -195,29 +201,22 @@ function arrayType(types: Readonly<Record<string, string>>, column: string): str
 
 const PG_TYPES = { run: "uuid", int: "bigint", text: "text", bytes: "bytea" } as const;
 
-/** Columns of the two tables that are not in the list, which are written in ways of their own. */
-const TEXTS =
-  "run_id status pipeline entrypoint owner marks budgets cancel_requested_by forked_from started_by output context error type data";
-const BYTES = "input_hash event_hash previous_hash hash";
-const INTEGERS =
-  "created_at updated_at current_step_no epoch lease_until lease_ms limit_tokens limit_micro_dollars charged_tokens charged_micro_dollars reserved_tokens reserved_micro_dollars steps calls waits checkpoints run_events event_seq row_seq deadline_at waiting_since cancel_requested_at seq of_run";
-const OTHER_TYPES = Object.fromEntries([
-  ["run_key", "uuid"],
-  ...TEXTS.split(" ").map((column) => [column, "text"]),
-  ...BYTES.split(" ").map((column) => [column, "bytea"]),
-  ...INTEGERS.split(" ").map((column) => [column, "bigint"]),
-]) as Readonly<Record<string, string>>;
-
 const knownTypes = new Map<string, Readonly<Record<string, string>>>();
 
 function typesOf(table: string): Readonly<Record<string, string>> {
   let types = knownTypes.get(table);
   if (types === undefined) {
-    const shape: TableShape | undefined = ALL_TABLES[table as TableName];
-    types = shape === undefined ? OTHER_TYPES : columnTypes(shape);
+    // The change of a run's head is also given the hash that it had before.
+    types = { ...columnTypes(shapeOf(table)), ...(table === "runs" ? { previous_hash: "bytea" } : {}) };
     knownTypes.set(table, types);
   }
   return types;
+}
+
+function shapeOf(table: string): TableShape {
+  const shape: TableShape | undefined = { ...ALL_TABLES, ...HEAD_TABLES }[table as TableName];
+  if (shape === undefined) throw new Error(`There is no table ${table}.`);
+  return shape;
 }
 
 function columnTypes({ key, groups }: TableShape): Readonly<Record<string, string>> {
@@ -231,8 +230,7 @@ function columnTypes({ key, groups }: TableShape): Readonly<Record<string, strin
 }
 
 function keyColumns(table: string): string[] {
-  const shape: TableShape | undefined = ALL_TABLES[table as TableName];
-  return shape === undefined ? ["run_key", "seq"] : Object.keys(shape.key);
+  return Object.keys(shapeOf(table).key);
 }
 
 function keyText(table: string, row: RowValues): string {

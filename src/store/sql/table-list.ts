@@ -212,12 +212,13 @@ export const TABLES = {
 
 export type CoveredTable = keyof typeof TABLES;
 
-/** Tables that no digest covers: blobs carry their own hash, and requests of workers belong to no run. */
+/** Tables that no digest covers: blobs carry their own hash, and the others belong to no run. */
 const UNCOVERED_TABLES = {
   blobs: {
     key: { ...RUN, blob_hash: "bytes" },
     groups: { row: { created_at: "int", size: "int", bytes: "bytes" } },
   },
+  identity: { key: { place: "int" }, groups: { row: { store_id: "text" } } },
   workers: {
     key: { worker_id: "text" },
     groups: {
@@ -229,6 +230,59 @@ const UNCOVERED_TABLES = {
         completed_at: "int?",
       },
     },
+  },
+} as const satisfies { readonly [table: string]: TableShape };
+
+/** The row of a run and its log, which intents write in ways of their own. */
+export const HEAD_TABLES = {
+  runs: {
+    key: RUN,
+    groups: {
+      row: {
+        run_id: "text",
+        created_at: "int",
+        updated_at: "int",
+        status: "text",
+        pipeline: "text",
+        entrypoint: "text",
+        input_hash: "bytes",
+        current_step_no: "int?",
+        owner: "text?",
+        epoch: "int",
+        lease_until: "int",
+        lease_ms: "int",
+        marks: "text?",
+        limit_tokens: "int?",
+        limit_micro_dollars: "int?",
+        charged_tokens: "int",
+        charged_micro_dollars: "int",
+        reserved_tokens: "int",
+        reserved_micro_dollars: "int",
+        steps: "int",
+        calls: "int",
+        waits: "int",
+        checkpoints: "int",
+        run_events: "int",
+        event_seq: "int",
+        event_hash: "bytes",
+        row_seq: "int",
+        deadline_at: "int?",
+        budgets: "text?",
+        waiting_since: "int?",
+        cancel_requested_at: "int?",
+        cancel_requested_by: "text?",
+        forked_from: "text?",
+        started_by: "text?",
+        moved: "text?",
+        output: "text?",
+        context: "text?",
+        error: "text?",
+      },
+    },
+  },
+  events: {
+    key: { ...RUN, seq: "int" },
+    groups: { row: { created_at: "int", type: "text", data: "text", hash: "bytes", of_run: "int" } },
   },
 } as const satisfies { readonly [table: string]: TableShape };
 

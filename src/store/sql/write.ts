@@ -10,7 +10,7 @@ export type Write =
   /** Inserts the row, or replaces the row of the same key. */
   | { readonly kind: "upsert"; readonly table: TableName; readonly row: RowValues }
   /** Inserts the row, unless one of the same key exists. */
-  | { readonly kind: "keep"; readonly table: TableName; readonly row: RowValues }
+  | { readonly kind: "keep"; readonly table: TableName | "events"; readonly row: RowValues }
   /** Changes the row of this key, which must exist. */
   | {
       readonly kind: "update";
@@ -19,7 +19,7 @@ export type Write =
       readonly set: RowValues;
     }
   /** Removes the row of this key, if it exists. */
-  | { readonly kind: "remove"; readonly table: TableName; readonly key: RowValues }
+  | { readonly kind: "remove"; readonly table: TableName | "events"; readonly key: RowValues }
   /** Copies the row of this key, with other values in the columns of `set`, unless the copy exists. */
   | {
       readonly kind: "copy";

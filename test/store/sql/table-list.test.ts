@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { ALL_TABLES, type TableShape } from "../../../src/store/sql/table-list.ts";
+import { BUNDLE_TABLES, bundleColumns } from "../../../src/store/sql/bundle-tables.ts";
+import { ALL_TABLES, HEAD_TABLES, type TableShape } from "../../../src/store/sql/table-list.ts";
 import { Database } from "../../../src/store/sqlite/database.ts";
 import { migrate } from "../../../src/store/sqlite/migrate.ts";
 
-/** Tables that are written in ways of their own: the row of a run, its log, and the record of migrations. */
-const OTHERS = ["events", "migrations", "runs"];
+const LISTED: { readonly [table: string]: TableShape } = { ...ALL_TABLES, ...HEAD_TABLES };
 
 const TYPES = { int: "INTEGER", text: "TEXT", bytes: "BLOB", run: "INTEGER" } as const;
 
@@ -37,17 +37,30 @@ describe("the list of tables", () => {
     const tables = database
       .all("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
       .map((row) => row.text("name"));
-    expect(tables).toEqual([...Object.keys(ALL_TABLES), ...OTHERS].sort());
+    expect(tables).toEqual([...Object.keys(LISTED), "migrations"].sort());
   });
 
-  it.each(Object.keys(ALL_TABLES))("has the key and the columns of %s, each in one group", (table) => {
-    const shape: TableShape = ALL_TABLES[table as keyof typeof ALL_TABLES];
+  it.each(Object.entries(LISTED))("has the key and the columns of %s, each in one group", (table, shape) => {
     const byName = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : 1);
     expect(columnsOf(shape).sort(byName)).toEqual(columnsIn(database, table).sort(byName));
   });
 
-  it("leads every key with the run, but for what workers are asked to do", () => {
+  it("leads every key with the run, but for the id of the store and what workers are asked to do", () => {
     const others = Object.entries(ALL_TABLES).filter(([, { key }]) => Object.keys(key)[0] !== "run_key");
-    expect(others.map(([table]) => table)).toEqual(["workers"]);
+    expect(others.map(([table]) => table)).toEqual(["identity", "workers"]);
+  });
+
+  it("has a bundle move every table that has rows of a run", () => {
+    const ofRuns = database
+      .all("SELECT name FROM sqlite_schema WHERE type = 'table'")
+      .map((row) => row.text("name"))
+      .filter((table) => columnsIn(database, table).some(({ name }) => name === "run_key"));
+    expect([...BUNDLE_TABLES].sort()).toEqual(ofRuns.sort());
+    for (const table of BUNDLE_TABLES)
+      expect(["run_key", ...(bundleColumns()[table] ?? [])].sort()).toEqual(
+        columnsIn(database, table)
+          .map(({ name }) => name)
+          .sort(),
+      );
   });
 });

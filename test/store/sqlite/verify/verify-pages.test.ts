@@ -46,7 +46,7 @@ it("no page is larger than it may be, and every row is counted", () => {
     tool_calls: 200,
     receipts: 200,
     checkpoints: 20,
-    blobs: 20,
+    blobs: 200,
     slice_items: 14,
   });
 });
