@@ -33,7 +33,7 @@ export async function exportBundle(
  *
  * @example
  * const { run } = await importBundle(store, "q-1.bundle");
- * await runner.resume(run.runId);
+ * console.log(`Run ${run.runId} is here, with the status ${run.status}.`);
  */
 export async function importBundle(store: Store, file: string): Promise<ImportedBundle> {
   const code = await import("./bundle/import-bundle.ts");

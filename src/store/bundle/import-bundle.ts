@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import { BundleRefusedError } from "../../core/errors.ts";
+import { codeOf } from "../guarded-folder.ts";
 import type { BundleRow, Fence, RunRecord, Store } from "../store.ts";
 import { readBundleHeader, readBundleRows } from "./bundle-file.ts";
 import { type CheckedBundle, checkBundle } from "./check-bundle.ts";
@@ -19,7 +20,9 @@ export type ImportedBundle = {
 /** See `importBundle` in `store/moving-runs.ts`. */
 export async function importBundle(store: Store, given: string): Promise<ImportedBundle> {
   const file = resolve(given);
-  const { to } = await readBundleHeader(file);
+  const { to } = await readBundleHeader(file).catch((error: unknown) => {
+    throw codeOf(error) === null || BundleRefusedError.isInstance(error) ? error : unreadable(file, error);
+  });
   const storeId = await store.storeId();
   if (to !== storeId)
     throw new BundleRefusedError(
@@ -70,4 +73,12 @@ async function receive(store: Store, fence: Fence, file: string, checked: Checke
 
 function sizeOf({ values }: BundleRow): number {
   return values.reduce<number>((sum, value) => sum + (typeof value === "string" ? value.length : 8), 0);
+}
+
+function unreadable(file: string, cause: unknown): BundleRefusedError {
+  return new BundleRefusedError(
+    `The bundle ${file} cannot be read (${codeOf(cause)}): check its name and its rights.`,
+    { reason: "unreadable" },
+    { cause },
+  );
 }

@@ -74,7 +74,8 @@ function letters(log: string) {
       approval,
       execute: ({ n }) => {
         appendFileSync(log, `${n}\n`);
-        return `${n}`.repeat(3_300_000);
+        // Two large results make a bundle that is stored in two pieces.
+        return `${n}`.repeat(n < 3 ? 3_300_000 : 1);
       },
     });
   // By what was sent: the results are too large to be kept in the conversation.
@@ -157,7 +158,7 @@ async function importedInTheEnd(store: Store, file: string): Promise<void> {
 }
 
 describe("a run whose move is killed", PATIENCE, () => {
-  it.for(sampled(MOVES, 7))(
+  it.for(sampled(MOVES, MOVES.length))(
     "($act, $step.when $step.what $step.nth) arrives when it is moved again, and does everything once",
     async (kill) => {
       const folder = mkdtempSync(join(tmpdir(), "pawl-moves-"));

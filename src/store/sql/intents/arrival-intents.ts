@@ -1,4 +1,4 @@
-import { BundleRefusedError, RunBusyError } from "../../../core/errors.ts";
+import { BundleRefusedError } from "../../../core/errors.ts";
 import { decideArrival, type RunThere } from "../../../core/run/arrival-decision.ts";
 import type { ArrivalOutcome, ArrivingRun, BundleRow, Fence, RunRecord } from "../../store.ts";
 import { BUNDLE_TABLES, bundleShape, storedValues } from "../bundle-tables.ts";
@@ -11,6 +11,7 @@ import { findRun, type RunRow, runNotFound, runRow, saveRun } from "../tables/ru
 import type { Transaction } from "../transaction.ts";
 import { isLostBlob, verify } from "../verify/verify.ts";
 import type { RowValues } from "../write.ts";
+import { assertFree } from "./move-intents.ts";
 import { freeLease } from "./run-interruption.ts";
 
 // A run arrives in pieces, each a transaction of its own, so that memory and transactions stay small. Until the last
@@ -18,7 +19,7 @@ import { freeLease } from "./run-interruption.ts";
 // last one is, and it verifies the whole run.
 
 /** The import loses its right to write if it writes nothing for this long. */
-const LEASE_MS = 30_000;
+const LEASE_MS = 10_000;
 
 /** The id of the run that arrives. */
 export function runIdOf({ run }: ArrivingRun): string {
@@ -48,7 +49,7 @@ export function* beginArrival(tx: Transaction, arriving: ArrivingRun): SqlScript
     case "arrived":
       return { kind: "arrived", run: yield* requireRecord(runId) };
     case "receive":
-      if (there !== null) assertNotReceived(tx, there);
+      if (there !== null) yield* assertFree(tx, there, (owner) => `is being imported by ${owner}`);
       return begun(yield* writeArrivingRow(tx, { there, bundled, values, token: arriving.token }));
   }
 }
@@ -77,15 +78,6 @@ function* factsOf(there: RunRow, bundled: RunRow, storeId: string | null): SqlSc
     hash: hex(there.eventHash),
     hashAtMove: event === null ? null : event.hex("hash"),
   };
-}
-
-function assertNotReceived(tx: Transaction, there: RunRow): void {
-  const { runId, owner } = there;
-  if (owner === null || !tx.leases.isHeld(there, tx.now)) return;
-  throw new RunBusyError(
-    `Run ${runId} is being imported by ${owner}: wait for that, or stop that process and import it again.`,
-    { runId, owner, until: new Date(tx.leases.endOf(there, tx.now)).toISOString() },
-  );
 }
 
 type Arrival = {

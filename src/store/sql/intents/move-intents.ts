@@ -41,7 +41,7 @@ export function* moveRun(tx: Transaction, runId: string, to: string): SqlScript<
     throw new ConfigurationError(
       `Run ${runId} is in the store ${to} already: name the store that it moves to.`,
     );
-  yield* assertFree(tx, row);
+  yield* assertFree(tx, row, (owner) => `is being worked on by ${owner} and cannot be moved`);
   const { problems } = yield* verify(runId);
   assertWhole({ runId, problems: problems.filter((problem) => !isLostBlob(problem)) });
   yield* assertBlobsFit(row);
@@ -67,14 +67,16 @@ function* markMoved(
   return move;
 }
 
-function* assertFree(tx: Transaction, row: RunRow): SqlScript<void> {
+/** Throws if a living process has the run, or its rows that arrive; `what` says what that process does. */
+export function* assertFree(tx: Transaction, row: RunRow, what: (owner: string) => string): SqlScript<void> {
   const { runId, owner } = row;
   if (owner === null) return;
   if (!tx.leases.isHeld(row, tx.now) && (yield* tx.mayTakeFrom(owner))) return;
-  throw new RunBusyError(
-    `Run ${runId} is being worked on by ${owner} and cannot be moved: wait for it, or stop that process.`,
-    { runId, owner, until: new Date(tx.leases.endOf(row, tx.now)).toISOString() },
-  );
+  throw new RunBusyError(`Run ${runId} ${what(owner)}: wait for it, or stop that process.`, {
+    runId,
+    owner,
+    until: new Date(tx.leases.endOf(row, tx.now)).toISOString(),
+  });
 }
 
 /** A line of a bundle is one text. */
