@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { StoreUnavailableError } from "../../core/errors.ts";
-import { isPostgres, openStore } from "../../store/open-store.ts";
+import { openStore } from "../../store/open-store.ts";
+import { isPostgres } from "../../store/postgres-address.ts";
 import type { Store } from "../../store/store.ts";
 import { assertNotMoved } from "../../store/store-home.ts";
 import type { CliContext } from "../context/cli-context.ts";

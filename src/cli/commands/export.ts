@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { type ExportProgress, exportRun } from "../../export/export-run.ts";
 import { exportBundle } from "../../store/bundle/export-bundle.ts";
-import { isPostgres } from "../../store/open-store.ts";
+import { isPostgres } from "../../store/postgres-address.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { Command, CommandInput, CommandResult } from "../context/command.ts";
 import { paragraph } from "../context/terminal-text.ts";

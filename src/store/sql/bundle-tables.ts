@@ -1,24 +1,22 @@
 import { BundleRefusedError } from "../../core/errors.ts";
 import type { BundleRow } from "../store.ts";
 import type { Row, SqlValue } from "./row.ts";
-import {
-  ALL_TABLES,
-  type ColumnType,
-  HEAD_TABLES,
-  TABLES,
-  type TableName,
-  type TableShape,
-} from "./table-list.ts";
+import { ALL_TABLES, type ColumnType, TABLES, type TableName, type TableShape } from "./table-list.ts";
 import type { RowValues } from "./write.ts";
 
 // A bundle holds every row that belongs to a run. The tables come from the list of all tables: a new one is moved
 // without new code.
 
 /** A table whose rows move with their run. */
-export type BundleTable = Exclude<TableName, "identity" | "workers"> | keyof typeof HEAD_TABLES;
+export type BundleTable = Exclude<TableName, "identity" | "workers">;
 
 /** In the order of a bundle: the run, its log, then parents before children, and blobs last. */
-const ORDERED: { readonly [table: string]: TableShape } = { ...HEAD_TABLES, ...TABLES, ...ALL_TABLES };
+const ORDERED = new Map<string, TableShape>([
+  ["runs", ALL_TABLES.runs],
+  ["events", ALL_TABLES.events],
+  ...Object.entries(TABLES),
+  ...Object.entries(ALL_TABLES),
+]);
 
 type BundleColumn = { readonly name: string; readonly type: Exclude<ColumnType, "run"> };
 
@@ -30,7 +28,7 @@ type BundleShape = {
 };
 
 const SHAPES = new Map(
-  Object.entries(ORDERED)
+  [...ORDERED]
     .filter(([, { key }]) => Object.keys(key)[0] === "run_key")
     .map(([table, { key, groups }]) => [table as BundleTable, shapeOf(key, groups)]),
 );

@@ -128,7 +128,7 @@ export const TABLES = {
         request: "text?",
       },
       state: { status: "text", attempt: "int", started_at: "int?", ends_by: "int?" },
-      superseded: { superseded: "int" },
+      superseded: { superseded: "int?" },
     },
   },
   receipts: {
@@ -212,29 +212,11 @@ export const TABLES = {
 
 export type CoveredTable = keyof typeof TABLES;
 
-/** Tables that no digest covers: blobs carry their own hash, and the others belong to no run. */
+/**
+ * Tables without digests of this kind: the row of a run is covered as a whole, events are the log, blobs carry their own
+ * hash, and the others belong to no run.
+ */
 const UNCOVERED_TABLES = {
-  blobs: {
-    key: { ...RUN, blob_hash: "bytes" },
-    groups: { row: { created_at: "int", size: "int", bytes: "bytes" } },
-  },
-  identity: { key: { place: "int" }, groups: { row: { store_id: "text" } } },
-  workers: {
-    key: { worker_id: "text" },
-    groups: {
-      row: {
-        run_id: "text",
-        request: "text",
-        created_at: "int",
-        deadline_at: "int?",
-        completed_at: "int?",
-      },
-    },
-  },
-} as const satisfies { readonly [table: string]: TableShape };
-
-/** The row of a run and its log, which intents write in ways of their own. */
-export const HEAD_TABLES = {
   runs: {
     key: RUN,
     groups: {
@@ -284,10 +266,38 @@ export const HEAD_TABLES = {
     key: { ...RUN, seq: "int" },
     groups: { row: { created_at: "int", type: "text", data: "text", hash: "bytes", of_run: "int" } },
   },
+  blobs: {
+    key: { ...RUN, blob_hash: "bytes" },
+    groups: { row: { created_at: "int", size: "int", bytes: "bytes" } },
+  },
+  identity: { key: { place: "int" }, groups: { row: { store_id: "text" } } },
+  workers: {
+    key: { worker_id: "text" },
+    groups: {
+      row: {
+        run_id: "text",
+        request: "text",
+        created_at: "int",
+        deadline_at: "int?",
+        completed_at: "int?",
+      },
+    },
+  },
 } as const satisfies { readonly [table: string]: TableShape };
 
 export const ALL_TABLES = { ...TABLES, ...UNCOVERED_TABLES };
 export type TableName = keyof typeof ALL_TABLES;
+
+/** The columns that identify a row of the table, in order. */
+export function keyColumns(table: TableName): readonly string[] {
+  return Object.keys(ALL_TABLES[table].key);
+}
+
+/** All columns of the table with their types, the key first. */
+export function columnTypes(table: TableName): Columns {
+  const { key, groups }: TableShape = ALL_TABLES[table];
+  return Object.assign({}, key, ...Object.values(groups)) as Columns;
+}
 
 type ValueOf<C> = C extends "run"
   ? RunKey

@@ -6,11 +6,11 @@ export type RowValues = { readonly [column: string]: SqlValue };
 
 /** A change to one row. Each database makes its own statement of it. */
 export type Write =
-  | { readonly kind: "insert"; readonly table: TableName | "runs" | "events"; readonly row: RowValues }
+  | { readonly kind: "insert"; readonly table: TableName; readonly row: RowValues }
   /** Inserts the row, or replaces the row of the same key. */
   | { readonly kind: "upsert"; readonly table: TableName; readonly row: RowValues }
   /** Inserts the row, unless one of the same key exists. */
-  | { readonly kind: "keep"; readonly table: TableName | "events"; readonly row: RowValues }
+  | { readonly kind: "keep"; readonly table: TableName; readonly row: RowValues }
   /** Changes the row of this key, which must exist. */
   | {
       readonly kind: "update";
@@ -19,7 +19,7 @@ export type Write =
       readonly set: RowValues;
     }
   /** Removes the row of this key, if it exists. */
-  | { readonly kind: "remove"; readonly table: TableName | "events"; readonly key: RowValues }
+  | { readonly kind: "remove"; readonly table: TableName; readonly key: RowValues }
   /** Copies the row of this key, with other values in the columns of `set`, unless the copy exists. */
   | {
       readonly kind: "copy";
