@@ -47,7 +47,7 @@ it("a run moves to another store, is answered and resumed there, and only read w
   expect((await pawl(["verify", "q-1"], folder)).exitCode).toBe(0);
   for (const argv of [
     ["approve", "q-1~1"],
-    ["deny", "q-1~1"],
+    ["deny", "q-1~1", "--why", "no"],
     ["cancel", "q-1"],
   ]) {
     const { exitCode, stderr } = await pawl(argv, folder);
