@@ -1,6 +1,8 @@
 import { existsSync } from "node:fs";
+import { StoreUnavailableError } from "../../core/errors.ts";
 import { openStore } from "../../store/open-store.ts";
 import { isPostgres } from "../../store/postgres-address.ts";
+import type { Store } from "../../store/store.ts";
 import { assertNotMoved } from "../../store/store-home.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { Command, CommandInput } from "../context/command.ts";
@@ -72,6 +74,7 @@ async function storeHealth(context: CliContext, input: CommandInput): Promise<re
             ];
       return [
         ok("store", shownAddress(url)),
+        await identityHealth(store),
         ...disk,
         ...place,
         ...(file === null ? [] : [durable]),
@@ -82,6 +85,16 @@ async function storeHealth(context: CliContext, input: CommandInput): Promise<re
     }
   } catch (error) {
     return [failed("store", error), ...disk];
+  }
+}
+
+/** Bundles of runs name their target by it. A database that is only read here may have none yet. */
+async function identityHealth(store: Store): Promise<Health> {
+  try {
+    return ok("store id", await store.storeId());
+  } catch (error) {
+    if (!StoreUnavailableError.isInstance(error)) throw error;
+    return ok("store id", "none yet: `pawl migrate` gives it one");
   }
 }
 
