@@ -51,7 +51,7 @@ export class Connection {
 
   static async open(
     pg: PgModule,
-    { url, schema }: ConnectionOptions,
+    { url, schema }: Pick<ConnectionOptions, "url" | "schema">,
     { isPipelined = true }: { readonly isPipelined?: boolean } = {},
   ): Promise<Connection> {
     const client = new pg.Client({

@@ -7,7 +7,7 @@ import { MIGRATIONS } from "./embedded-migrations.ts";
  * transaction, so that of two migrators one waits for the other and then finds nothing to do.
  */
 export async function migrate(connection: Connection, schema: string, name: string): Promise<void> {
-  const latest = MIGRATIONS.at(-1)?.number ?? 0;
+  const latest = latestMigration();
   const version = await versionOf(connection);
   if (version === latest) return;
   if (version > latest) throw newerSchema(name, version, latest);
@@ -42,9 +42,14 @@ async function apply(connection: Connection, number: number, name: string, sql: 
   }
 }
 
+/** The schema that this program knows. */
+export function latestMigration(): number {
+  return MIGRATIONS.at(-1)?.number ?? 0;
+}
+
 /** For a reader, which creates nothing. */
 export async function assertMigrated(connection: Connection, schema: string, name: string): Promise<void> {
-  const latest = MIGRATIONS.at(-1)?.number ?? 0;
+  const latest = latestMigration();
   const version = await versionOf(connection);
   if (version > latest) throw newerSchema(name, version, latest);
   if (version === latest) return;
@@ -57,7 +62,7 @@ export async function assertMigrated(connection: Connection, schema: string, nam
 }
 
 /** 0 if there are no tables of Pawl in the schema. */
-async function versionOf(connection: Connection): Promise<number> {
+export async function versionOf(connection: Connection): Promise<number> {
   const [table] = await connection.rows("SELECT to_regclass('migrations') IS NOT NULL AS found");
   if (table?.flag("found") !== true) return 0;
   const [last] = await connection.rows("SELECT max(number) AS number FROM migrations");

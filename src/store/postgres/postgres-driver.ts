@@ -7,8 +7,7 @@ import { get, type SqlScript } from "../sql/script.ts";
 import { closedError } from "../sql/sql-reader.ts";
 import type { Transaction } from "../sql/transaction.ts";
 import type { Connection } from "./connection.ts";
-import { MIGRATIONS } from "./embedded-migrations.ts";
-import { newerSchema } from "./migrate.ts";
+import { latestMigration, newerSchema } from "./migrate.ts";
 import type { OwnerSession } from "./owner-session.ts";
 import { type CommitPlan, type PlanContext, PlannedTransaction, type SubmittedIntent } from "./plan.ts";
 import { planContext } from "./plan-context.ts";
@@ -45,7 +44,7 @@ const MAX_TRIES = 6;
 const MAX_RECONNECTS = 40;
 const RECONNECT_MS = 250;
 const LOCKED_RUN = "SELECT run_key FROM runs WHERE run_id = ? FOR UPDATE";
-const LATEST_VERSION = MIGRATIONS.at(-1)?.number ?? 0;
+const LATEST_VERSION = latestMigration();
 const SERVER_NOW = "(extract(epoch FROM now()) * 1000)::bigint";
 const NOW_AND_VERSION = `SELECT ${SERVER_NOW} AS now, (SELECT max(number) FROM migrations) AS version`;
 
