@@ -1,18 +1,17 @@
 import { StoreUnavailableError, StoreUnusableError } from "../../core/errors.ts";
 import { postgresAddress } from "../postgres-address.ts";
-import { Leases } from "../sql/leases.ts";
 import { NO_NOTES } from "../sql/owners.ts";
+import { Readers } from "../sql/planned/readers.ts";
 import { SqlStore } from "../sql/sql-store.ts";
-import { WorkInProgress } from "../work-in-progress.ts";
+import { type SqlStoreOptions, storeParts } from "../sql/store-options.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import { assertMigrated, migrate } from "./migrate.ts";
 import { OwnerSession } from "./owner-session.ts";
 import { loadPg } from "./pg-driver.ts";
 import { PostgresDriver, type PostgresDriverParts } from "./postgres-driver.ts";
-import { postgresError } from "./postgres-error.ts";
-import { Readers } from "./readers.ts";
+import { isConnectionLost, postgresError } from "./postgres-error.ts";
 
-export type PostgresStoreOptions = {
+export type PostgresStoreOptions = SqlStoreOptions & {
   /**
    * The schema of the tables; `pawl` by default, or the one that the address names (`?schema=agents`). It is created if it
    * is missing.
@@ -30,28 +29,13 @@ export type PostgresStoreOptions = {
   readonly redactionKey?: string;
   /** Creates nothing, and refuses every write. */
   readonly readOnly?: boolean;
-  /** Milliseconds since 1970; for tests. By default the time of the system, on PostgreSQL that of the server. */
-  readonly now?: () => number;
-  /** A monotonic clock in milliseconds, used to watch the leases of others; for tests. By default that of the system. */
-  readonly monotonic?: () => number;
-  /** Calls back after so many milliseconds; the returned function cancels that. For tests; by default a timer of Node. */
-  readonly after?: (ms: number, callback: () => void) => () => void;
-  /** Called after every commit, for measurements. */
-  readonly onCommit?: (intents: readonly string[]) => void;
 };
 
 /** The store on a PostgreSQL database: for several machines. */
 export class PostgresStore extends SqlStore {
   private constructor(parts: Omit<PostgresDriverParts, "leases">, options: PostgresStoreOptions) {
-    const work = new WorkInProgress();
-    const monotonic = options.monotonic ?? (() => performance.now());
-    const leases = new Leases(parts.owner, work, NO_NOTES, monotonic);
-    super(new PostgresDriver({ ...parts, leases }), {
-      owners: parts.owner,
-      work,
-      leases,
-      after: options.after ?? afterMs,
-    });
+    const mine = storeParts(parts.owner, NO_NOTES, options);
+    super(new PostgresDriver({ ...parts, leases: mine.leases }), mine);
   }
 
   /** Connects, and creates or migrates the tables if that is needed. */
@@ -62,8 +46,7 @@ export class PostgresStore extends SqlStore {
     const where: ConnectionOptions = { url, schema, acceptLostCommits };
     const connect = () => Connection.open(pg, where);
     try {
-      // Migrations are several statements in one text, which a pipeline does not take.
-      const first = await Connection.open(pg, where, { isPipelined: false });
+      const first = await connect();
       let clockOffset: number;
       try {
         await assertUsable(first, where, name);
@@ -73,23 +56,19 @@ export class PostgresStore extends SqlStore {
       } finally {
         await first.end();
       }
-      const owner = await OwnerSession.take(connect, schema);
       const { now = null, onCommit = () => undefined } = options;
-      const readers = new Readers(connect);
-      return new PostgresStore(
-        {
-          name,
-          isReadOnly: readOnly,
-          connect,
-          readers,
-          owner,
-          now,
-          clockOffset,
-          redactionKey: keyIn(options.redactionKey),
-          onCommit,
-        },
-        options,
-      );
+      const parts = {
+        name,
+        isReadOnly: readOnly,
+        connect,
+        readers: new Readers(connect, isConnectionLost),
+        owner: await OwnerSession.take(connect, schema),
+        now,
+        clockOffset,
+        redactionKey: keyIn(options.redactionKey),
+        onCommit,
+      };
+      return new PostgresStore(parts, options);
     } catch (error) {
       throw postgresError(error, name);
     }
@@ -143,9 +122,4 @@ function keyIn(given: string | undefined): () => Uint8Array {
       { reason: "redaction_key" },
     );
   };
-}
-
-function afterMs(ms: number, callback: () => void): () => void {
-  const timer = setTimeout(callback, ms);
-  return () => clearTimeout(timer);
 }

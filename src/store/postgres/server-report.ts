@@ -1,7 +1,7 @@
 import { postgresAddress } from "../postgres-address.ts";
 import type { Row } from "../sql/row.ts";
 import { Connection, quoted } from "./connection.ts";
-import { latestMigration, versionOf } from "./migrate.ts";
+import { LATEST_VERSION, versionOf } from "./migrate.ts";
 import { loadPg } from "./pg-driver.ts";
 import { postgresError } from "./postgres-error.ts";
 
@@ -59,7 +59,7 @@ export async function reportOnServer(address: string): Promise<ServerReport> {
   const { url, schema, name } = postgresAddress(address);
   const pg = await loadPg();
   try {
-    const connection = await Connection.open(pg, { url, schema }, { isPipelined: false });
+    const connection = await Connection.open(pg, { url, schema });
     try {
       return await read(connection, schema);
     } finally {
@@ -95,7 +95,7 @@ async function read(connection: Connection, schema: string): Promise<ServerRepor
     role: server.text("role"),
     schema,
     schemaVersion: await versionIn(connection, mayUse.flag("may")),
-    knownVersion: latestMigration(),
+    knownVersion: LATEST_VERSION,
     isReplica: server.flag("replica"),
     isPooled: connection.isPooled,
     settings: Object.fromEntries(settings.map((row) => [row.text("name"), row.text("reset_val")])),
