@@ -141,7 +141,8 @@ const RIGHTS = `
   SELECT relname::text AS name, what
     FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
          CROSS JOIN unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS what
-   WHERE nspname = ? AND relkind = 'r' AND (what = 'SELECT' OR relname <> 'migrations')
+   WHERE nspname = ? AND relkind IN ('r', 'v')
+     AND (what = 'SELECT' OR (relkind = 'r' AND relname <> 'migrations'))
      AND NOT has_table_privilege(pg_class.oid, what)
    ORDER BY what = 'SELECT' DESC, 1, 2`;
 

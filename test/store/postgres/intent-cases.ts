@@ -15,7 +15,13 @@ import {
   SUCCEEDED,
   sha256,
 } from "../../../src/testing/store/sample-run.ts";
-import { milestoneTurn, NEW_FINGERPRINT, startLineage } from "../../../src/testing/store/sample-session.ts";
+import {
+  eventTurn,
+  milestone,
+  milestoneTurn,
+  NEW_FINGERPRINT,
+  startLineage,
+} from "../../../src/testing/store/sample-session.ts";
 
 /** Brings a run of this id to where the intent is due, and returns the intent. */
 type PrepareIntent = (store: Store, runId: string) => Promise<() => Promise<unknown>>;
@@ -147,6 +153,12 @@ export const INTENT_CASES: Readonly<Record<StoreIntent, PrepareIntent>> = {
     await run.open(1);
     const next = run.opening(2);
     return () => store.commitTurn(run.fence, run.commit(1, { journal: run.journal(1), next }));
+  },
+  saveCheckpoint: async (store, runId) => {
+    const run = await SampleRun.create(store, runId);
+    await eventTurn(run, 1);
+    const late = { stepKey: run.stepKey, turnIndex: 1, checkpoint: milestone({ turn: 1 }) };
+    return () => store.saveCheckpoint(run.fence, late);
   },
   beginLineage: async (store, runId) => {
     const run = await SampleRun.create(store, runId);
