@@ -47,7 +47,6 @@ CREATE TABLE runs (
   output TEXT,
   context TEXT,
   error TEXT,
-  -- The name and hash of the artifact that is its result, if it succeeded and its contract says which one that is.
   final_artifact TEXT
 ) WITH (fillfactor = 50);
 
@@ -60,7 +59,6 @@ CREATE TABLE run_inputs (
   run_key UUID PRIMARY KEY,
   input TEXT NOT NULL,
   spec TEXT,
-  -- A summary of the spec, for checkpoints.
   contract TEXT,
   shape TEXT NOT NULL
 );
@@ -219,8 +217,8 @@ CREATE TABLE tool_calls (
   started_at BIGINT,
   -- When the attempt that began at started_at has ended at the latest.
   ends_by BIGINT,
-  -- Its failure ended its code step: when the step is entered again, the same call gets a new row.
-  superseded BIGINT NOT NULL,
+  -- 1 if its failure ended its code step: when the step is entered again, the same call gets a new row.
+  superseded BIGINT,
   PRIMARY KEY (run_key, call_no),
   UNIQUE (run_key, idempotency_key)
 );
@@ -333,16 +331,14 @@ CREATE TABLE checkpoints (
   -- The event of its commit.
   event_seq BIGINT NOT NULL,
   cursor TEXT NOT NULL,
-  -- The bytes of the whole snapshot as JSON.
   size BIGINT NOT NULL,
   -- The session was rolled back to an earlier one since.
   superseded BIGINT NOT NULL,
-  -- The snapshot, with a list of hashes in place of each slice.
   snapshot TEXT NOT NULL,
   PRIMARY KEY (run_key, checkpoint_index)
 );
 
--- The slices of all checkpoints as JSON, in pieces, each piece once. As text, so that views can show it.
+-- Slices in pieces, each stored once: snapshots of checkpoints have their hashes. As text, so that views can show them.
 CREATE TABLE slice_contents (
   run_key UUID NOT NULL,
   content_hash TEXT COLLATE "C" NOT NULL,

@@ -57,10 +57,10 @@ function contentsOf({ slices }: JsonObject): ReadonlyMap<string, string> {
 }
 
 /** A piece of a content, with its hash. */
-type Piece = { readonly hash: string; readonly text: string };
+type SlicePiece = { readonly hash: string; readonly text: string };
 
-function piecesOf(content: string): readonly Piece[] {
-  const pieces: Piece[] = [];
+function piecesOf(content: string): readonly SlicePiece[] {
+  const pieces: SlicePiece[] = [];
   for (let start = 0; start < content.length; ) {
     let end = start + PIECE_LENGTH;
     // Half of a character cannot be stored.
@@ -72,7 +72,7 @@ function piecesOf(content: string): readonly Piece[] {
   return pieces;
 }
 
-function hashesOf(pieces: ReadonlyMap<string, readonly Piece[]>): JsonObject {
+function hashesOf(pieces: ReadonlyMap<string, readonly SlicePiece[]>): JsonObject {
   return Object.fromEntries([...pieces].map(([name, each]) => [name, each.map(({ hash }) => hash)]));
 }
 
@@ -81,7 +81,7 @@ function withSlices(snapshot: JsonObject, slices: JsonObject): JsonObject {
 }
 
 /** Writes the pieces of a slice that the last checkpoint did not have. */
-function keepPieces(tx: Transaction, run: RunHead, name: string, pieces: readonly Piece[]): void {
+function keepPieces(tx: Transaction, run: RunHead, name: string, pieces: readonly SlicePiece[]): void {
   const known = run.slicePieces.get(name);
   for (const { hash, text } of pieces)
     if (known?.has(hash) !== true) keepRow(tx, run, "slice_contents", { content_hash: hash, content: text });

@@ -44,7 +44,6 @@ CREATE TABLE runs (
   output TEXT,
   context TEXT,
   error TEXT,
-  -- The name and hash of the artifact that is its result, if it succeeded and its contract says which one that is.
   final_artifact TEXT
 ) STRICT;
 
@@ -57,7 +56,6 @@ CREATE TABLE run_inputs (
   run_key INTEGER PRIMARY KEY REFERENCES runs (run_key),
   input TEXT NOT NULL,
   spec TEXT,
-  -- A summary of the spec, for checkpoints.
   contract TEXT,
   shape TEXT NOT NULL
 ) STRICT;
@@ -222,8 +220,8 @@ CREATE TABLE tool_calls (
   started_at INTEGER,
   -- When the attempt that began at started_at has ended at the latest.
   ends_by INTEGER,
-  -- Its failure ended its code step: when the step is entered again, the same call gets a new row.
-  superseded INTEGER NOT NULL,
+  -- 1 if its failure ended its code step: when the step is entered again, the same call gets a new row.
+  superseded INTEGER,
   PRIMARY KEY (run_key, call_no),
   UNIQUE (run_key, idempotency_key),
   FOREIGN KEY (run_key, step_no) REFERENCES run_steps (run_key, step_no)
@@ -341,17 +339,15 @@ CREATE TABLE checkpoints (
   -- The event of its commit.
   event_seq INTEGER NOT NULL,
   cursor TEXT NOT NULL,
-  -- The bytes of the whole snapshot as JSON.
   size INTEGER NOT NULL,
   -- The session was rolled back to an earlier one since.
   superseded INTEGER NOT NULL,
-  -- The snapshot, with a list of hashes in place of each slice.
   snapshot TEXT NOT NULL,
   PRIMARY KEY (run_key, checkpoint_index),
   FOREIGN KEY (run_key, step_no) REFERENCES run_steps (run_key, step_no)
 ) STRICT;
 
--- The slices of all checkpoints as JSON, in pieces, each piece once. As text, so that views can show it.
+-- Slices in pieces, each stored once: snapshots of checkpoints have their hashes. As text, so that views can show them.
 CREATE TABLE slice_contents (
   run_key INTEGER NOT NULL REFERENCES runs (run_key),
   content_hash TEXT NOT NULL,
@@ -379,6 +375,7 @@ CREATE TABLE artifacts (
 ) STRICT, WITHOUT ROWID;
 
 -- The log of a run: one event for each intent, each with the hash of the one before it.
+-- It has a rowid: rows of this size are appended to the end of such a table, but split the pages of one without.
 CREATE TABLE events (
   run_key INTEGER NOT NULL REFERENCES runs (run_key),
   seq INTEGER NOT NULL,
@@ -389,7 +386,7 @@ CREATE TABLE events (
   -- 1 if it covers rows of the run as a whole.
   of_run INTEGER NOT NULL,
   PRIMARY KEY (run_key, seq)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE INDEX events_of_runs ON events (run_key, seq) WHERE of_run = 1;
 
