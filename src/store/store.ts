@@ -1,11 +1,10 @@
 import type { Json } from "../core/json.ts";
 import type { Person } from "../core/person.ts";
 import type { Settlement } from "../core/wait.ts";
+import type { BlobCollection, BlobRetention } from "./blob-collection.ts";
 import type { WorkerRequest } from "./checkpoint-store.ts";
 import type {
   AcceptedDivergence,
-  BlobCollection,
-  BlobRetention,
   CancelOutcome,
   Claim,
   ClaimOptions,
@@ -37,6 +36,7 @@ import type { ArtifactRecord, LoopDecision, NewStep, RunRecord, StepRecord } fro
 import type { Attendance, EffectInProgress } from "./work-in-progress.ts";
 
 export type { Authenticated, Decision, Person } from "../core/person.ts";
+export type * from "./blob-collection.ts";
 export type { WorkerRequest } from "./checkpoint-store.ts";
 export type { BaselineUsage, RunUsage } from "./run-usage.ts";
 export type * from "./store-intents.ts";

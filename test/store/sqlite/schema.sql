@@ -147,9 +147,11 @@ CREATE TABLE checkpoints (
   -- The event of its commit.
   event_seq INTEGER NOT NULL,
   cursor TEXT NOT NULL,
+  -- The bytes of the whole snapshot as JSON.
   size INTEGER NOT NULL,
   -- The session was rolled back to an earlier one since.
   superseded INTEGER NOT NULL,
+  -- The snapshot, with a list of hashes in place of each slice.
   snapshot TEXT NOT NULL,
   PRIMARY KEY (run_key, checkpoint_index),
   FOREIGN KEY (run_key, step_no) REFERENCES run_steps (run_key, step_no)
@@ -269,6 +271,7 @@ CREATE TABLE run_inputs (
   run_key INTEGER PRIMARY KEY REFERENCES runs (run_key),
   input TEXT NOT NULL,
   spec TEXT,
+  -- A summary of the spec, for checkpoints.
   contract TEXT,
   shape TEXT NOT NULL
 ) STRICT;
@@ -336,6 +339,7 @@ CREATE TABLE runs (
   output TEXT,
   context TEXT,
   error TEXT,
+  -- The name and hash of the artifact that is its result, if it succeeded and its contract says which one that is.
   final_artifact TEXT
 ) STRICT;
 

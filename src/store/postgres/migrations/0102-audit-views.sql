@@ -3,7 +3,7 @@
 
 -- A text as it was given, but without the character 0, which PostgreSQL's texts cannot have. No JSON has it.
 CREATE FUNCTION audit_text(stored TEXT) RETURNS TEXT LANGUAGE sql IMMUTABLE
-RETURN replace(replace(stored, chr(1) || chr(1), ''), chr(1) || chr(2), chr(1));
+RETURN replace(replace(stored, U&'\0001\0001', ''), U&'\0001\0002', U&'\0001');
 
 CREATE FUNCTION audit_time(ms BIGINT) RETURNS TEXT LANGUAGE sql STABLE
 RETURN to_char(to_timestamp(ms / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.') || lpad((ms % 1000)::text, 3, '0') || 'Z';
