@@ -153,10 +153,9 @@ export type NewCheckpoint = {
   readonly cursor: JsonObject;
 };
 
-/** A checkpoint of a turn, saved after its commit. */
+/** A checkpoint of the last committed turn, saved after its commit. */
 export type LateCheckpoint = {
   readonly stepKey: number;
-  /** The last committed turn. */
   readonly turnIndex: number;
   readonly checkpoint: NewCheckpoint;
 };
