@@ -2,18 +2,37 @@
 
 import { ConfigurationError } from "../../core/errors.ts";
 
-/** The result of a statement. */
-export type PgResult = {
-  readonly command: string;
-  readonly rowCount: number | null;
-  readonly rows: readonly Readonly<Record<string, unknown>>[];
-};
+/** A column of an answer. */
+export type PgField = { readonly name: string; readonly dataTypeID: number };
+
+/** The protocol's messages, as pg writes them. */
+export interface PgWire {
+  readonly stream: { cork?(): void; uncork?(): void };
+  parse(message: { readonly name: string; readonly text: string }): void;
+  bind(message: { readonly statement: string; readonly values: readonly (string | Buffer | null)[] }): void;
+  describe(message: { readonly type: "P" }): void;
+  execute(message: object): void;
+  sync(): void;
+}
+
+/** A query class of one's own, as pg-cursor is one: pg calls it with the answers until the server is ready again. */
+export interface PgSubmittable {
+  callback: (error: unknown) => void;
+  submit(wire: PgWire): null;
+  handleRowDescription(message: { readonly fields: readonly PgField[] }): void;
+  handleDataRow(message: { readonly fields: readonly (string | null)[] }): void;
+  handleCommandComplete(message: { readonly text: string }): void;
+  handleEmptyQuery(): void;
+  handleError(error: unknown): void;
+  handleReadyForQuery(): void;
+}
 
 type PgQuery = { readonly text: string; readonly values?: readonly unknown[]; readonly name?: string };
 
 export interface PgClient {
   connect(): Promise<unknown>;
-  query(query: PgQuery): Promise<PgResult>;
+  query(submittable: PgSubmittable): unknown;
+  query(query: PgQuery): Promise<{ readonly rows: readonly Readonly<Record<string, unknown>>[] }>;
   end(): Promise<void>;
   on(event: "error" | "end", listener: (error?: Error) => void): unknown;
   /** The number of the server's process for this connection, as it was given when the connection was made. */
@@ -22,20 +41,14 @@ export interface PgClient {
 
 type PgClientOptions = {
   readonly connectionString?: string;
-  readonly pipeline?: boolean;
-  readonly options?: string;
   readonly application_name?: string;
   readonly connectionTimeoutMillis?: number;
   readonly query_timeout?: number;
   readonly keepAlive?: boolean;
   readonly keepAliveInitialDelayMillis?: number;
-  readonly types?: { getTypeParser(id: number, format?: string): (value: never) => unknown };
 };
 
-export type PgModule = {
-  readonly Client: new (options: PgClientOptions) => PgClient;
-  readonly types: { getTypeParser(id: number, format?: string): (value: never) => unknown };
-};
+export type PgModule = { readonly Client: new (options: PgClientOptions) => PgClient };
 
 /** Loads the package, which is an optional peer. */
 export async function loadPg(): Promise<PgModule> {

@@ -68,7 +68,8 @@ function rowName(table: CoveredTable, row: RowValues): string {
 
 function keyText(value: SqlValue): string {
   if (typeof value === "number") return String(value);
-  if (typeof value === "string") return JSON.stringify(value);
+  // Both databases store half of a surrogate pair as U+FFFD, and the name has to be that of the stored row.
+  if (typeof value === "string") return JSON.stringify(value.toWellFormed());
   return value === null ? "" : hexOf(value);
 }
 

@@ -32,6 +32,18 @@ export type RunHead = {
   readonly covered: Map<string, string | null>;
 };
 
+/** The most heads that are cached between transactions: a process that starts runs for months must not keep them all. */
+const MAX_HEADS = 10_000;
+
+/** Drops the heads that were cached first. They are read again when they are needed. */
+export function forgetOldHeads(heads: Map<string, RunHead>): void {
+  if (heads.size <= MAX_HEADS) return;
+  for (const runId of heads.keys()) {
+    if (heads.size <= MAX_HEADS / 2) return;
+    heads.delete(runId);
+  }
+}
+
 /** The last numbers given out inside a run, and how many of its events cover rows of the run as a whole. */
 type RunCounts = {
   steps: number;
