@@ -121,10 +121,9 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
       ...HASH_NOT_COMPARED,
       {
         // Two events of one number would be refused too.
-        file: "store/sqlite/write-statements.ts",
-        right: 'return `INSERT INTO ${table} (${columns.join(", ")}) VALUES',
-        wrong:
-          "return `INSERT ${table === 'events' ? 'OR REPLACE ' : ''}INTO ${table} (${columns.join(\", \")}) VALUES",
+        file: "store/sql/insert-text.ts",
+        right: "const insert = `INSERT INTO ${table} ",
+        wrong: "const insert = `INSERT ${table === 'events' ? 'OR REPLACE ' : ''}INTO ${table} ",
       },
     ],
     breaks: "events-verify",

@@ -59,9 +59,9 @@ export const WRITE_MUTANTS: readonly CheckedMutant[] = [
     patches: [
       {
         file: COVERED,
-        right: "if (!isWholeRow && values.every((value) => value === null)) return [];",
+        right: "    if (isWholeRow || values.some((value) => value !== null)) covered",
         wrong:
-          'if (suffix === ":trace" || (!isWholeRow && values.every((value) => value === null))) return [];',
+          '    if (suffix !== ":trace" && (isWholeRow || values.some((value) => value !== null))) covered',
       },
       {
         file: COVERED,
