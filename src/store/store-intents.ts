@@ -15,9 +15,9 @@ import type { BudgetName } from "../core/usage/budget.ts";
 import type { Limit } from "../core/usage/quota.ts";
 import type { Amount } from "../core/usage/usage.ts";
 import type { NewWait } from "../core/wait.ts";
+import type { CheckpointType } from "./session-records.ts";
 import type {
   Charge,
-  CheckpointType,
   ModelCallRecord,
   ReceiptSource,
   RunRecord,

@@ -11,6 +11,7 @@ import * as steps from "./intents/step-intents.ts";
 import * as workers from "./intents/worker-intents.ts";
 import type { Leases } from "./leases.ts";
 import type { OwnerWatch } from "./owners.ts";
+import { readMovedRows } from "./queries/moved-rows.ts";
 import * as lists from "./queries/run-lists.ts";
 import * as readers from "./queries/run-queries.ts";
 import * as sessions from "./queries/session-queries.ts";
@@ -217,6 +218,10 @@ export abstract class SqlReader implements contract.StoreReader {
 
   countWork(runId: string): ReturnType<contract.Store["countWork"]> {
     return this.read(() => readers.countWork(runId));
+  }
+
+  readMovedRows(runId: string, from?: contract.BundlePosition): Promise<contract.BundlePart> {
+    return this.read(() => readMovedRows(runId, from ?? null));
   }
 
   isOwnFile(path: string): Promise<boolean> {

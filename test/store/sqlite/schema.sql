@@ -216,6 +216,11 @@ CREATE TABLE granular_states (
   FOREIGN KEY (run_key, step_no) REFERENCES run_steps (run_key, step_no)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE identity (
+  place INTEGER PRIMARY KEY CHECK (place = 1),
+  store_id TEXT NOT NULL
+) STRICT;
+
 CREATE TABLE lineages (
   run_key INTEGER NOT NULL,
   step_no INTEGER NOT NULL,
@@ -300,7 +305,7 @@ CREATE TABLE runs (
   run_id TEXT NOT NULL UNIQUE,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
-  status TEXT NOT NULL CHECK (status IN ('queued', 'running', 'waiting', 'succeeded', 'failed', 'cancelled')),
+  status TEXT NOT NULL CHECK (status IN ('queued', 'running', 'waiting', 'succeeded', 'failed', 'cancelled', 'moved')),
   pipeline TEXT NOT NULL,
   entrypoint TEXT NOT NULL,
   input_hash BLOB NOT NULL,
@@ -335,6 +340,8 @@ CREATE TABLE runs (
   cancel_requested_by TEXT,
   forked_from TEXT,
   started_by TEXT,
+  -- The store that the run was moved to, and the status that it had.
+  moved TEXT,
   output TEXT,
   context TEXT,
   error TEXT,

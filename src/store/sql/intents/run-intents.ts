@@ -23,6 +23,7 @@ import { assertNameSize } from "../name-size.ts";
 import { exists, get, type SqlScript } from "../script.ts";
 import type { RunKey } from "../table-list.ts";
 import { findArtifactHash } from "../tables/artifact-rows.ts";
+import { assertHere } from "../tables/moved-run.ts";
 import { allow, allowanceOf, endWaiting } from "../tables/run-budgets.ts";
 import { readPartsOfRecord, requireRecord, savedRecord, starterOf } from "../tables/run-record.ts";
 import {
@@ -90,6 +91,7 @@ function firstRow(tx: Transaction, key: RunKey, run: NewRun, startedBy: string |
     waitingSince: null,
     cancelRequestedAt: null,
     cancelRequestedBy: null,
+    moved: null,
     output: null,
     context: null,
     error: null,
@@ -113,6 +115,7 @@ function marksFacts({ marks }: RunRow): { marks?: string } {
 export function* claimRun(tx: Transaction, runId: string, options: ClaimOptions): SqlScript<ClaimOutcome> {
   const row = yield* findRun(runId);
   if (row === null) return { kind: "not_found" };
+  yield* assertHere(row);
   const isHeld = tx.leases.isHeld(row, tx.now);
   const isCancelRequested = row.cancelRequestedAt !== null;
   const { kind } = decideClaim({ status: row.status, isHeld, isCancelRequested }, options.from);
@@ -182,7 +185,7 @@ function takeLease(tx: Transaction, row: RunRow, options: ClaimOptions): void {
   allow(row, allowanceAfter(allowanceOf(row), tx.now, options));
 }
 
-function lostCallFacts({ stepPath, turnIndex, attempt, reserved }: ModelCallRecord): JsonObject {
+export function lostCallFacts({ stepPath, turnIndex, attempt, reserved }: ModelCallRecord): JsonObject {
   return { stepPath, turnIndex, attempt, reserved };
 }
 

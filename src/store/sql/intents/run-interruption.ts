@@ -4,6 +4,7 @@ import { toolCallId } from "../../../core/step-path.ts";
 import type { CancelOutcome, Fence } from "../../store.ts";
 import type { Leases } from "../leases.ts";
 import { all, exists, get, type SqlScript } from "../script.ts";
+import { assertHere } from "../tables/moved-run.ts";
 import { endWaiting } from "../tables/run-budgets.ts";
 import { readPartsOfRecord, requireRecord, savedRecord } from "../tables/run-record.ts";
 import { fencedRunRow, findRun, type RunRow, requireRun, saveRun } from "../tables/run-row.ts";
@@ -59,6 +60,7 @@ export function* ownerOf(runId: string): SqlScript<string | null> {
 export function* requestCancel(tx: Transaction, runId: string, person: Person): SqlScript<CancelOutcome> {
   const decision = decisionOf(person, tx.now);
   const row = yield* requireRun(runId);
+  yield* assertHere(row);
   const { kind } = decideCancel(row.status, tx.leases.isHeld(row, tx.now));
   switch (kind) {
     case "over":

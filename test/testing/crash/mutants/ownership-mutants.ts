@@ -8,7 +8,7 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     what: "the store accepts writes from any epoch",
     patches: [
       {
-        file: "store/sql/tables/run-row.ts",
+        file: "store/sql/tables/fence.ts",
         right: "if (run.epoch === fence.epoch && run.owner === leases.owner) return run;",
         wrong: "if (run.runId === fence.runId) return run;",
       },
@@ -76,7 +76,7 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     what: "a turn is written without a compare-and-set of the epoch, the turn before it, or its open request",
     patches: [
       {
-        file: "store/sql/tables/run-row.ts",
+        file: "store/sql/tables/fence.ts",
         right: "if (run.epoch === fence.epoch && run.owner === leases.owner) return run;",
         wrong: "if (run.runId === fence.runId) return run;",
       },
