@@ -61,10 +61,10 @@ function lines(): string[] {
 }
 
 /** Writes a bundle of these lines, with the count and the hash that belong to them. */
-function forge(content: readonly string[]): void {
+function forge(content: readonly string[], wrong: { lines?: number; sha256?: string } = {}): void {
   const text = content.map((line) => `${line}\n`).join("");
   const sha256 = createHash("sha256").update(text).digest("hex");
-  const end = JSON.stringify({ end: { lines: content.length, sha256 } });
+  const end = JSON.stringify({ end: { lines: content.length, sha256, ...wrong } });
   writeFileSync(file, gzipSync(`${text}${end}\n`));
 }
 
@@ -134,6 +134,10 @@ describe("a bundle", () => {
       [...rows, end],
     ]) {
       forge(forged);
+      expect(await refusal()).toBe("damaged");
+    }
+    for (const wrong of [{ lines: rows.length - 1 }, { sha256: "0".repeat(64) }]) {
+      forge(rows, wrong);
       expect(await refusal()).toBe("damaged");
     }
     forge(rows);
