@@ -1,12 +1,11 @@
 import type { Json } from "../core/json.ts";
 import type { Person } from "../core/person.ts";
 import type { Settlement } from "../core/wait.ts";
+import type { BlobCollection, BlobRetention } from "./blob-collection.ts";
 import type { WorkerRequest } from "./checkpoint-store.ts";
 import type { RunMove } from "./run-move.ts";
 import type {
   AcceptedDivergence,
-  BlobCollection,
-  BlobRetention,
   CancelOutcome,
   Claim,
   ClaimOptions,
@@ -16,6 +15,7 @@ import type {
   EffectAttempt,
   Fence,
   FinishedStep,
+  LateCheckpoint,
   LateReceipt,
   ModelCallSettlement,
   NewArtifact,
@@ -38,8 +38,9 @@ import type { ArtifactRecord, LoopDecision, NewStep, RunRecord, StepRecord } fro
 import type { Attendance, EffectInProgress } from "./work-in-progress.ts";
 
 export type { Authenticated, Decision, Person } from "../core/person.ts";
+export type * from "./blob-collection.ts";
 export type { WorkerRequest } from "./checkpoint-store.ts";
-export type { OwnStatus, RunMove } from "./run-move.ts";
+export type { OwnStatus, RunMove, RunStatus } from "./run-move.ts";
 export type { BaselineUsage, RunUsage } from "./run-usage.ts";
 export type * from "./store-intents.ts";
 export type * from "./store-moving.ts";
@@ -179,6 +180,13 @@ export interface Store extends StoreReader {
     fence: Fence,
     commit: TurnCommit,
   ): Promise<{ readonly next: TurnOpened | null; readonly checkpoint: number | null }>;
+
+  /**
+   * Saves a checkpoint of the last committed turn of a step, after its commit. Refused once the session may have
+   * changed since: when a further turn is committed, the step has ended, or a new lineage has begun. Resolves to its
+   * number.
+   */
+  saveCheckpoint(fence: Fence, late: LateCheckpoint): Promise<number>;
 
   /**
    * Begins a new lineage of a granular step, from a checkpoint: the session is rolled back to it, the history
@@ -322,6 +330,7 @@ const NAMES = {
   recordReceipt: true,
   offerLateReceipt: true,
   commitTurn: true,
+  saveCheckpoint: true,
   beginLineage: true,
   acceptDivergence: true,
   keepTrace: true,

@@ -77,6 +77,7 @@ function headText(
           `from ${cleanLine(`${forkedFrom.runId}, ${forkedFrom.stepPath} turn ${forkedFrom.turnIndex}`)}`,
         ],
     moved === null ? null : ["moved", `to the store ${moved.to}, ${moved.status} there`],
+    run.finalArtifact === null ? null : ["result", cleanLine(run.finalArtifact.name)],
     ["work", `${counted(committedTurns, "turn")}, ${counted(calls.count, "tool call")}`],
     ["usage", usageText(usage)],
     ...budgetFacts(run, work, now),
