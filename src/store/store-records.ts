@@ -19,12 +19,9 @@ import type { Amount, ChargeBasis, Usage } from "../core/usage/usage.ts";
 import type { WaitAnswer, WaitKind } from "../core/wait.ts";
 
 import type { WorkerRequest } from "./checkpoint-store.ts";
-import type { OwnStatus, RunMove } from "./run-move.ts";
+import type { OwnStatus, RunMove, RunStatus } from "./run-move.ts";
 
 // The records that a store returns.
-
-/** The status of a run; `moved` if it continues in another store. */
-export type RunStatus = OwnStatus | "moved";
 
 /** The status of a step. */
 export type StepStatus = "ready" | "running" | "blocked" | "succeeded" | "failed" | "skipped";

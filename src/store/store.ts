@@ -40,7 +40,7 @@ import type { Attendance, EffectInProgress } from "./work-in-progress.ts";
 export type { Authenticated, Decision, Person } from "../core/person.ts";
 export type * from "./blob-collection.ts";
 export type { WorkerRequest } from "./checkpoint-store.ts";
-export type { OwnStatus, RunMove } from "./run-move.ts";
+export type { OwnStatus, RunMove, RunStatus } from "./run-move.ts";
 export type { BaselineUsage, RunUsage } from "./run-usage.ts";
 export type * from "./session-records.ts";
 export type * from "./store-intents.ts";

@@ -61,10 +61,10 @@ function lines(): string[] {
 }
 
 /** Writes a bundle of these lines, with the count and the hash that belong to them. */
-function forge(content: readonly string[]): void {
+function forge(content: readonly string[], wrong: { lines?: number; sha256?: string } = {}): void {
   const text = content.map((line) => `${line}\n`).join("");
   const sha256 = createHash("sha256").update(text).digest("hex");
-  const end = JSON.stringify({ end: { lines: content.length, sha256 } });
+  const end = JSON.stringify({ end: { lines: content.length, sha256, ...wrong } });
   writeFileSync(file, gzipSync(`${text}${end}\n`));
 }
 
@@ -136,6 +136,10 @@ describe("a bundle", () => {
       forge(forged);
       expect(await refusal()).toBe("damaged");
     }
+    for (const wrong of [{ lines: rows.length - 1 }, { sha256: "0".repeat(64) }]) {
+      forge(rows, wrong);
+      expect(await refusal()).toBe("damaged");
+    }
     forge(rows);
     expect((await importBundle(target, file)).isNew).toBe(true);
   });
@@ -154,10 +158,11 @@ describe("a bundle", () => {
     ["tool_calls", "tool_name", "other"],
     ["receipts", "output", "{}"],
     ["blobs", "bytes", "AAAA"],
+    ["blobs", "bytes", Buffer.alloc(30_000, "other").toString("base64")],
     ["turns", "tokens", 1.5],
     ["turns", "response", null],
     ["blobs", "bytes", "not base64!"],
-  ] as const)("is refused if %s.%s is %j, although its hash is right", async ([table, column, value]) => {
+  ] as const)("is refused if %s.%s is %.40s, although its hash is right", async ([table, column, value]) => {
     await exported();
     forge(changed(table, column, value));
     expect(["damaged", "target"]).toContain(await refusal());

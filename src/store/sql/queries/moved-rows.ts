@@ -8,15 +8,15 @@ import { blobPage } from "../tables/blob-rows.ts";
 import { moveOf, readStoreId, runMoved } from "../tables/moved-run.ts";
 import { findRun, runNotFound } from "../tables/run-row.ts";
 
-/** A page of these may be large: each row holds the whole session. */
-const CHECKPOINTS_IN_A_PAGE = 10;
+/** A page of these may be large: each row holds a piece of the session. */
+const CONTENTS_IN_A_PAGE = 20;
 const ROWS_IN_A_PAGE = 200;
 
 const QUERIES = new Map(
   BUNDLE_TABLES.map((table) => {
     const { key, columns } = bundleShape(table);
     const names = columns.map(({ name }) => name).join(", ");
-    const size = table === "checkpoints" ? CHECKPOINTS_IN_A_PAGE : ROWS_IN_A_PAGE;
+    const size = table === "slice_contents" ? CONTENTS_IN_A_PAGE : ROWS_IN_A_PAGE;
     return [table, new PagedQuery(`SELECT ${names} FROM ${table} WHERE run_key = ?`, key, size)];
   }),
 );

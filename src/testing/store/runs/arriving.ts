@@ -159,6 +159,21 @@ export const arrivingChecks: readonly Check[] = [
     });
   }),
 
+  check("an import that was given up writes nothing once another one has begun", async (scene) => {
+    const { store } = scene;
+    await withAnotherDatabase(scene, async (elsewhere) => {
+      const transit = await takenFrom(elsewhere, (await waitingRun(elsewhere)).runId, store);
+      const first = await beginArrival(store, transit);
+      store.attend(first).leave();
+      const second = await beginArrival(store, transit, "second");
+      assert.ok(second.epoch > first.epoch);
+      const late = store.storeArrivingRows(first, transit.rows);
+      assert.ok(LeaseLostError.isInstance(await rejection(late)));
+      await store.storeArrivingRows(second, transit.rows);
+      await store.finishArrival(second, transit.blobs);
+    });
+  }),
+
   checkSeveral("one import at a time: a second one waits for the first, or for its end", async (scene) => {
     const { store, openAnother, advance } = scene;
     await withAnotherDatabase(scene, async (elsewhere) => {
