@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { LeaseLostError } from "../../../core/errors.ts";
+import { rememberEvents } from "../leases.ts";
 import { forgetOldHeads } from "../run-head.ts";
 import type { SqlScript } from "../script.ts";
 import { closedError } from "../sql-reader.ts";
@@ -162,7 +163,10 @@ export class PlannedCommits {
   }
 
   #acknowledge(plans: readonly CommitPlan[]): void {
-    for (const { pending, value } of plans) pending.resolve(value as never);
+    for (const { pending, value, writes } of plans) {
+      rememberEvents(this.#context.leases, writes);
+      pending.resolve(value as never);
+    }
     this.#onCommit(plans.map(({ pending }) => pending.intent));
   }
 

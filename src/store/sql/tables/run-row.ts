@@ -1,4 +1,4 @@
-import { LeaseLostError, RunNotFoundError, StoreUnusableError } from "../../../core/errors.ts";
+import { RunNotFoundError, StoreUnusableError } from "../../../core/errors.ts";
 import { chainHash, NO_EVENT_HASH } from "../../../core/event-chain.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../core/json.ts";
 import { type Limit, Quota } from "../../../core/usage/quota.ts";
@@ -13,6 +13,7 @@ import { RUN_STATUSES } from "../stored-words.ts";
 import type { RunKey } from "../table-list.ts";
 import type { Transaction } from "../transaction.ts";
 import type { RowValues } from "../write.ts";
+import { assertFence, assertNothingLost } from "./fence.ts";
 
 /** The whole row, for intents that change the status or the lease of the run. */
 export type RunRow = RunHead & {
@@ -62,6 +63,7 @@ export function* fencedRun(tx: Transaction, fence: Fence): SqlScript<RunHead> {
 
 function* loadHead(tx: Transaction, runId: string): SqlScript<RunHead> {
   const run = yield* requireRun(runId);
+  yield* assertNothingLost(tx.leases, run);
   const { key, owner, epoch, quota, counts, eventSeq, eventHash } = run;
   const head = newHead({ key, runId, owner, epoch, quota, counts, eventSeq, eventHash });
   tx.heads.set(runId, head);
@@ -85,6 +87,13 @@ export function* stepHead(run: RunHead, stepKey: number): SqlScript<StepHead> {
 
 /** The whole row, read from the database. */
 export function* fencedRunRow(tx: Transaction, fence: Fence): SqlScript<RunRow> {
+  const run = yield* requireRun(fence.runId);
+  yield* assertNothingLost(tx.leases, run);
+  return assertFence(tx, run, fence);
+}
+
+/** The same for a worker that stops: the row counts, whatever the worker knows. */
+export function* rowToLeave(tx: Transaction, fence: Fence): SqlScript<RunRow> {
   return assertFence(tx, yield* requireRun(fence.runId), fence);
 }
 
@@ -127,18 +136,6 @@ function changedRun({ runId }: RunHead): StoreUnusableError {
   return new StoreUnusableError(
     `Run ${runId} is not as it was written: another program has changed its row. Nothing was done; see \`pawl verify ${runId}\`, and restore the database from a backup.`,
     { reason: "changed_rows" },
-  );
-}
-
-/**
- * The owner counts as well as the epoch: a database that was restored, or that failed over and lost commits, may give out
- * an epoch twice.
- */
-function assertFence<R extends RunHead>({ leases }: Transaction, run: R, fence: Fence): R {
-  if (run.epoch === fence.epoch && run.owner === leases.owner) return run;
-  throw new LeaseLostError(
-    `Run ${fence.runId} was ${run.owner === null ? "released" : `claimed by ${run.owner}`} (epoch ${run.epoch}): this worker (epoch ${fence.epoch}) wrote nothing and must stop.`,
-    { runId: fence.runId, epoch: fence.epoch },
   );
 }
 
