@@ -29,6 +29,8 @@ export type PostgresDriverParts = {
   readonly leases: Leases;
   /** Replaces the server's clock, for tests; null for the server's. */
   readonly now: (() => number) | null;
+  /** The server's clock minus ours, when the store was opened. */
+  readonly clockOffset: number;
   readonly redactionKey: () => Uint8Array;
   readonly onCommit: (intents: readonly string[]) => void;
 };
@@ -110,10 +112,11 @@ class Server implements PlanServer {
   readonly #now: (() => number) | null;
   #connection: Connection | null = null;
   /** The server's clock minus ours. */
-  #offset = 0;
+  #offset: number;
 
-  constructor({ name, connect, now }: PostgresDriverParts) {
+  constructor({ name, connect, now, clockOffset }: PostgresDriverParts) {
     this.name = name;
+    this.#offset = clockOffset;
     this.#connect = connect;
     this.#now = now;
   }

@@ -1,4 +1,5 @@
-import { ConfigurationError, StoreUnavailableError, StoreUnusableError } from "../../core/errors.ts";
+import { StoreUnavailableError, StoreUnusableError } from "../../core/errors.ts";
+import { postgresAddress } from "../postgres-address.ts";
 import { NO_NOTES } from "../sql/owners.ts";
 import { Readers } from "../sql/planned/readers.ts";
 import { SqlStore } from "../sql/sql-store.ts";
@@ -11,7 +12,10 @@ import { PostgresDriver, type PostgresDriverParts } from "./postgres-driver.ts";
 import { isConnectionLost, postgresError } from "./postgres-error.ts";
 
 export type PostgresStoreOptions = SqlStoreOptions & {
-  /** The schema of the tables; `pawl` by default. It is created if it is missing. */
+  /**
+   * The schema of the tables; `pawl` by default, or the one that the address names (`?schema=agents`). It is created if it
+   * is missing.
+   */
   readonly schema?: string;
   /**
    * Accepts a server whose commits may be lost in a crash (`synchronous_commit = off` or `fsync = off`), after which
@@ -35,16 +39,18 @@ export class PostgresStore extends SqlStore {
   }
 
   /** Connects, and creates or migrates the tables if that is needed. */
-  static async open(url: string, options: PostgresStoreOptions = {}): Promise<PostgresStore> {
-    const { schema = "pawl", acceptLostCommits = false, readOnly = false } = options;
-    const name = withoutPassword(url);
+  static async open(address: string, options: PostgresStoreOptions = {}): Promise<PostgresStore> {
+    const { acceptLostCommits = false, readOnly = false } = options;
+    const { url, schema, name } = postgresAddress(address, options.schema);
     const pg = await loadPg();
     const where: ConnectionOptions = { url, schema, acceptLostCommits };
     const connect = async () => onPrimary(await Connection.open(pg, where));
     try {
       const first = await Connection.open(pg, where);
+      let clockOffset: number;
       try {
         await assertUsable(first, where, name);
+        clockOffset = await clockOffsetOf(first);
         if (readOnly) await assertMigrated(first, schema, name);
         else await migrate(first, schema, name);
       } finally {
@@ -58,6 +64,7 @@ export class PostgresStore extends SqlStore {
         readers: new Readers(connect, isConnectionLost),
         owner: await OwnerSession.take(connect, schema),
         now,
+        clockOffset,
         redactionKey: keyIn(options.redactionKey),
         onCommit,
       };
@@ -73,6 +80,12 @@ async function onPrimary(connection: Connection): Promise<Connection> {
   if (!connection.isReplica) return connection;
   await connection.end();
   throw Object.assign(new Error("The server is a replica."), { code: "57P03" });
+}
+
+/** Until the first intent has read the server's clock: a process that only reads judges leases by it, too. */
+async function clockOffsetOf(connection: Connection): Promise<number> {
+  const [row] = await connection.rows("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now");
+  return (row?.int("now") ?? 0) - Date.now();
 }
 
 /** A replica, or a server that acknowledges what it may lose, breaks every promise. */
@@ -105,18 +118,6 @@ async function assertUsable(
     `The database ${name} has ${setting} = off: it acknowledges commits that a crash loses, and then effects would be repeated. Set ${setting} to on, or pass acceptLostCommits: true if that is what you want.`,
     { reason: "lost_commits" },
   );
-}
-
-/** The address, as errors show it. */
-function withoutPassword(url: string): string {
-  try {
-    const { protocol, host, pathname } = new URL(url);
-    return `${protocol}//${host}${pathname}`;
-  } catch {
-    throw new ConfigurationError(
-      "The address of the PostgreSQL store is not a URL: use postgres://user@host:5432/database.",
-    );
-  }
 }
 
 /** There is no file beside the database in which it could be: every process has to be given the same one. */

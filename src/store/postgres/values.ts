@@ -2,11 +2,10 @@ import { StoreUnusableError } from "../../core/errors.ts";
 import type { SqlValue } from "../sql/row.ts";
 
 // PostgreSQL's text cannot hold the character 0, which SQLite's can. It is stored as two others, and so is the character
-// that marks them.
+// that marks them. The mark is the character 1, so that texts keep their order.
 
-const MARK = "\u{f8f0}";
-const SPECIAL = /[\0\u{f8f0}]/gu;
-const STORED = /\u{f8f0}[01]/gu;
+const MARK = "\x01";
+const [STORED_ZERO, STORED_MARK] = [`${MARK}\x01`, `${MARK}\x02`];
 
 /** A value as the protocol carries it: texts as they are, bytes as bytes, an array as its literal. */
 export function toPg(value: SqlValue | readonly SqlValue[]): string | Buffer | null {
@@ -29,12 +28,12 @@ function toElement(value: SqlValue): string {
 
 function toPgText(text: string): string {
   if (!text.includes("\0") && !text.includes(MARK)) return text;
-  return text.replaceAll(SPECIAL, (found) => (found === MARK ? `${MARK}1` : `${MARK}0`));
+  return text.replaceAll(MARK, STORED_MARK).replaceAll("\0", STORED_ZERO);
 }
 
 function fromPgText(text: string): string {
   if (!text.includes(MARK)) return text;
-  return text.replaceAll(STORED, (found) => (found.endsWith("1") ? MARK : "\0"));
+  return text.replaceAll(STORED_ZERO, "\0").replaceAll(STORED_MARK, MARK);
 }
 
 /** By the number of the type. Every other type is a text. */

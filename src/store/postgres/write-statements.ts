@@ -13,17 +13,20 @@ export const SERVER_NOW = "(extract(epoch FROM now()) * 1000)::bigint";
 export function statementsOf(writes: readonly Write[], now: number | null): Statement[] {
   return groupWrites(writes).map((group) => {
     const { columns, rows } = group;
-    const arrays = columns.map((column) => rows.map((row): SqlValue => row[column] ?? null));
+    const [only] = rows;
+    const values = columns.map((column) =>
+      isSingle(group) ? (only?.[column] ?? null) : rows.map((row): SqlValue => row[column] ?? null),
+    );
     // The number of rows is a value, so that the text is the same for any number of them.
     const count = mustMatch(group) ? [rows.length] : [];
-    return { text: textOf(group), values: [...arrays, ...count, ...(group.kind === "renew" ? [now] : [])] };
+    return { text: textOf(group), values: [...values, ...count, ...(group.kind === "renew" ? [now] : [])] };
   });
 }
 
 const texts = new Map<string, string>();
 
 function textOf(group: WriteGroup): string {
-  const shape = `${group.kind} ${group.table} ${group.columns.join()}`;
+  const shape = `${group.kind} ${group.table} ${group.columns.join()} ${isSingle(group)}`;
   let text = texts.get(shape);
   if (text === undefined) {
     text = makeText(group);
@@ -39,10 +42,10 @@ function makeText(group: WriteGroup): string {
     case "keep":
     case "upsert": {
       const values = columns.map((column) => `new.${column}`);
-      return insertText(kind, table, columns, `SELECT ${values.join(", ")} FROM ${unnested(group)}`);
+      return insertText(kind, table, columns, `SELECT ${values.join(", ")} FROM ${newRows(group)}`);
     }
     case "remove":
-      return `DELETE FROM ${table} USING ${unnested(group)} WHERE ${sameKey(group)}`;
+      return `DELETE FROM ${table} USING ${newRows(group)} WHERE ${sameKey(group)}`;
     case "copy":
       return copyText(group);
     case "update":
@@ -53,7 +56,7 @@ function makeText(group: WriteGroup): string {
     case "advance":
       return guarded(
         group,
-        `UPDATE runs SET ${changes(group)} FROM ${unnested(group)} WHERE ${sameKey(group)}
+        `UPDATE runs SET ${changes(group)} FROM ${newRows(group)} WHERE ${sameKey(group)}
            AND runs.event_hash = new.from_event_hash AND (SELECT max(number) FROM migrations) = ${LATEST_VERSION}`,
       );
   }
@@ -62,15 +65,16 @@ function makeText(group: WriteGroup): string {
 /** Fails if a row is not there: not as a stale head does, since trying again does not help. */
 function updateText(group: WriteGroup): string {
   const { table } = group;
-  return `WITH changed AS (UPDATE ${table} SET ${changes(group)} FROM ${unnested(group)} WHERE ${sameKey(group)} RETURNING 1)
+  return `WITH changed AS (UPDATE ${table} SET ${changes(group)} FROM ${newRows(group)} WHERE ${sameKey(group)} RETURNING 1)
     SELECT CAST(CASE WHEN count(*) = ${count(group)} THEN '1' ELSE 'a row of ${table} is missing' END AS INTEGER) FROM changed`;
 }
 
-function copyText({ table, columns, key }: WriteGroup): string {
+function copyText(group: WriteGroup): string {
+  const { table, columns, key } = group;
   const all = Object.keys(columnTypes(table));
   const values = all.map((column) => (columns.includes(column) ? `new.${column}` : `old.${column}`));
   const same = key.map((column) => `old.${column} = new.from_${column}`);
-  const source = `SELECT ${values.join(", ")} FROM ${unnested({ table, columns })} JOIN ${table} AS old ON ${same.join(" AND ")}`;
+  const source = `SELECT ${values.join(", ")} FROM ${newRows(group)} JOIN ${table} AS old ON ${same.join(" AND ")}`;
   return insertText("keep", table, all, source);
 }
 
@@ -78,7 +82,7 @@ function copyText({ table, columns, key }: WriteGroup): string {
 function renewText(group: WriteGroup): string {
   return guarded(
     group,
-    `UPDATE runs SET lease_until = coalesce($${group.columns.length + 2}::bigint, ${SERVER_NOW}) + new.lease_ms, lease_ms = new.lease_ms FROM ${unnested(group)}
+    `UPDATE runs SET lease_until = coalesce($${group.columns.length + 2}::bigint, ${SERVER_NOW}) + new.lease_ms, lease_ms = new.lease_ms FROM ${newRows(group)}
       WHERE ${sameKey(group)} AND runs.owner = new.owner AND runs.epoch = new.epoch`,
   );
 }
@@ -108,16 +112,24 @@ function sameKey({ table, key }: WriteGroup): string {
   return key.map((column) => `${table}.${column} = new.${column}`).join(" AND ");
 }
 
-function unnested({ table, columns }: Pick<WriteGroup, "table" | "columns">): string {
-  const arrays = columns.map((column, i) => `$${i + 1}::${arrayType(table, column)}`);
+/** A row by itself is no array: the server would make a table of each array, which costs more than the row. */
+function isSingle({ rows }: WriteGroup): boolean {
+  return rows.length === 1;
+}
+
+function newRows(group: WriteGroup): string {
+  const { table, columns } = group;
+  if (isSingle(group))
+    return `(SELECT ${columns.map((column, i) => `$${i + 1}::${typeOf(table, column)} AS ${column}`).join(", ")}) AS new`;
+  const arrays = columns.map((column, i) => `$${i + 1}::${typeOf(table, column)}[]`);
   return `unnest(${arrays.join(", ")}) AS new (${columns.join(", ")})`;
 }
 
 const PG_TYPES = { run: "uuid", int: "bigint", text: "text", bytes: "bytea" } as const;
 
-function arrayType(table: TableName, column: string): string {
+function typeOf(table: TableName, column: string): string {
   const types: { readonly [column: string]: ColumnType } = columnTypes(table);
   const type = types[column.replace(/^from_/, "")];
   if (type === undefined) throw new Error(`There is no column ${column} in ${table}.`);
-  return `${PG_TYPES[type.replace("?", "") as keyof typeof PG_TYPES]}[]`;
+  return PG_TYPES[type.replace("?", "") as keyof typeof PG_TYPES];
 }

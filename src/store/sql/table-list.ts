@@ -128,7 +128,7 @@ export const TABLES = {
         request: "text?",
       },
       state: { status: "text", attempt: "int", started_at: "int?", ends_by: "int?" },
-      superseded: { superseded: "int" },
+      superseded: { superseded: "int?" },
     },
   },
   receipts: {

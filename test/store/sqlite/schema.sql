@@ -70,7 +70,7 @@ CREATE TABLE events (
   -- 1 if it covers rows of the run as a whole.
   of_run INTEGER NOT NULL,
   PRIMARY KEY (run_key, seq)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE TABLE failed_model_calls (
   run_key INTEGER NOT NULL,
@@ -299,8 +299,8 @@ CREATE TABLE tool_calls (
   started_at INTEGER,
   -- When the attempt that began at started_at has ended at the latest.
   ends_by INTEGER,
-  -- Its failure ended its code step: when the step is entered again, the same call gets a new row.
-  superseded INTEGER NOT NULL,
+  -- 1 if its failure ended its code step: when the step is entered again, the same call gets a new row.
+  superseded INTEGER,
   PRIMARY KEY (run_key, call_no),
   UNIQUE (run_key, idempotency_key),
   FOREIGN KEY (run_key, step_no) REFERENCES run_steps (run_key, step_no)

@@ -215,8 +215,8 @@ CREATE TABLE tool_calls (
   started_at BIGINT,
   -- When the attempt that began at started_at has ended at the latest.
   ends_by BIGINT,
-  -- Its failure ended its code step: when the step is entered again, the same call gets a new row.
-  superseded BIGINT NOT NULL,
+  -- 1 if its failure ended its code step: when the step is entered again, the same call gets a new row.
+  superseded BIGINT,
   PRIMARY KEY (run_key, call_no),
   UNIQUE (run_key, idempotency_key)
 );

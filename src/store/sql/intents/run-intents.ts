@@ -18,6 +18,7 @@ import type {
   RunEnd,
 } from "../../store.ts";
 import { type AbandonedAttempts, ANYTHING } from "../leases.ts";
+import { assertNameSize } from "../name-size.ts";
 import { exists, get, type SqlScript } from "../script.ts";
 import type { RunKey } from "../table-list.ts";
 import { leftOpen, lostEvents } from "../tables/fence.ts";
@@ -47,6 +48,8 @@ export function* createRun(
   tx: Transaction,
   run: NewRun,
 ): SqlScript<{ kind: "created"; claim: Claim } | { kind: "exists" }> {
+  assertNameSize("run id", run.runId);
+  assertNameSize("pipeline's name", run.pipeline);
   if (yield* exists("SELECT 1 AS found FROM runs WHERE run_id = ?", run.runId)) return { kind: "exists" };
   const starter = starterOf(tx, run.startedBy);
   const row = insertRun(tx, firstRow(tx, yield* tx.newRunKey(run.runId), run, starter.text));

@@ -2,6 +2,7 @@ import { canonicalJson } from "../../../core/canonical-json.ts";
 import type { Json } from "../../../core/json.ts";
 import type { StepPath } from "../../../core/step-path.ts";
 import type { Fence, FinishedStep, LoopDecision, NewStep, StepRange, StepRecord } from "../../store.ts";
+import { assertNameSize } from "../name-size.ts";
 import type { Row } from "../row.ts";
 import { all, get, type SqlScript } from "../script.ts";
 import { STEP_STATUSES } from "../stored-words.ts";
@@ -67,6 +68,7 @@ export function* skipStep(tx: Transaction, fence: Fence, step: NewStep): SqlScri
 
 function insertStep(tx: Transaction, run: RunRow, step: NewStep, status: "running" | "skipped"): StepRecord {
   const { path, name, kind, phase } = step;
+  assertNameSize("step path", path);
   const input = canonicalJson(step.input);
   run.counts.steps += 1;
   const stepKey = run.counts.steps;

@@ -1,5 +1,6 @@
 import { blobReferenceOf } from "../../../core/blob-reference.ts";
 import type { ArtifactRecord, Fence, NewArtifact } from "../../store.ts";
+import { assertNameSize } from "../name-size.ts";
 import { all, get, type SqlScript } from "../script.ts";
 import { putRow, type Transaction } from "../transaction.ts";
 import { putBlob, readBlob } from "./blob-rows.ts";
@@ -10,6 +11,7 @@ export function* keepArtifact(
   fence: Fence,
   { stepKey, name, bytes }: NewArtifact,
 ): SqlScript<ArtifactRecord> {
+  assertNameSize("artifact's name", name);
   const run = yield* fencedRun(tx, fence);
   const step = stepKey === null ? "" : (yield* stepHead(run, stepKey)).path;
   const { blobId: hash, size } = blobReferenceOf(bytes);

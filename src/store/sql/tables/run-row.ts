@@ -354,7 +354,7 @@ function originColumns(origin: RunOrigin): RowValues {
 /** The digest of a run's row, without what every intent changes and what renewals change. */
 function runRowDigest(run: RunRow): string {
   const columns = { ...originColumns(run.origin), ...stateColumns(run) };
-  return digestOf(run.runId, ...Object.values(columns));
+  return digestOf([run.runId, ...Object.values(columns)]);
 }
 
 /** The stored row of a run, as its events must have it. */

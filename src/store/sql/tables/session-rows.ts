@@ -2,6 +2,7 @@ import { deflateSync, inflateSync } from "node:zlib";
 import { canonicalJson } from "../../../core/canonical-json.ts";
 import type { JsonObject } from "../../../core/json.ts";
 import type { NewCheckpoint, SessionCommit, SliceChange } from "../../store.ts";
+import { assertNameSize } from "../name-size.ts";
 import type { Row } from "../row.ts";
 import type { RunHead } from "../run-head.ts";
 import { all, get, type SqlScript } from "../script.ts";
@@ -68,6 +69,7 @@ function* readLengths(key: RunKey): SqlScript<Map<string, number>> {
 
 function writeSlice(tx: Transaction, run: RunHead, lengths: Map<string, number>, change: SliceChange): void {
   const { name, kind, version, length, items } = change;
+  assertNameSize("slice's name", name);
   const before = lengths.get(name) ?? 0;
   assertComplete(change, before);
   if (length > 0) putRow(tx, run, "slices", { slice_name: name, kind, version });

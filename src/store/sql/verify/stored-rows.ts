@@ -44,7 +44,7 @@ export function rowsOfRun(table: CoveredTable): PagedQuery {
 }
 
 /** The names and digests of a stored row's groups. */
-export function storedGroups(table: CoveredTable, row: Row): [name: string, digest: string][] {
+export function storedGroups(table: CoveredTable, row: Row): ReadonlyMap<string, string> {
   return coveredGroups(
     table,
     Object.fromEntries(columnsOf(table).map((column) => [column, row.value(column)])),

@@ -218,8 +218,8 @@ CREATE TABLE tool_calls (
   started_at INTEGER,
   -- When the attempt that began at started_at has ended at the latest.
   ends_by INTEGER,
-  -- Its failure ended its code step: when the step is entered again, the same call gets a new row.
-  superseded INTEGER NOT NULL,
+  -- 1 if its failure ended its code step: when the step is entered again, the same call gets a new row.
+  superseded INTEGER,
   PRIMARY KEY (run_key, call_no),
   UNIQUE (run_key, idempotency_key),
   FOREIGN KEY (run_key, step_no) REFERENCES run_steps (run_key, step_no)
@@ -367,6 +367,7 @@ CREATE TABLE artifacts (
 ) STRICT, WITHOUT ROWID;
 
 -- The log of a run: one event for each intent, each with the hash of the one before it.
+-- It has a rowid: rows of this size are appended to the end of such a table, but split the pages of one without.
 CREATE TABLE events (
   run_key INTEGER NOT NULL REFERENCES runs (run_key),
   seq INTEGER NOT NULL,
@@ -377,7 +378,7 @@ CREATE TABLE events (
   -- 1 if it covers rows of the run as a whole.
   of_run INTEGER NOT NULL,
   PRIMARY KEY (run_key, seq)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE INDEX events_of_runs ON events (run_key, seq) WHERE of_run = 1;
 
