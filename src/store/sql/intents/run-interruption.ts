@@ -52,9 +52,13 @@ export function* isRunHeld(leases: Leases, now: number, runId: string): SqlScrip
 }
 
 /** The owner of a run, to check whether it lives. */
-export function* ownerOf(runId: string): SqlScript<string | null> {
-  const row = yield* get("SELECT owner FROM runs WHERE run_id = ?", runId);
-  return row?.optionalText("owner") ?? null;
+export function* leaseOf(runId: string): SqlScript<{ owner: string; renewedAt: number } | null> {
+  const row = yield* get(
+    "SELECT owner, lease_until - lease_ms AS renewed_at FROM runs WHERE run_id = ?",
+    runId,
+  );
+  const owner = row?.optionalText("owner") ?? null;
+  return row === null || owner === null ? null : { owner, renewedAt: row.int("renewed_at") };
 }
 
 export function* requestCancel(tx: Transaction, runId: string, person: Person): SqlScript<CancelOutcome> {
