@@ -188,6 +188,36 @@ describe("a run on PostgreSQL", () => {
     await other.close();
   });
 
+  it("is renewed although another one of its process is locked for long", async () => {
+    const schema = server.newSchema();
+    const store = await openStore(server.url, { schema });
+    const [locked, free] = [await SampleRun.create(store, "locked"), await SampleRun.create(store, "free")];
+    await Promise.all([locked.open(1), free.open(1)]);
+    const { leaseUntil } = await free.record();
+    const { Client } = await loadPg();
+    const blocker = new Client({ connectionString: server.url });
+    try {
+      await blocker.connect();
+      const row = `SELECT 1 FROM ${schema}.runs WHERE run_id = 'locked' FOR UPDATE`;
+      await blocker.query({ text: `BEGIN; ${row}` });
+      const start = performance.now();
+      const outcomes = await Promise.allSettled(
+        [locked, free].map(({ fence }) => store.renewLease(fence, 60_000)),
+      );
+      expect(performance.now() - start).toBeLessThan(2_000);
+      expect(outcomes).toMatchObject([
+        { status: "rejected", reason: { code: "store_unavailable", details: { reason: "busy" } } },
+        { status: "fulfilled" },
+      ]);
+      expect((await free.record()).leaseUntil).toBeGreaterThan(leaseUntil + 20_000);
+      await blocker.query({ text: "COMMIT" });
+      await store.renewLease(locked.fence, 60_000);
+    } finally {
+      await blocker.end();
+      await store.close();
+    }
+  });
+
   it("is refused to the owner that another one has followed, whatever it had cached", async () => {
     const schema = server.newSchema();
     const [owner, other] = [await openStore(server.url, { schema }), await openStore(server.url, { schema })];

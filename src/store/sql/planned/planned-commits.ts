@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { LeaseLostError } from "../../../core/errors.ts";
 import { rememberEvents } from "../leases.ts";
+import type { Row } from "../row.ts";
 import { forgetOldHeads } from "../run-head.ts";
 import type { SqlScript } from "../script.ts";
 import { closedError } from "../sql-reader.ts";
@@ -8,6 +9,7 @@ import type { Transaction } from "../transaction.ts";
 import type { Write } from "../write.ts";
 import { type CommitPlan, type PlanContext, PlannedIntent, type SubmittedIntent } from "./plan.ts";
 import { outcomesOf, type PlanOutcome } from "./plan-outcome.ts";
+import { isRenewal, lockedPlans, lockedRun } from "./renewals.ts";
 import { COMMIT, ROLLBACK, type ServerSession, type Statement } from "./server-session.ts";
 
 /** What a server brings. */
@@ -113,7 +115,10 @@ export class PlannedCommits {
         waiting.add(pending.runId);
       }
     }
-    if (plans.length > 0) await this.#commitPlans(plans);
+    const renewals = plans.filter(isRenewal);
+    const commits = plans.filter((plan) => !isRenewal(plan));
+    if (renewals.length > 0) await this.#renew(renewals);
+    if (commits.length > 0) await this.#commitPlans(commits);
     for (const round of oneOfEachRun(others)) await this.#ask(round);
   }
 
@@ -132,6 +137,25 @@ export class PlannedCommits {
     // The head may have changed in memory already.
     heads.delete(runId);
     return null;
+  }
+
+  /** By themselves, and first: one that waited for a row would keep the leases of all others from being renewed. */
+  async #renew(plans: readonly CommitPlan[]): Promise<void> {
+    const renewals = this.#server.statementsOf(plans.flatMap((plan) => plan.writes));
+    let answers: readonly (readonly Row[])[];
+    try {
+      const session = await this.#connected();
+      answers = await session.exchange([...session.begin, ...renewals, COMMIT]);
+      answers = answers.slice(session.begin.length, -1);
+    } catch {
+      // A renewal moves no head: fresh data decides.
+      await this.#askInRounds(plans);
+      return;
+    }
+    const locked = lockedPlans(plans, answers.flat());
+    const done = plans.filter((plan) => !locked.includes(plan));
+    if (done.length > 0) this.#acknowledge(done);
+    for (const plan of locked) this.#refuse([plan.pending], lockedRun(plan));
   }
 
   async #commitPlans(plans: readonly CommitPlan[]): Promise<void> {
