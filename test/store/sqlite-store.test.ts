@@ -63,6 +63,7 @@ describe("the conformance suite", () => {
     ["answer", "budget waits"],
     ["skipStep", "steps"],
     ["keepArtifact", "artifacts"],
+    ["saveCheckpoint", "late checkpoints"],
     ["requestCancel", "cancel"],
     ["acceptDivergence", "divergence"],
     ["dropTurn", "dropped turns"],

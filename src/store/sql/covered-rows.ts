@@ -27,6 +27,7 @@ const OF_TURNS: ReadonlySet<string> = new Set<CoveredTable>([
   "slice_items",
   "applied_calls",
   "checkpoints",
+  "slice_contents",
 ]);
 
 /** True if the table has rows of the run as a whole. */

@@ -28,6 +28,8 @@ export type RunHead = {
   hasUncertainCalls: boolean | null;
   /** The number of values in each slice of the session; null if not looked up yet. */
   sliceLengths: Map<string, number> | null;
+  /** The hashes of each slice's pieces in the last checkpoint, as far as it was written from here. */
+  readonly slicePieces: Map<string, ReadonlySet<string>>;
   /** The rows that the current intent has written, with their digests, for its event to cover; null if removed. */
   readonly covered: Map<string, string | null>;
 };

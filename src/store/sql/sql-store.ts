@@ -4,6 +4,7 @@ import { parseWaitId, type Settlement } from "../../core/wait.ts";
 import type * as contract from "../store.ts";
 import type { WorkInProgress } from "../work-in-progress.ts";
 import type { Driver } from "./driver.ts";
+import { saveCheckpoint } from "./intents/checkpoint-intents.ts";
 import { dropTurn } from "./intents/drop-turn-intent.ts";
 import { forkRun } from "./intents/fork-intents.ts";
 import { beginLineage } from "./intents/lineage-intents.ts";
@@ -208,6 +209,10 @@ export class SqlStore extends SqlReader implements contract.Store {
     );
     this.#settled(fence, commit, [MODEL_CALL, ...commit.receipts.map(({ callIndex }) => callIndex)]);
     return committed;
+  }
+
+  saveCheckpoint(fence: contract.Fence, late: contract.LateCheckpoint): Promise<number> {
+    return this.#write("saveCheckpoint", fence.runId, (tx) => saveCheckpoint(tx, fence, late));
   }
 
   beginLineage(fence: contract.Fence, lineage: contract.NewLineage): Promise<number> {

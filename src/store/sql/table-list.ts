@@ -39,7 +39,10 @@ const SETTLED_CALL = {
 
 /** The tables whose rows belong to a run and are covered by its events. */
 export const TABLES = {
-  run_inputs: { key: RUN, groups: { row: { input: "text", spec: "text?" }, shape: { shape: "text" } } },
+  run_inputs: {
+    key: RUN,
+    groups: { row: { input: "text", spec: "text?", contract: "text?" }, shape: { shape: "text" } },
+  },
   attempts: {
     key: { ...RUN, epoch: "int" },
     groups: {
@@ -197,12 +200,15 @@ export const TABLES = {
         checkpoint_type: "text",
         event_seq: "int",
         cursor: "text",
-        encoding: "text",
         size: "int",
-        snapshot: "bytes",
+        snapshot: "text",
       },
       superseded: { superseded: "int" },
     },
+  },
+  slice_contents: {
+    key: { ...RUN, content_hash: "text" },
+    groups: { row: { content: "text" } },
   },
   artifacts: {
     key: { ...RUN, artifact_name: "text" },
@@ -258,6 +264,7 @@ const UNCOVERED_TABLES = {
         output: "text?",
         context: "text?",
         error: "text?",
+        final_artifact: "text?",
       },
     },
   },

@@ -33,6 +33,7 @@ import { forkLedgerChecks } from "./turns/fork-ledger.ts";
 import { forkLifeChecks } from "./turns/fork-life.ts";
 import { forkChecks } from "./turns/forks.ts";
 import { historyChecks } from "./turns/history.ts";
+import { lateCheckpointChecks } from "./turns/late-checkpoints.ts";
 import { lineageChecks } from "./turns/lineages.ts";
 import { sessionChecks } from "./turns/session.ts";
 import { sessionEventChecks } from "./turns/session-events.ts";
@@ -88,6 +89,7 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   session: sessionChecks,
   "session events": sessionEventChecks,
   checkpoints: checkpointChecks,
+  "late checkpoints": lateCheckpointChecks,
   lineages: lineageChecks,
   divergence: divergenceChecks,
   forks: forkChecks,

@@ -153,5 +153,6 @@ function insertFork(tx: Transaction, key: RunKey, runId: string, parent: RunRow,
     output: null,
     context: null,
     error: null,
+    finalArtifact: null,
   });
 }

@@ -21,8 +21,8 @@ export function columnsOf(table: CoveredTable): readonly string[] {
   return [...keyColumns(table), ...Object.values(groups).flatMap((columns) => Object.keys(columns))];
 }
 
-/** A page of these may be large: each row holds the whole session. */
-const CHECKPOINTS_IN_A_PAGE = 20;
+/** A page of these may be large: each row holds a whole slice. */
+const CONTENTS_IN_A_PAGE = 20;
 const ROWS_IN_A_PAGE = 200;
 
 const QUERIES = new Map(
@@ -31,7 +31,7 @@ const QUERIES = new Map(
     new PagedQuery(
       `SELECT ${columnsOf(table).join(", ")} FROM ${table} WHERE run_key = ?`,
       keyColumns(table),
-      table === "checkpoints" ? CHECKPOINTS_IN_A_PAGE : ROWS_IN_A_PAGE,
+      table === "slice_contents" ? CONTENTS_IN_A_PAGE : ROWS_IN_A_PAGE,
     ),
   ]),
 );
