@@ -10,7 +10,7 @@ import type { Write } from "../write.ts";
 import { type CommitPlan, type PlanContext, PlannedIntent, type SubmittedIntent } from "./plan.ts";
 import { outcomesOf, type PlanOutcome } from "./plan-outcome.ts";
 import { isRenewal, lockedPlans, lockedRun } from "./renewals.ts";
-import { COMMIT, ROLLBACK, type ServerSession, type Statement } from "./server-session.ts";
+import { COMMIT, RECONNECT, ROLLBACK, type ServerSession, type Statement } from "./server-session.ts";
 
 /** What a server brings. */
 export interface PlanServer {
@@ -37,8 +37,6 @@ export interface PlanServer {
 /** The most intents in one transaction. */
 const MAX_BATCH = 500;
 const MAX_TRIES = 6;
-const MAX_RECONNECTS = 40;
-const RECONNECT_MS = 250;
 
 /**
  * The commits of a process on a server. Intents that know all they need from the head of their run are planned in memory,
@@ -349,8 +347,8 @@ export class PlannedCommits {
         this.#session = await this.#server.connect();
         return this.#session;
       } catch (error) {
-        if (this.#isClosed || tries >= MAX_RECONNECTS || !this.#server.isConnectionLost(error)) throw error;
-        await sleep(RECONNECT_MS);
+        if (this.#isClosed || tries >= RECONNECT.tries || !this.#server.isConnectionLost(error)) throw error;
+        await sleep(RECONNECT.everyMs);
       }
     }
   }
