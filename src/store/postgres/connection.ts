@@ -36,15 +36,18 @@ export class Connection implements ServerSession {
   #last: Promise<unknown> = Promise.resolve();
   /** True if a pooler is in between: settings and prepared statements do not stay with this connection. */
   readonly isPooled: boolean;
-  /** The process of the server that serves this connection. */
-  readonly backend: number;
+  /** True if the server takes no writes, since it follows another one. */
+  readonly isReplica: boolean;
+  /** The process of the server that serves this connection, and when it began: numbers are given out again. */
+  readonly backend: readonly [pid: number, since: string];
   /** Behind a pooler every transaction brings its settings. */
   readonly #settings: readonly Statement[];
 
-  private constructor(client: PgClient, backend: number, settings: Statement) {
+  private constructor(client: PgClient, server: Row, settings: Statement) {
     this.#client = client;
-    this.backend = backend;
-    this.isPooled = client.processID !== backend;
+    this.backend = [server.int("pid"), server.text("since")];
+    this.isReplica = server.flag("replica");
+    this.isPooled = client.processID !== this.backend[0];
     this.#prepared = this.isPooled ? null : new PreparedStatements();
     this.#settings = this.isPooled ? [settings] : [];
     client.on("error", () => this.#lose());
@@ -66,11 +69,12 @@ export class Connection implements ServerSession {
     // Without a listener an error of the connection would end the process.
     client.on("error", () => undefined);
     await client.connect();
-    const answers = await exchangeOver(client, null, [
-      settingsOf(schema, false),
-      { text: "SELECT pg_backend_pid() AS pid", values: [] },
-    ]);
-    return new Connection(client, answers[1]?.[0]?.int("pid") ?? 0, settingsOf(schema, true));
+    const [server] = (await exchangeOver(client, null, [SERVER])).flat();
+    if (server === undefined) throw new Error("The server does not say which session this is.");
+    const connection = new Connection(client, server, settingsOf(schema, true));
+    // Other clients use the sessions of a pooler, too: what is set there would be set for them.
+    if (!connection.isPooled) await connection.exchange([settingsOf(schema, false)]);
+    return connection;
   }
 
   get isLost(): boolean {
@@ -135,6 +139,11 @@ export class Connection implements ServerSession {
   }
 }
 
+const SERVER: Statement = {
+  text: `SELECT pid, backend_start::text AS since, pg_is_in_recovery() AS replica
+           FROM pg_stat_activity WHERE pid = pg_backend_pid()`,
+  values: [],
+};
 const BEGIN: Statement = { text: "BEGIN", values: [] };
 const BEGIN_SNAPSHOT: Statement = { text: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", values: [] };
 

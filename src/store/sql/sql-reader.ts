@@ -6,7 +6,7 @@ import type { ResultLimits } from "../../core/usage/result-share.ts";
 import type * as contract from "../store.ts";
 import type { Driver } from "./driver.ts";
 import { readLeftBehind } from "./intents/left-open.ts";
-import { isRunHeld, ownerOf } from "./intents/run-interruption.ts";
+import { isRunHeld, leaseOf } from "./intents/run-interruption.ts";
 import * as steps from "./intents/step-intents.ts";
 import * as workers from "./intents/worker-intents.ts";
 import type { Leases } from "./leases.ts";
@@ -60,7 +60,7 @@ export abstract class SqlReader implements contract.StoreReader {
   async findRunsOf(pipeline: string, inputHash: Uint8Array): Promise<readonly contract.RunOfInput[]> {
     const found = await this.read(() => readers.findRunsOf(pipeline, inputHash));
     const owners = new Set(found.flatMap(({ owner }) => owner ?? []));
-    await Promise.all([...owners].map((owner) => this.owners.look(owner)));
+    await Promise.all([...owners].map((owner) => this.owners.look(owner, 0)));
     const { leases } = this;
     const now = this.driver.now();
     return this.read(function* () {
@@ -239,8 +239,8 @@ export abstract class SqlReader implements contract.StoreReader {
 
   /** The owner of the run may have died: that must be known before a decision about its lease. */
   protected async lookAtOwner(runId: string): Promise<void> {
-    const owner = await this.read(() => ownerOf(runId));
-    if (owner !== null) await this.owners.look(owner);
+    const lease = await this.read(() => leaseOf(runId));
+    if (lease !== null) await this.owners.look(lease.owner, lease.renewedAt);
   }
 
   protected read<T>(script: () => SqlScript<T>): Promise<T> {

@@ -5,6 +5,7 @@ import { ConfigurationError, RunBusyError } from "../../../core/errors.ts";
 import type { OwnStatus, RunMove } from "../../store.ts";
 import { get, type SqlScript } from "../script.ts";
 import type { RunKey } from "../table-list.ts";
+import { leftOpen } from "../tables/fence.ts";
 import { moveOf, readStoreId, runMoved } from "../tables/moved-run.ts";
 import { findRun, type RunRow, runNotFound, saveRun } from "../tables/run-row.ts";
 import type { Transaction } from "../transaction.ts";
@@ -54,7 +55,7 @@ function* markMoved(
   { from, to }: Pick<RunMove, "from" | "to">,
 ): SqlScript<RunMove> {
   // The notes of what a dead worker sent are beside this database: only here they can be read.
-  const left = tx.leases.leftOpen(row);
+  const left = yield* leftOpen(tx.leases, row);
   const lost = yield* settleOpenCalls(tx, row, left);
   const { facts } = yield* leaveRunningCalls(tx, row, left);
   if (row.owner !== null) endAttempt(tx, row, "interrupted");

@@ -12,7 +12,7 @@ import { RUN_STATUSES } from "../stored-words.ts";
 import type { RunKey } from "../table-list.ts";
 import type { Transaction } from "../transaction.ts";
 import type { RowValues } from "../write.ts";
-import { assertFence } from "./fence.ts";
+import { assertFence, assertNothingLost } from "./fence.ts";
 import { quotaOf } from "./run-quota.ts";
 
 /** The whole row, for intents that change the status or the lease of the run. */
@@ -66,6 +66,7 @@ export function* fencedRun(tx: Transaction, fence: Fence): SqlScript<RunHead> {
 
 function* loadHead(tx: Transaction, runId: string): SqlScript<RunHead> {
   const run = yield* requireRun(runId);
+  yield* assertNothingLost(tx.leases, run);
   const { key, owner, epoch, quota, counts, eventSeq, eventHash } = run;
   const head = newHead({ key, runId, owner, epoch, quota, counts, eventSeq, eventHash });
   tx.heads.set(runId, head);
@@ -89,6 +90,13 @@ export function* stepHead(run: RunHead, stepKey: number): SqlScript<StepHead> {
 
 /** The whole row, read from the database. */
 export function* fencedRunRow(tx: Transaction, fence: Fence): SqlScript<RunRow> {
+  const run = yield* requireRun(fence.runId);
+  yield* assertNothingLost(tx.leases, run);
+  return assertFence(tx, run, fence);
+}
+
+/** The same for a worker that stops: the row counts, whatever the worker knows. */
+export function* rowToLeave(tx: Transaction, fence: Fence): SqlScript<RunRow> {
   return assertFence(tx, yield* requireRun(fence.runId), fence);
 }
 
