@@ -2,6 +2,7 @@
 //   node scripts/explore.ts                                       every mode, every scenario
 //   node scripts/explore.ts --scenario parallel-mixed --modes twice --pairs all
 //   node scripts/explore.ts --scenario keyed --schedule "crash before store.commitTurn 1"
+//   node scripts/explore.ts --database postgres                   on a PostgreSQL server that it starts
 //   node scripts/explore.ts --table                               writes the table of docs/guarantees.md
 
 import { execFileSync } from "node:child_process";
@@ -16,6 +17,7 @@ import type { CrashReport } from "../src/testing/crash/crash-report.ts";
 import { EXPLORER_MODES } from "../src/testing/crash/explorer-options.ts";
 import { parseSchedule } from "../src/testing/crash/schedule.ts";
 import { EXPLORER_FOLDER, lineOf } from "../test/testing/crash/explored-scenario.ts";
+import { explorerServer } from "../test/testing/crash/explorer-server.ts";
 import { RANDOM_SCENARIOS } from "../test/testing/crash/random-schedule-log.ts";
 import { SCENARIOS } from "../test/testing/crash/scenarios/index.ts";
 
@@ -30,6 +32,7 @@ const { values } = parseArgs({
     pairs: { type: "string" },
     seed: { type: "string" },
     schedule: { type: "string" },
+    database: { type: "string", default: "sqlite" },
     table: { type: "boolean", default: false },
   },
 });
@@ -39,7 +42,16 @@ process.exitCode = await main();
 async function main(): Promise<number> {
   if (values.table) assertWhole();
   const names = values.scenario ?? Object.keys(SCENARIOS);
-  const how = explorerOptions();
+  const server = await explorerServer(values.database);
+  try {
+    const { database } = server ?? {};
+    return await explore(names, { ...explorerOptions(), ...(database === undefined ? {} : { database }) });
+  } finally {
+    await server?.stop();
+  }
+}
+
+async function explore(names: readonly string[], how: ReturnType<typeof explorerOptions>): Promise<number> {
   const reports: CrashReport[] = [];
   for (const name of names) {
     const modes = modesFor(name, how.modes ?? MODES);
@@ -65,7 +77,7 @@ function scenarioOf(name: string) {
   throw new Error(`There is no scenario ${name}: there are ${Object.keys(SCENARIOS).join(", ")}.`);
 }
 
-function explorerOptions(): Pick<CrashExplorerOptions, "modes" | "pairs" | "seed" | "schedule"> {
+function explorerOptions(): Pick<CrashExplorerOptions, "modes" | "pairs" | "seed" | "schedule" | "database"> {
   const { modes, pairs, seed, schedule } = values;
   return {
     modes: modes === undefined ? MODES : modes.split(",").map(modeOf),

@@ -8,6 +8,12 @@ import type { Connection } from "./connection.ts";
 const BETWEEN_LOOKS_MS = 500;
 const RECONNECT_MS = 250;
 
+/** The time between two looks, and a clock that replaces the server's in tests. */
+export type OwnerClocks = {
+  readonly now: (() => number) | null;
+  readonly after: (ms: number, callback: () => void) => () => void;
+};
+
 /**
  * Shows that this process lives: an advisory lock of a session of its own. The server frees it when the session ends,
  * so a lock that can be taken permits taking the runs of its owner. It does not prove that the process is dead: its
@@ -18,6 +24,7 @@ export class OwnerSession implements OwnerWatch {
   readonly #number: number;
   readonly #space: number;
   readonly #connect: () => Promise<Connection>;
+  readonly #clocks: OwnerClocks;
   #connection: Connection;
   /** By the server's clock. A server that has lost all sessions at once frees all locks: those prove nothing. */
   #since = 0;
@@ -26,16 +33,26 @@ export class OwnerSession implements OwnerWatch {
   #ready: Promise<void> = Promise.resolve();
   readonly #seen = new Map<string, OwnerLiveness>();
 
-  private constructor(connection: Connection, connect: () => Promise<Connection>, schema: string) {
+  private constructor(
+    connection: Connection,
+    connect: () => Promise<Connection>,
+    schema: string,
+    clocks: OwnerClocks,
+  ) {
     this.#connection = connection;
     this.#connect = connect;
+    this.#clocks = clocks;
     this.#number = randomInt(1, 2 ** 31 - 1);
     this.#space = lockSpace(schema);
     this.owner = `${hostname()}/${process.pid}/pg-${this.#number}`;
   }
 
-  static async take(connect: () => Promise<Connection>, schema: string): Promise<OwnerSession> {
-    const session = new OwnerSession(await connect(), connect, schema);
+  static async take(
+    connect: () => Promise<Connection>,
+    schema: string,
+    clocks: OwnerClocks,
+  ): Promise<OwnerSession> {
+    const session = new OwnerSession(await connect(), connect, schema, clocks);
     await session.#lock();
     session.#watch();
     return session;
@@ -58,7 +75,7 @@ export class OwnerSession implements OwnerWatch {
   /** Free counts only if this session is older than the owner's last renewal. */
   livenessOf(owner: string, renewedAt: number): OwnerLiveness {
     const seen = this.#seen.get(owner) ?? "unknown";
-    return seen === "gone" && this.#since > renewedAt ? "unknown" : seen;
+    return seen === "gone" && this.#since >= renewedAt ? "unknown" : seen;
   }
 
   async look(owner: string): Promise<OwnerLiveness> {
@@ -67,7 +84,7 @@ export class OwnerSession implements OwnerWatch {
     await this.held();
     let liveness: OwnerLiveness = (await this.#isLocked(number)) ? "alive" : "gone";
     if (liveness === "gone") {
-      await sleep(BETWEEN_LOOKS_MS);
+      await new Promise<void>((resolve) => this.#clocks.after(BETWEEN_LOOKS_MS, resolve));
       if (await this.#isLocked(number)) liveness = "alive";
     }
     this.#seen.set(owner, liveness);
@@ -96,7 +113,7 @@ export class OwnerSession implements OwnerWatch {
       `SELECT pg_advisory_lock($1, $2), (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS since`,
       [this.#space, this.#number],
     );
-    this.#since = Number(rows[0]?.since);
+    this.#since = this.#clocks.now?.() ?? Number(rows[0]?.since);
   }
 
   /** The lock is taken again at once: until then other processes may take the runs of this one. */

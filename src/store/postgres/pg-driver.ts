@@ -9,7 +9,7 @@ export type PgResult = {
   readonly rows: readonly Readonly<Record<string, unknown>>[];
 };
 
-type PgQuery = { readonly text: string; readonly values?: readonly unknown[]; readonly name?: string };
+export type PgQuery = { readonly text: string; readonly values?: readonly unknown[]; readonly name?: string };
 
 export interface PgClient {
   connect(): Promise<unknown>;
@@ -18,9 +18,10 @@ export interface PgClient {
   on(event: "error" | "end", listener: (error?: Error) => void): unknown;
   /** The number of the server's process for this connection, as it was given when the connection was made. */
   readonly processID: number | null;
+  readonly connection: { readonly stream: { destroy(): unknown; cork(): void; uncork(): void } };
 }
 
-type PgClientOptions = {
+export type PgClientOptions = {
   readonly connectionString?: string;
   readonly pipeline?: boolean;
   readonly options?: string;

@@ -6,7 +6,7 @@ import { WorkInProgress } from "../work-in-progress.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import { assertMigrated, migrate } from "./migrate.ts";
 import { OwnerSession } from "./owner-session.ts";
-import { loadPg } from "./pg-driver.ts";
+import { loadPg, type PgModule } from "./pg-driver.ts";
 import { PostgresDriver, type PostgresDriverParts } from "./postgres-driver.ts";
 import { postgresError } from "./postgres-error.ts";
 import { Readers } from "./readers.ts";
@@ -50,11 +50,18 @@ export class PostgresStore extends SqlStore {
     });
   }
 
-  /** Connects, and creates or migrates the tables if that is needed. */
-  static async open(url: string, options: PostgresStoreOptions = {}): Promise<PostgresStore> {
+  /**
+   * Connects, and creates or migrates the tables if that is needed. `load` replaces the package `pg`, for tests of a
+   * network that fails.
+   */
+  static async open(
+    url: string,
+    options: PostgresStoreOptions = {},
+    load: () => Promise<PgModule> = loadPg,
+  ): Promise<PostgresStore> {
     const { schema = "pawl", acceptLostCommits = false, readOnly = false } = options;
     const name = withoutPassword(url);
-    const pg = await loadPg();
+    const pg = await load();
     const where: ConnectionOptions = { url, schema, acceptLostCommits };
     const connect = () => Connection.open(pg, where);
     try {
@@ -67,8 +74,8 @@ export class PostgresStore extends SqlStore {
       } finally {
         await first.end();
       }
-      const owner = await OwnerSession.take(connect, schema);
-      const { now = null, onCommit = () => undefined } = options;
+      const { now = null, after = afterMs, onCommit = () => undefined } = options;
+      const owner = await OwnerSession.take(connect, schema, { now, after });
       const readers = new Readers(connect);
       return new PostgresStore(
         {

@@ -1,6 +1,7 @@
 import { type BlobReference, blobReferenceOf } from "../../core/blob-reference.ts";
 import type { Message } from "../../core/message.ts";
 import type { Store, StoredSlice, Verification } from "../../store/store.ts";
+import type { DatabaseKind } from "./databases/crash-database.ts";
 import type { Point } from "./point.ts";
 import { type RunRows, readRunRows } from "./run-rows.ts";
 import type { Scenario } from "./scenario.ts";
@@ -40,6 +41,8 @@ export type ScheduleOutcome = {
 
 /** Everything that is known after a schedule; the invariants are checked against it. */
 export type Evidence = {
+  /** The kind of the database that the processes worked on. */
+  readonly database: DatabaseKind;
   readonly scenario: Scenario;
   readonly schedule: Schedule;
   /** The processes, in the order in which they were started. */
