@@ -3,7 +3,8 @@
 //   node scripts/explore.ts --scenario parallel-mixed --modes twice --pairs all
 //   node scripts/explore.ts --scenario keyed --schedule "crash before store.commitTurn 1"
 //   node scripts/explore.ts --database postgres                   on a PostgreSQL server that it starts
-//   node scripts/explore.ts --table                               writes the table of docs/guarantees.md
+//   node scripts/explore.ts --pauses 4 --ends 4 --courses 10      a sample of each scenario, instead of all of it
+//   node scripts/explore.ts --table                               writes a table of docs/guarantees.md
 
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -15,6 +16,7 @@ import {
 } from "../src/testing/crash/crash-explorer.ts";
 import type { CrashReport } from "../src/testing/crash/crash-report.ts";
 import { EXPLORER_MODES } from "../src/testing/crash/explorer-options.ts";
+import type { Scenario } from "../src/testing/crash/scenario.ts";
 import { parseSchedule } from "../src/testing/crash/schedule.ts";
 import { EXPLORER_FOLDER, lineOf } from "../test/testing/crash/explored-scenario.ts";
 import { explorerServer } from "../test/testing/crash/explorer-server.ts";
@@ -22,7 +24,6 @@ import { RANDOM_SCENARIOS } from "../test/testing/crash/random-schedule-log.ts";
 import { SCENARIOS } from "../test/testing/crash/scenarios/index.ts";
 
 const MODES = EXPLORER_MODES;
-const TABLE = /(<!-- crash table -->\n)[^]*?(<!-- \/crash table -->)/;
 const GUARANTEES = new URL("../docs/guarantees.md", import.meta.url);
 
 const { values } = parseArgs({
@@ -30,12 +31,20 @@ const { values } = parseArgs({
     scenario: { type: "string", multiple: true },
     modes: { type: "string" },
     pairs: { type: "string" },
+    pauses: { type: "string" },
+    ends: { type: "string" },
+    courses: { type: "string" },
     seed: { type: "string" },
     schedule: { type: "string" },
     database: { type: "string", default: "sqlite" },
     table: { type: "boolean", default: false },
   },
 });
+
+const TABLE =
+  values.database === "sqlite"
+    ? /(<!-- crash table -->\n)[^]*?(<!-- \/crash table -->)/
+    : /(<!-- crash table of PostgreSQL -->\n)[^]*?(<!-- \/crash table of PostgreSQL -->)/;
 
 process.exitCode = await main();
 
@@ -77,12 +86,16 @@ function scenarioOf(name: string) {
   throw new Error(`There is no scenario ${name}: there are ${Object.keys(SCENARIOS).join(", ")}.`);
 }
 
-function explorerOptions(): Pick<CrashExplorerOptions, "modes" | "pairs" | "seed" | "schedule" | "database"> {
-  const { modes, pairs, seed, schedule } = values;
+function explorerOptions(): Omit<CrashExplorerOptions, keyof Scenario> {
+  const { modes, pairs, schedule } = values;
+  const counts = (["pauses", "ends", "courses", "seed"] as const).flatMap((option) => {
+    const text = values[option];
+    return text === undefined ? [] : [[option, numberOf(option, text)] as const];
+  });
   return {
     modes: modes === undefined ? MODES : modes.split(",").map(modeOf),
     ...(pairs === undefined ? {} : { pairs: pairs === "all" ? "all" : numberOf("pairs", pairs) }),
-    ...(seed === undefined ? {} : { seed: numberOf("seed", seed) }),
+    ...Object.fromEntries(counts),
     ...(schedule === undefined ? {} : { schedule: parseSchedule(schedule) }),
   };
 }

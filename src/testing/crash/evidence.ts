@@ -77,16 +77,13 @@ export async function readAccounts(store: Store): Promise<readonly RunAccount[]>
 async function readAccount(store: Store, runId: string): Promise<RunAccount> {
   const account = await readRunRows(store, runId);
   const paths = [...new Set(account.turns.map(({ stepPath }) => stepPath))];
-  const histories = await Promise.all(
-    paths.map(async (path) => [path, await store.readHistory(runId, path)] as const),
-  );
-  return {
-    ...account,
-    histories: Object.fromEntries(histories),
-    blobs: await readBlobs(store, account),
-    session: await store.readSession(runId),
-    verification: await store.verify(runId),
-  };
+  const [histories, blobs, session, verification] = await Promise.all([
+    Promise.all(paths.map(async (path) => [path, await store.readHistory(runId, path)] as const)),
+    readBlobs(store, account),
+    store.readSession(runId),
+    store.verify(runId),
+  ]);
+  return { ...account, histories: Object.fromEntries(histories), blobs, session, verification };
 }
 
 async function readBlobs(

@@ -154,9 +154,11 @@ export class World {
 
   /** Waits until no process works any more, or `isSettled`. `slow`: some call takes too long. */
   async untilQuiet(isSettled: () => boolean = () => false): Promise<"quiet" | "slow"> {
-    const since = performance.now();
+    let since = performance.now();
     for (let turns = 0; turns < QUIET_TURNS; turns++) {
-      await this.#nextTurn();
+      // A server has timeouts of its own.
+      if (await this.#hadAnswer()) since = performance.now();
+      await new Promise((resolve) => setImmediate(resolve));
       if (isSettled()) return "quiet";
       if (this.#activity.inFlight > 0 || hasPendingNodeWork()) turns = -1;
       if (performance.now() - since <= this.#patienceMs) continue;
@@ -168,14 +170,12 @@ export class World {
     return "quiet";
   }
 
-  /** A turn of the event loop. While a server works, this process leaves the processor to it. */
-  async #nextTurn(): Promise<void> {
+  /** While a server works, this process leaves the processor to it. False if none was asked anything. */
+  async #hadAnswer(): Promise<boolean> {
     const { lastAnswer } = this.#activity;
-    if (lastAnswer !== null) {
-      this.#activity.lastAnswer = null;
-      await Promise.race([lastAnswer, sleep(this.#patienceMs, undefined, { ref: false })]);
-    }
-    await new Promise((resolve) => setImmediate(resolve));
+    this.#activity.lastAnswer = null;
+    await lastAnswer;
+    return lastAnswer !== null;
   }
 
   /** Advances time towards the next sleep that ends. False if there is none. */

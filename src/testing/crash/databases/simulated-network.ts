@@ -27,6 +27,7 @@ export class SimulatedNetwork {
   #last: Promise<unknown> = Promise.resolve();
   #nextCommit: CommitFault | null = null;
   #isServerFull = false;
+  #isCut = false;
 
   constructor(sessions: ServerSessions, activity: StoreActivity) {
     this.#sessions = sessions;
@@ -52,10 +53,13 @@ export class SimulatedNetwork {
 
   /** Ends all sessions, as the system does for a killed process. */
   async cut(): Promise<void> {
+    this.#isCut = true;
     await Promise.all([...this.#open].map((client) => client.end()));
   }
 
   async open(client: SimulatedClient, options: PgClientOptions): Promise<ServerSession> {
+    // What is left of it must not reach the sessions of others.
+    if (this.#isCut) throw new Error("The process is dead.");
     const session = await this.#sessions.take(options);
     this.#open.add(client);
     return session;

@@ -1,0 +1,114 @@
+// Bugs in the driver of PostgreSQL.
+
+import type { Patch } from "../../../patched-sources.ts";
+import type { Mutant } from "./mutant.ts";
+import {
+  aLostAnswer,
+  anOlderSession,
+  aRenewalOfAnEarlierEpoch,
+  aReplacedHead,
+  aRolledBackCommit,
+  aYoungerSession,
+  type PostgresCheck,
+} from "./postgres-checks.ts";
+
+const DRIVER = "store/postgres/postgres-driver.ts";
+const STATEMENTS = "store/postgres/write-statements.ts";
+const SESSION = "store/postgres/owner-session.ts";
+
+const HEAD_NOT_COMPARED: Patch = {
+  file: STATEMENTS,
+  right: " AND runs.event_hash = new.previous_hash",
+  wrong: "",
+};
+
+/** After a lost answer the intent runs again, as if nothing had been written. */
+const PLANNED_AGAIN: Patch = {
+  file: DRIVER,
+  right: "if (isConnectionLost(error)) await this.#settleUnknown(plans, error);",
+  wrong: "if (isConnectionLost(error)) for (const { pending } of plans) await this.#ask(pending);",
+};
+
+/** Found by the explorer on PostgreSQL. */
+export const POSTGRES_MUTANTS: readonly Mutant[] = [
+  {
+    what: "an intent whose answer was lost is run again as if it had failed",
+    patches: [PLANNED_AGAIN],
+    breaks: "same-end",
+    scenario: "one-tool",
+    mode: "disk",
+  },
+  {
+    what: "a head stays in memory after its commit failed, and is not compared",
+    patches: [
+      HEAD_NOT_COMPARED,
+      {
+        file: STATEMENTS,
+        right: "make: (columns) => insertText(write.table, columns),",
+        wrong: "make: (columns) => `${insertText(write.table, columns)} ON CONFLICT DO NOTHING`,",
+      },
+      {
+        file: DRIVER,
+        right:
+          "for (const { pending } of plans) if (pending.runId !== null) this.#heads.delete(pending.runId);",
+        wrong: "",
+      },
+      {
+        file: DRIVER,
+        right: "      if (pending.runId !== null) this.#heads.delete(pending.runId);\n",
+        wrong: "",
+      },
+    ],
+    breaks: "events-verify",
+    scenario: "one-tool",
+    mode: "disk",
+  },
+];
+
+export type CheckedPostgresMutant = Pick<Mutant, "what" | "patches"> & { readonly check: PostgresCheck };
+
+/** Each is noticed by a check of its own. */
+export const CHECKED_POSTGRES_MUTANTS: readonly CheckedPostgresMutant[] = [
+  {
+    what: "an intent whose answer was lost is run again as if it had failed",
+    patches: [PLANNED_AGAIN],
+    check: aLostAnswer,
+  },
+  {
+    what: "a COMMIT that is answered with ROLLBACK counts as done",
+    patches: [
+      {
+        file: DRIVER,
+        right: 'if ((await committed).command !== "COMMIT")',
+        wrong: 'if ((await committed).command === "")',
+      },
+    ],
+    check: aRolledBackCommit,
+  },
+  {
+    what: "the last event of a run is not compared",
+    patches: [HEAD_NOT_COMPARED],
+    check: aReplacedHead,
+  },
+  {
+    what: "a free owner lock counts for a session that is younger than the last renewal",
+    patches: [
+      {
+        file: SESSION,
+        right: 'seen === "gone" && this.#since >= renewedAt',
+        wrong: 'seen === "gone" && this.#since === renewedAt',
+      },
+    ],
+    check: aYoungerSession,
+  },
+  {
+    what: "a free owner lock counts for no session",
+    patches: [{ file: SESSION, right: ": seen;", wrong: ': seen === "gone" ? "unknown" : seen;' }],
+    check: anOlderSession,
+  },
+  {
+    what: "a renewal extends a lease of another epoch",
+    patches: [{ file: STATEMENTS, right: " AND runs.epoch = new.epoch", wrong: "" }],
+    check: aRenewalOfAnEarlierEpoch,
+  },
+];
