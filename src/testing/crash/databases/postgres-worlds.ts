@@ -11,6 +11,7 @@ import type {
   WorldAddress,
   WorldDatabase,
 } from "./crash-database.ts";
+import { Delivery } from "./delivery.ts";
 import { ServerSessions } from "./server-sessions.ts";
 import { SimulatedNetwork } from "./simulated-network.ts";
 
@@ -67,6 +68,7 @@ export class PostgresWorld implements WorldDatabase {
   readonly #url: string;
   readonly #schema: string;
   readonly #sessions: ServerSessions;
+  readonly #delivery = new Delivery();
   readonly #onRemove: () => Promise<void>;
 
   constructor(url: string, schema: string, sessions: ServerSessions, onRemove: () => Promise<void>) {
@@ -78,11 +80,14 @@ export class PostgresWorld implements WorldDatabase {
   }
 
   observe(clocks: MachineClocks): Promise<Store> {
-    return this.#open(clocks, new SimulatedNetwork(this.#sessions, { inFlight: 0, lastAnswer: null }));
+    return this.#open(
+      clocks,
+      new SimulatedNetwork(this.#sessions, this.#delivery, { inFlight: 0, lastAnswer: null }),
+    );
   }
 
   async open(clocks: MachineClocks & ProcessClock, activity: StoreActivity): Promise<ProcessStore> {
-    const network = new SimulatedNetwork(this.#sessions, activity);
+    const network = new SimulatedNetwork(this.#sessions, this.#delivery, activity);
     const store = await this.#open(clocks, network);
     return {
       store,

@@ -6,6 +6,7 @@ import type {
   PgResult,
 } from "../../../store/postgres/pg-driver.ts";
 import type { StoreActivity } from "./crash-database.ts";
+import type { Delivery } from "./delivery.ts";
 import type { ServerSession, ServerSessions } from "./server-sessions.ts";
 
 /** What happens to the next commit that is sent. */
@@ -16,21 +17,21 @@ type CommitFault =
   | "answer-lost";
 
 /**
- * The connections of one process to a real server. They count as activity while an answer is missing, and answers arrive
- * in the order in which they were asked for, whatever the connection: by the real order, the same schedule would take
- * other courses. The network can fail, and so can the server behind it.
+ * The connections of one process to a real server. They count as activity while an answer is missing. The network can
+ * fail, and so can the server behind it.
  */
 export class SimulatedNetwork {
   readonly #sessions: ServerSessions;
   readonly #activity: StoreActivity;
+  readonly #delivery: Delivery;
   readonly #open = new Set<SimulatedClient>();
-  #last: Promise<unknown> = Promise.resolve();
   #nextCommit: CommitFault | null = null;
   #isServerFull = false;
   #isCut = false;
 
-  constructor(sessions: ServerSessions, activity: StoreActivity) {
+  constructor(sessions: ServerSessions, delivery: Delivery, activity: StoreActivity) {
     this.#sessions = sessions;
+    this.#delivery = delivery;
     this.#activity = activity;
   }
 
@@ -67,6 +68,15 @@ export class SimulatedNetwork {
 
   closed(client: SimulatedClient): void {
     this.#open.delete(client);
+    this.endTransaction(client);
+  }
+
+  beginTransaction(client: SimulatedClient): Promise<void> {
+    return this.#delivery.begin(client);
+  }
+
+  endTransaction(client: SimulatedClient): void {
+    this.#delivery.end(client);
   }
 
   /** Sends a commit of a process, unless something fails. */
@@ -83,16 +93,15 @@ export class SimulatedNetwork {
     throw Object.assign(new Error("The simulated network broke."), { code: "ECONNRESET" });
   }
 
-  async inOrder<T>(work: () => Promise<T>): Promise<T> {
-    const before = this.#last;
+  /** Asks the server, once `begun`. */
+  async ask<T>(begun: Promise<void> | null, work: () => Promise<T>): Promise<T> {
     this.#activity.inFlight += 1;
     try {
-      const asked = work();
-      const arrived = Promise.allSettled([asked, before]);
-      this.#last = arrived;
-      this.#activity.lastAnswer = arrived;
-      await arrived;
-      return await asked;
+      // Not even a turn later than necessary: statements are sent in their order.
+      if (begun !== null) await begun;
+      const answer = this.#delivery.inOrder(work);
+      this.#activity.lastAnswer = Promise.allSettled([answer]);
+      return await answer;
     } finally {
       this.#activity.inFlight -= 1;
     }
@@ -113,6 +122,8 @@ class SimulatedClient implements PgClient {
   readonly #options: PgClientOptions;
   readonly #listeners: ((error?: Error) => void)[] = [];
   #session: ServerSession | null = null;
+  /** Resolves when the transaction may begin; null outside of one that writes. */
+  #begun: Promise<void> | null = null;
   #isReading = false;
   #isHeld = false;
 
@@ -130,9 +141,10 @@ class SimulatedClient implements PgClient {
   }
 
   connect(): Promise<unknown> {
-    return this.#network.inOrder(async () => {
+    return this.#network.ask(null, async () => {
       this.#session = await this.#network.open(this, this.#options);
       this.#session.onBroken((error) => {
+        this.#network.closed(this);
         for (const listener of this.#listeners) listener(error);
       });
     });
@@ -141,19 +153,28 @@ class SimulatedClient implements PgClient {
   query(query: PgQuery): Promise<PgResult> {
     const { text } = query;
     if (text.startsWith("BEGIN")) this.#isReading = text.includes("READ ONLY");
+    if (text.startsWith("BEGIN") && !this.#isReading) this.#begun = this.#network.beginTransaction(this);
     const isCommit = text === "COMMIT" && !this.#isReading;
-    return this.#network.inOrder(async () => {
+    const answer = this.#network.ask(this.#begun, async () => {
       const session = this.#required;
       this.#sendWithOthers(session);
       return isCommit ? this.#network.commit(session, query) : session.client.query(query);
     });
+    if (isCommit || text === "ROLLBACK") this.#endTransaction(answer);
+    return answer;
+  }
+
+  #endTransaction(answer: Promise<unknown>): void {
+    this.#begun = null;
+    const end = () => this.#network.endTransaction(this);
+    answer.then(end, end);
   }
 
   end(): Promise<void> {
     const session = this.#session;
     this.#session = null;
     this.#network.closed(this);
-    return this.#network.inOrder(async () => session?.end());
+    return this.#network.ask(null, async () => session?.end());
   }
 
   on(_: "error" | "end", listener: (error?: Error) => void): unknown {
