@@ -3,6 +3,7 @@ import { fileURLToPath } from "node:url";
 import { ConfigurationError } from "../core/errors.ts";
 import { assertOptions, kindOf, type OptionNames } from "../core/naming/option-names.ts";
 import type { PostgresStoreOptions } from "./postgres/postgres-store.ts";
+import { isPostgres } from "./postgres-address.ts";
 import type { SqliteStoreOptions } from "./sqlite/sqlite-store.ts";
 import type { Store } from "./store.ts";
 import { assertNotMoved, assertThere, DEFAULT_STORE, makeFolders } from "./store-home.ts";
@@ -12,7 +13,8 @@ export { DEFAULT_STORE } from "./store-home.ts";
 /**
  * Opens the store at a URL: `file:./.pawl/pawl.db` (the default), another file, `postgres://user@host/database`, or
  * `:memory:` for tests. A missing file is created, and so are its folders, for their owner only (0700). A plain path,
- * `./pawl.db`, is such a file. On PostgreSQL the tables are created in a schema of their own.
+ * `./pawl.db`, is such a file. On PostgreSQL the tables are created in a schema of their own: `pawl`, or the one that the
+ * address names, `postgres://user@host/database?schema=agents`.
  *
  * @example
  * const store = await openStore("file:./pawl.db");
@@ -72,11 +74,6 @@ export async function withStore<T>(given: Store | undefined, work: (store: Store
     // The work is done: effects still in progress were given up on, so they are not awaited.
     await store.close({ graceMs: 0 });
   }
-}
-
-/** True for the address of a PostgreSQL database. */
-export function isPostgres(url: unknown): boolean {
-  return typeof url === "string" && /^postgres(?:ql)?:\/\//.test(url);
 }
 
 /** The file of a store address, or ":memory:"; throws if the address is not valid. */

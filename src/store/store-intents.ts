@@ -100,7 +100,13 @@ export type ClaimOutcome =
 
 /** How a worker releases a run. */
 export type RunEnd =
-  | { readonly status: "succeeded"; readonly output: Json; readonly context: Json }
+  | {
+      readonly status: "succeeded";
+      readonly output: Json;
+      readonly context: Json;
+      /** The name of the artifact that is its result, if the contract says which one that is. */
+      readonly finalArtifact?: string | null;
+    }
   | { readonly status: "failed" | "cancelled"; readonly error: StoredError | null }
   /** Released in good order, ready to be resumed. */
   | { readonly status: "queued" }
@@ -145,6 +151,14 @@ export type NewCheckpoint = {
   readonly snapshot: JsonObject;
   /** Where it was taken: the last tool call, the existing artifacts. */
   readonly cursor: JsonObject;
+};
+
+/** A checkpoint of a turn, saved after its commit. */
+export type LateCheckpoint = {
+  readonly stepKey: number;
+  /** The last committed turn. */
+  readonly turnIndex: number;
+  readonly checkpoint: NewCheckpoint;
 };
 
 /** A new lineage of a granular step. */
@@ -373,15 +387,3 @@ export type TurnCommit = {
   readonly next: TurnOpening | null;
   readonly session?: SessionCommit;
 };
-
-/** Which blobs of ended runs `collectBlobs` deletes. */
-export type BlobRetention = {
-  /** Blobs of runs that ended longer ago than this are deleted. */
-  readonly olderThanMs: number;
-  /** If the blobs of ended runs exceed this, the oldest are deleted too. */
-  readonly maxBytes: number;
-  readonly dryRun?: boolean;
-};
-
-/** What `collectBlobs` deleted, or would delete. */
-export type BlobCollection = { readonly blobs: number; readonly bytes: number };

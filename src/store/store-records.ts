@@ -59,6 +59,8 @@ export type RunRecord = {
   /** The context at the end of a run that succeeded. */
   readonly context: Json;
   readonly error: StoredError | null;
+  /** The artifact that is its result, as it was when the run succeeded; null if its contract does not say which. */
+  readonly finalArtifact: Pick<ArtifactRecord, "name" | "hash"> | null;
 };
 
 /** The turn that a fork continues from. */
@@ -321,6 +323,8 @@ export type CheckpointRecord = {
   /** The turn it was committed with; 0 at the end of a step. */
   readonly turnIndex: number;
   readonly cursor: JsonObject;
+  /** A summary of the contract of its run; null if that has none. */
+  readonly contract: JsonObject | null;
   /** Bytes of the snapshot as JSON. */
   readonly size: number;
   /** The session was rolled back to an earlier one since. */

@@ -1,11 +1,10 @@
 import type { Json } from "../core/json.ts";
 import type { Person } from "../core/person.ts";
 import type { Settlement } from "../core/wait.ts";
+import type { BlobCollection, BlobRetention } from "./blob-collection.ts";
 import type { WorkerRequest } from "./checkpoint-store.ts";
 import type {
   AcceptedDivergence,
-  BlobCollection,
-  BlobRetention,
   CancelOutcome,
   Claim,
   ClaimOptions,
@@ -15,6 +14,7 @@ import type {
   EffectAttempt,
   Fence,
   FinishedStep,
+  LateCheckpoint,
   LateReceipt,
   ModelCallSettlement,
   NewArtifact,
@@ -36,6 +36,7 @@ import type { ArtifactRecord, LoopDecision, NewStep, RunRecord, StepRecord } fro
 import type { Attendance, EffectInProgress } from "./work-in-progress.ts";
 
 export type { Authenticated, Decision, Person } from "../core/person.ts";
+export type * from "./blob-collection.ts";
 export type { WorkerRequest } from "./checkpoint-store.ts";
 export type { BaselineUsage, RunUsage } from "./run-usage.ts";
 export type * from "./store-intents.ts";
@@ -177,6 +178,13 @@ export interface Store extends StoreReader {
   ): Promise<{ readonly next: TurnOpened | null; readonly checkpoint: number | null }>;
 
   /**
+   * Saves a checkpoint of the last committed turn of a step, after its commit. Refused once the session may have
+   * changed since: when a further turn is committed, the step has ended, or a new lineage has begun. Resolves to its
+   * number.
+   */
+  saveCheckpoint(fence: Fence, late: LateCheckpoint): Promise<number>;
+
+  /**
    * Begins a new lineage of a granular step, from a checkpoint: the session is rolled back to it, the history
    * is empty, the fingerprint is new, and turn numbers continue. An open turn is abandoned; refused while one
    * of its calls has no receipt. Resolves to the number of the first turn.
@@ -289,6 +297,7 @@ const NAMES = {
   recordReceipt: true,
   offerLateReceipt: true,
   commitTurn: true,
+  saveCheckpoint: true,
   beginLineage: true,
   acceptDivergence: true,
   keepTrace: true,

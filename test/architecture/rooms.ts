@@ -10,7 +10,15 @@ type Rank = string | readonly string[];
 export const rooms: Readonly<Record<string, readonly Rank[]>> = {
   "src/core": [".", "naming", "secret", "call", "job", "usage", "turn", "run"],
   "src/store": [".", "sql", ["sqlite", "postgres"], "checkpoint", "open-store.ts"],
-  "src/store/sql": [".", "tables", "queries", "verify", "intents", "sql-reader.ts", "sql-store.ts"],
+  "src/store/sql": [
+    ".",
+    "tables",
+    "queries",
+    "verify",
+    "intents",
+    "sql-reader.ts",
+    ["planned", "sql-store.ts"],
+  ],
   "src/store/sqlite": [".", "sqlite-store.ts", "migrations"],
   "src/store/postgres": [".", "postgres-store.ts", "migrations"],
   "src/export": [".", "transcript", "run-telemetry.ts", "export-run.ts"],

@@ -54,6 +54,19 @@ describe("a checkpoint trigger", () => {
     expect(() => trigger.shouldCheckpoint({ type: "x" }, session)).toThrow(/return true or false/);
   });
 
+  it("saves with the commit unless it says otherwise, and finished steps of the plan always", () => {
+    const done = updateStep(1, { status: "done" });
+    const eventTypes = ["Scored", "UpdateStep"];
+    for (const trigger of [
+      new CheckpointTrigger(),
+      new CheckpointTrigger({ eventTypes, checkpoint: "sync" }),
+    ])
+      expect([trigger.mayBeLate({ type: "Scored" }), trigger.mayBeLate(done)]).toEqual([false, false]);
+    const late = new CheckpointTrigger({ eventTypes, checkpoint: "async" });
+    expect([late.mayBeLate({ type: "Scored" }), late.mayBeLate(done)]).toEqual([true, false]);
+    expect(() => new CheckpointTrigger({ checkpoint: "later" as never })).toThrow(/use "sync" or "async"/);
+  });
+
   it("refuses types that are not names, and a predicate that is not a function", () => {
     for (const eventTypes of ["UpdateStep", [""], [7]])
       expect(() => new CheckpointTrigger({ eventTypes: eventTypes as never })).toThrow(ConfigurationError);

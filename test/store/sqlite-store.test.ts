@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openStore } from "../../src/store/open-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { type OpenConformanceDatabase, storeConformance } from "../../src/testing/store/index.ts";
+import { sampled } from "../full-test.ts";
 
 /** An empty database, copied for each check: creating its tables takes longer than most checks. */
 const empty = join(mkdtempSync(join(tmpdir(), "pawl-conformance-")), "empty.db");
@@ -16,6 +17,11 @@ const onFile: OpenConformanceDatabase = (clocks) => {
   copyFileSync(empty, join(folder, "pawl.db"));
   return Promise.resolve({
     open: () => openStore(`file:${folder}/pawl.db`, clocks),
+    thread: {
+      module: new URL("open-on-thread.ts", import.meta.url).href,
+      data: { url: `file:${folder}/pawl.db`, options: {} },
+      clock: "process",
+    },
     dispose: () => Promise.resolve(rmSync(folder, { recursive: true })),
   });
 };
@@ -25,7 +31,11 @@ const inMemory: OpenConformanceDatabase = (clocks) =>
   Promise.resolve({ open: () => openStore(":memory:", clocks), dispose: () => Promise.resolve() });
 
 describe("the SQLite store on a file conforms to the contract", () => {
-  for (const check of storeConformance(onFile)) it(check.name, () => check.run());
+  const checks = storeConformance(onFile);
+  for (const check of checks.filter(({ stores }) => stores !== "threads")) it(check.name, () => check.run());
+  // Each starts threads, which load the sources again.
+  const threaded = sampled(checks.filter(({ stores }) => stores === "threads"));
+  for (const check of threaded) it(check.name, () => check.run());
 });
 
 describe("the SQLite store in memory conforms to the contract", () => {
@@ -40,6 +50,7 @@ describe("the conformance suite", () => {
     expect(checks.length).toBeGreaterThan(500);
     expect(new Set(checks.map(({ name }) => name)).size).toBe(checks.length);
     expect(checks.filter(({ stores }) => stores === "several").length).toBeGreaterThan(8);
+    expect(checks.filter(({ stores }) => stores === "threads").length).toBeGreaterThan(4);
   });
 
   it.for([
@@ -52,6 +63,7 @@ describe("the conformance suite", () => {
     ["answer", "budget waits"],
     ["skipStep", "steps"],
     ["keepArtifact", "artifacts"],
+    ["saveCheckpoint", "late checkpoints"],
     ["requestCancel", "cancel"],
     ["acceptDivergence", "divergence"],
     ["dropTurn", "dropped turns"],

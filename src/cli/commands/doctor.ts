@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
-import { isPostgres, openStore } from "../../store/open-store.ts";
+import { openStore } from "../../store/open-store.ts";
+import { isPostgres } from "../../store/postgres-address.ts";
 import { assertNotMoved } from "../../store/store-home.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { Command, CommandInput } from "../context/command.ts";

@@ -1,12 +1,16 @@
+import { withoutPassword } from "../../store/postgres-address.ts";
 import type { CliContext } from "./cli-context.ts";
 import type { CommandInput } from "./command.ts";
 import { cleanLine, widthOf } from "./terminal-text.ts";
 
-/** A command line ready to paste, with the --store and --config that this command was given. */
+/**
+ * A command line ready to paste, with the --store and --config that this command was given. A password is left out: it
+ * would be in a terminal, a log or a ticket. `PGPASSWORD` or a password file can give it.
+ */
 export function commandHint(input: CommandInput, ...words: readonly string[]): string {
   const given = ["store", "config"].flatMap((name) => {
     const value = input.text(name);
-    return value === null ? [] : [`--${name}`, value];
+    return value === null ? [] : [`--${name}`, name === "store" ? withoutPassword(value) : value];
   });
   // Words may come from a model, so they are cleaned before they can reach a terminal.
   return ["pawl", ...words, ...given].map((word) => quoted(cleanLine(word))).join(" ");

@@ -1,4 +1,4 @@
-import { isPostgres } from "../../store/open-store.ts";
+import { isPostgres } from "../../store/postgres-address.ts";
 import { EXPLORER_MODES, type ExplorerMode } from "../../testing/crash/explorer-options.ts";
 import { parseSchedule, type Schedule } from "../../testing/crash/schedule.ts";
 import type { CommandInput } from "../context/command.ts";

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { StoreUnavailableError } from "../../core/errors.ts";
-import { isPostgres, type OpenStoreOptions, openStore, sqliteFile } from "../../store/open-store.ts";
+import { type OpenStoreOptions, openStore, sqliteFile } from "../../store/open-store.ts";
+import { isPostgres, postgresAddress } from "../../store/postgres-address.ts";
 import type { Store } from "../../store/store.ts";
 import { assertNotMoved } from "../../store/store-home.ts";
 import { type LoadedConfig, resolveStore } from "../config/config-file.ts";
@@ -76,7 +77,7 @@ function assertExists(url: string): void {
 
 /** The address of a store without its user and password. */
 export function shownAddress(url: string): string {
-  return isPostgres(url) ? url.replace(/\/\/[^/@]*@/, "//").replace(/\?.*$/s, "") : url;
+  return isPostgres(url) ? postgresAddress(url).name : url;
 }
 
 /** On PostgreSQL the key for digests of secrets is in no file: the environment has it. */
@@ -87,8 +88,9 @@ export function redactionKeyIn({ env }: CliContext, url: string): Pick<OpenStore
 
 /** Opens the store; if another process has it locked for more than a moment, says so on stderr. */
 async function openPatiently(context: CliContext, url: string, options: OpenStoreOptions): Promise<Store> {
+  const name = cleanLine(shownAddress(url));
   const cancel = context.clock.after(SILENCE_MS, () =>
-    context.stderr.write(`Waiting for ${cleanLine(shownAddress(url))}, which another process has locked.\n`),
+    context.stderr.write(`Waiting for ${name}, which another process has locked.\n`),
   );
   try {
     return await openStore(url, { ...options, ...redactionKeyIn(context, url) });

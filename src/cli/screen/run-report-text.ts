@@ -76,6 +76,7 @@ function headText(
           "forked",
           `from ${cleanLine(`${forkedFrom.runId}, ${forkedFrom.stepPath} turn ${forkedFrom.turnIndex}`)}`,
         ],
+    run.finalArtifact === null ? null : ["result", cleanLine(run.finalArtifact.name)],
     ["work", `${counted(committedTurns, "turn")}, ${counted(calls.count, "tool call")}`],
     ["usage", usageText(usage)],
     ...budgetFacts(run, work, now),

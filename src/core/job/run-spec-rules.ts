@@ -88,6 +88,13 @@ export const OUTPUT: Rule<string> = {
   why: artifactNameProblem,
 };
 
+/** One of the outputs, or none. */
+export const FINAL_OUTPUT: Rule<string | null> = {
+  schema: once(() => name().nullable()),
+  must: 'the path of a file in the workspace, such as "report.pdf", or null',
+  why: (path) => (path === null ? null : artifactNameProblem(path)),
+};
+
 /** The placeholders for the run id in the path of its directory. */
 export const RUN_ID_MARKS = /<(?:id|run_id)>/g;
 

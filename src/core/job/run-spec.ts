@@ -24,6 +24,7 @@ import {
   ACTION,
   CONDITION,
   DOMAIN,
+  FINAL_OUTPUT,
   limitOf,
   OBJECTIVE,
   OUTPUT,
@@ -60,7 +61,12 @@ export type RunSpec = {
     readonly askHumanOnRepeatedFailures: boolean;
     readonly askHumanOnBudgetReached: boolean;
   };
-  readonly artifacts: { readonly workspaceDir: string | null; readonly expectedOutputs: readonly string[] };
+  readonly artifacts: {
+    readonly workspaceDir: string | null;
+    readonly expectedOutputs: readonly string[];
+    /** The output that is the result of the run; null if the contract does not say. */
+    readonly finalOutput: string | null;
+  };
 };
 
 /** The name of the pipeline of a RunSpec. */
@@ -206,6 +212,11 @@ const RUN_SPEC: Field<RunSpec> = objectOf<RunSpec>(
           OUTPUT,
           'paths of files such as "report.pdf"',
           "Files that must exist when the run ends, relative to the workspace.",
+        ),
+        finalOutput: single(
+          FINAL_OUTPUT,
+          NO_VALUE,
+          "The file that is the result of the run, which must exist when it ends. Without it: the only expected output, if there is exactly one.",
         ),
       },
       "The files of the run.",

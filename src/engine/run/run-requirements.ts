@@ -1,6 +1,7 @@
 import { toolCallKey } from "../../core/call/tool-call-key.ts";
 import { checkCitations } from "../../core/citations.ts";
 import { UnmetConditionsError } from "../../core/errors.ts";
+import { requiredOutputs } from "../../core/job/run-outputs.ts";
 import type { RunSpec } from "../../core/job/run-spec.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
 import { ownProperty } from "../../core/own-property.ts";
@@ -22,7 +23,7 @@ export async function canFinishEarly(
   const begun = next === undefined ? null : await run.store.findStep(run.runId, next.path);
   if (begun !== null && begun.status !== "skipped") return false;
   if ((await unmetConditions(run.contract.conditions, await stateOf(run, output))).length > 0) return false;
-  return (await missingOutputs(run, run.contract.spec?.artifacts.expectedOutputs ?? [])).length === 0;
+  return (await missingOutputs(run)).length === 0;
 }
 
 /** Called after the last step: throws if the run does not fulfil its RunSpec. */
@@ -32,7 +33,7 @@ export async function assertRequirementsMet(
 ): Promise<void> {
   if (run.contract.spec === null) return;
   // First: it turns files that steps wrote themselves into artifacts, which the other checks see.
-  const missing = await missingOutputs(run, run.contract.spec.artifacts.expectedOutputs);
+  const missing = await missingOutputs(run);
   const state = await stateOf(run, output);
   const unmet = [
     ...(await unmetConditions(run.contract.conditions, state)).map(
@@ -86,12 +87,12 @@ function isOncePerRun(runId: string, call: ToolCallRecord): boolean {
   );
 }
 
-async function missingOutputs(
-  { artifacts }: RunWith<"artifacts">,
-  names: readonly string[],
-): Promise<string[]> {
+async function missingOutputs({
+  artifacts,
+  contract: { spec },
+}: RunWith<"artifacts" | "contract">): Promise<string[]> {
   const missing: string[] = [];
-  for (const name of names)
+  for (const name of spec === null ? [] : requiredOutputs(spec.artifacts))
     if (!(await artifacts.hasOutput(name))) missing.push(`expected output ${name} is missing`);
   return missing;
 }
@@ -101,11 +102,12 @@ const TEXT_FILE = /\.(md|markdown|html?|txt)$/i;
 /** The texts that must cite sources: among the expected outputs, else among all artifacts, else the run's output. */
 async function reportsOf(
   run: RunWith<"artifacts">,
-  { artifacts: { expectedOutputs } }: RunSpec,
+  spec: RunSpec,
   { artifacts, output }: StopState,
 ): Promise<ReadonlyMap<string, string>> {
   const texts = artifacts.map(({ name }) => name).filter((name) => TEXT_FILE.test(name));
-  const expected = texts.filter((name) => expectedOutputs.includes(name));
+  const required = requiredOutputs(spec.artifacts);
+  const expected = texts.filter((name) => required.includes(name));
   const reports = new Map<string, string>();
   for (const name of expected.length > 0 ? expected : texts) {
     const bytes = await run.artifacts.read(name);

@@ -20,7 +20,8 @@ export type CallEvents = { readonly origin: string; readonly events: readonly Se
 export type PendingSession = {
   readonly state: SessionState;
   readonly applied: readonly string[];
-  readonly isMilestone: boolean;
+  /** Whether it is a milestone, and when that is saved: in the commit itself, or after it. */
+  readonly milestone: "none" | "with_commit" | "after_commit";
 };
 
 /** An earlier state to return to, and the slice changes to write for it. */
@@ -51,6 +52,8 @@ export class SessionKeeper {
   #misfit: SnapshotRestoreError | null = null;
   /** The state of the last checkpoint; null if it was not read yet. */
   #checkpointed: SessionState | null = EMPTY_STATE;
+  /** Settles when the checkpoint that was to be saved after its commit is saved, or could not be. */
+  #saving: Promise<void> | null = null;
   /** Earlier calls whose events are applied again. */
   readonly #replayed = new Set<string>();
   /** Those of them whose events are still in the log slices, which are not rolled back. */
@@ -138,13 +141,13 @@ export class SessionKeeper {
 
   /** The session without changes: most turns have no session events. */
   unchanged(): PendingSession {
-    return { state: this.session.state, applied: [], isMilestone: false };
+    return { state: this.session.state, applied: [], milestone: "none" };
   }
 
   /** The session after these events, in this order; each call's events once. Throws errors of reducers. */
   pendingAfter(calls: readonly CallEvents[]): PendingSession {
     let { state } = this.session;
-    let isMilestone = false;
+    let milestone: PendingSession["milestone"] = "none";
     const applied = new Set<string>();
     for (const { origin, events } of calls) {
       if (events.length === 0 || applied.has(origin)) continue;
@@ -152,13 +155,12 @@ export class SessionKeeper {
       for (const event of events) {
         state = this.apply(state, origin, event);
         const after = state;
-        isMilestone ||= this.#trigger.shouldCheckpoint(
-          event,
-          this.draft(() => after),
-        );
+        const view = this.draft(() => after);
+        if (milestone !== "with_commit" && this.#trigger.shouldCheckpoint(event, view))
+          milestone = this.#trigger.mayBeLate(event) ? "after_commit" : "with_commit";
       }
     }
-    return { state, applied: [...applied], isMilestone };
+    return { state, applied: [...applied], milestone };
   }
 
   /** The state after an event. `origin` is its call; null for an event that a code step dispatched itself. */
@@ -219,6 +221,27 @@ export class SessionKeeper {
     if (hasCheckpoint) this.#checkpointed = state;
     this.#stored = state;
     if (state !== this.session.state) this.session.adopt(state);
+  }
+
+  /**
+   * Saves the checkpoint of a committed turn while the run continues. A failure is a warning: the turn is committed, and
+   * only a return to this milestone is no longer possible.
+   */
+  saveLater(state: SessionState, save: () => Promise<void>): void {
+    this.#saving = save().then(
+      () => {
+        this.#checkpointed = state;
+      },
+      (error: unknown) => {
+        const why = error instanceof Error ? error.message : String(error);
+        this.#warn(`A checkpoint could not be saved, and the run continues without it: ${why}`);
+      },
+    );
+  }
+
+  /** Waits for the checkpoint that is being saved. Called before anything else about the session is written. */
+  async lateCheckpoint(): Promise<void> {
+    await this.#saving;
   }
 
   /** True if a checkpoint of this state would differ from the last one. */

@@ -1,10 +1,11 @@
 import { TELEMETRY_FILES } from "../../core/artifact-name.ts";
+import { requiredOutputs } from "../../core/job/run-outputs.ts";
 import { telemetryOf } from "../../export/run-telemetry.ts";
 import type { RunWith } from "./active-run.ts";
 
 /** True if the spec expects files that Pawl itself writes. */
 export function isTelemetryExpected({ contract: { spec } }: RunWith<"contract">): boolean {
-  return spec?.artifacts.expectedOutputs.some((name) => TELEMETRY_FILES.includes(name)) === true;
+  return spec !== null && requiredOutputs(spec.artifacts).some((name) => TELEMETRY_FILES.includes(name));
 }
 
 /**

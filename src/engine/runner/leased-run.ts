@@ -7,6 +7,7 @@ import {
   type StoredError,
   StoreUnavailableError,
 } from "../../core/errors.ts";
+import { finalOutputOf } from "../../core/job/run-outputs.ts";
 import { isJsonObject, type JsonObject, throughJson } from "../../core/json.ts";
 import { ROOT_PATH } from "../../core/step-path.ts";
 import type {
@@ -172,7 +173,9 @@ export class LeasedRun {
       });
       if (isTelemetryExpected(run)) await writeTelemetry(run);
       reach(run, "run:before-finish", ROOT_PATH, 0);
-      await this.#store.releaseRun(this.#fence, { status: "succeeded", output, context });
+      const { spec } = run.contract;
+      const finalArtifact = spec === null ? null : finalOutputOf(spec.artifacts);
+      await this.#store.releaseRun(this.#fence, { status: "succeeded", output, context, finalArtifact });
       reach(run, "run:finished", ROOT_PATH, 0);
       await writeTelemetry(run);
     } catch (error) {
@@ -197,6 +200,7 @@ export class LeasedRun {
 
   /** Releases the run with the status that follows from the error, and throws the error unless that status is a result. */
   async #fail(run: ActiveRun, error: unknown): Promise<void> {
+    await run.keeper.lateCheckpoint();
     const reason: unknown = this.#stop.signal.aborted ? this.#stop.signal.reason : error;
     const lost = [reason, error].find((each) => LeaseLostError.isInstance(each));
     if (run.stop.closing.aborted && (lost !== undefined || reason === run.stop.closing.reason)) {

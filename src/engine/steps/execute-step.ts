@@ -98,6 +98,7 @@ async function finish(
   const changed = changedContext(context, ownContext, instance.path);
   const { stepKey, path } = instance;
   await run.keeper.whileHeld(async () => {
+    await run.keeper.lateCheckpoint();
     const planned = session.plan();
     const boundary = await boundaryOf(run, instance, planned, type);
     const committed = run.keeper.sessionCommit(planned, boundary);

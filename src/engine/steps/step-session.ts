@@ -80,6 +80,6 @@ export class StepSession implements SessionView {
   }
 
   plan(): PendingSession {
-    return { state: this.state, applied: [...this.#origins], isMilestone: false };
+    return { state: this.state, applied: [...this.#origins], milestone: "none" };
   }
 }

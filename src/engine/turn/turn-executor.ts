@@ -26,7 +26,7 @@ import { runTurnCalls, type TurnCallResult, tryStoreReceipts } from "./turn-call
 import { turnMisfits } from "./turn-misfits.ts";
 import { renderPrompt, updatePrompt } from "./turn-prompt.ts";
 import type { TurnScope } from "./turn-scope.ts";
-import { adoptTurn, turnMilestone } from "./turn-session.ts";
+import { adoptTurn, saveMilestoneLater, turnMilestone } from "./turn-session.ts";
 import { countedResult, type TurnContent } from "./turn-view.ts";
 
 export type TurnOutcome = { readonly executed: boolean; readonly isComplete: boolean };
@@ -105,6 +105,7 @@ async function journalTurn(
   const { run, conversation } = scope;
   const { turnIndex } = answered;
   reach(run, "model:answered", scope.path, turnIndex);
+  await run.keeper.lateCheckpoint();
   const { finishReason, responseId, invalidCalls } = response;
   // Models sometimes cut a character in half. One that cannot be stored must not cost the whole answer.
   const whole = isJson(response.content)
@@ -181,7 +182,8 @@ async function commitTurn(
   const { isComplete, planned, nextPrompt } = end;
   const next = nextPrompt === null ? null : nextOpening(scope, turnIndex + 1, group, nextPrompt);
   const milestone = await turnMilestone(scope, turnIndex, turn.calls, planned);
-  const session = run.keeper.sessionCommit(planned, milestone);
+  const isLate = planned.milestone === "after_commit";
+  const session = run.keeper.sessionCommit(planned, isLate ? null : milestone);
   reach(run, "turn:before-commit", path, turnIndex);
   const commit = {
     stepKey,
@@ -216,6 +218,7 @@ async function commitTurn(
     isComplete,
   });
   await adoptTurn(scope, { turnIndex, isComplete, planned, results, checkpoint });
+  if (isLate && milestone !== null) saveMilestoneLater(scope, turnIndex, planned, milestone);
   return isComplete;
 }
 

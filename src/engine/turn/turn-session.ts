@@ -7,17 +7,36 @@ import type { TurnCalls } from "./turn-call-plan.ts";
 import type { TurnCallResult } from "./turn-call-run.ts";
 import type { TurnScope } from "./turn-scope.ts";
 
+/** A milestone checkpoint, without its snapshot. */
+type Milestone = { readonly type: "milestone"; readonly cursor: JsonObject };
+
 /** The milestone checkpoint of a turn; null if the turn reached no milestone. */
 export async function turnMilestone(
   { run, path, instance }: TurnScope,
   turnIndex: number,
   calls: TurnCalls,
-  { isMilestone }: PendingSession,
-): Promise<{ readonly type: "milestone"; readonly cursor: JsonObject } | null> {
-  if (!isMilestone) return null;
+  { milestone }: PendingSession,
+): Promise<Milestone | null> {
+  if (milestone === "none") return null;
   const last = calls.items.at(-1);
   const id = last === undefined ? null : toolCallId(run.runId, path, turnIndex, last.callIndex);
   return { type: "milestone", cursor: await cursorOf(run, instance, turnIndex, id) };
+}
+
+/** Saves the milestone of a committed turn while the run continues with the next one. */
+export function saveMilestoneLater(
+  { run, path: step, stepKey }: TurnScope,
+  turn: number,
+  planned: PendingSession,
+  { type, cursor }: Milestone,
+): void {
+  const { keeper, store, fence } = run;
+  keeper.saveLater(planned.state, async () => {
+    const snapshot = keeper.session.snapshot(planned.state).toJSON();
+    const checkpoint = { type, cursor, snapshot };
+    const number = await store.saveCheckpoint(fence, { stepKey, turnIndex: turn, checkpoint });
+    await announceCheckpoint(run, { step, turn }, planned, { number, cursor });
+  });
 }
 
 /** A checkpoint with the number that the store gave it. */

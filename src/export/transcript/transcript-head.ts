@@ -84,16 +84,17 @@ function countsText(counts: StatusCounts): string {
 
 /** The rules of the contract, without those that are not set. */
 function rulesText({ constraints, budgets, stopConditions, artifacts }: RunSpec): readonly string[] {
+  const { expectedOutputs, finalOutput } = artifacts;
   const rules = {
     ...withoutUnset(constraints),
     ...withoutUnset(budgets),
-    ...withoutUnset({ stopConditions, expectedOutputs: artifacts.expectedOutputs }),
+    ...withoutUnset({ stopConditions, expectedOutputs, finalOutput }),
   };
   if (Object.keys(rules).length === 0) return [];
   return ["Its rules:", jsonFence(rules, "all of it is in the store")];
 }
 
-type ConstraintValue = null | boolean | number | readonly string[];
+type ConstraintValue = null | boolean | number | string | readonly string[];
 
 function withoutUnset(rules: { readonly [name: string]: ConstraintValue }): {
   readonly [name: string]: ConstraintValue;

@@ -1,8 +1,8 @@
-import { StoreUnusableError } from "../../core/errors.ts";
-import { Row } from "../sql/row.ts";
-import type { SqlValue } from "../sql/script.ts";
-import type { PgClient, PgModule, PgResult } from "./pg-driver.ts";
-import { fromPgText, toPg } from "./text-values.ts";
+import { COMMIT, ROLLBACK, type ServerSession, type Statement } from "../sql/planned/server-session.ts";
+import type { Row, SqlValue } from "../sql/row.ts";
+import type { Answers, Network, PgClient } from "./pg-driver.ts";
+import { sqlState } from "./postgres-error.ts";
+import { PreparedStatements, RoundTrip } from "./round-trip.ts";
 
 /** Where the tables are, and how long the server may take. */
 export type ConnectionOptions = {
@@ -26,82 +26,79 @@ const CONNECT_MS = 5_000;
 /** Longer than the server's own limit, so that its answer comes first. */
 const QUERY_MS = 40_000;
 
-const [INT8, BYTEA, TEXT, VARCHAR] = [20, 17, 25, 1043] as const;
-
 /** One session on the server. Once it is lost, it stays lost. */
-export class Connection {
+export class Connection implements ServerSession {
+  readonly #network: Network;
   readonly #client: PgClient;
+  readonly #prepared: PreparedStatements | null;
   #isLost = false;
   #onLost: () => void = () => undefined;
+  /** What was sent last: the next is sent after its answer. */
+  #last: Promise<unknown> = Promise.resolve();
   /** True if a pooler is in between: settings and prepared statements do not stay with this connection. */
   readonly isPooled: boolean;
   /** The process of the server that serves this connection. */
   readonly backend: number;
-  /** Statements that begin every transaction behind a pooler. */
-  readonly #preamble: string;
+  /** Behind a pooler every transaction brings its settings. */
+  readonly #settings: readonly Statement[];
 
-  private constructor(client: PgClient, backend: number, preamble: string) {
+  private constructor(network: Network, client: PgClient, backend: number, settings: Statement) {
+    this.#network = network;
     this.#client = client;
     this.backend = backend;
     this.isPooled = client.processID !== backend;
-    this.#preamble = this.isPooled ? preamble : "";
+    this.#prepared = this.isPooled ? null : new PreparedStatements();
+    this.#settings = this.isPooled ? [settings] : [];
     client.on("error", () => this.#lose());
     client.on("end", () => this.#lose());
   }
 
-  static async open(
-    pg: PgModule,
-    { url, schema }: ConnectionOptions,
-    { isPipelined = true }: { readonly isPipelined?: boolean } = {},
-  ): Promise<Connection> {
-    const client = new pg.Client({
+  static async open(network: Network, { url, schema }: ConnectionOptions): Promise<Connection> {
+    const client = await network.connect({
       connectionString: url,
-      pipeline: isPipelined,
       application_name: "pawl",
       connectionTimeoutMillis: CONNECT_MS,
       query_timeout: QUERY_MS,
       keepAlive: true,
       keepAliveInitialDelayMillis: 1_000,
-      types: { getTypeParser: (id, format) => parserOf(pg, id, format) },
     });
-    // Without a listener an error of the connection would end the process.
-    client.on("error", () => undefined);
-    await client.connect();
-    const settings = [`SET search_path TO ${quoted(schema)}`, ...setStatements("SET")];
-    if (isPipelined) await Promise.all(settings.map((text) => client.query({ text })));
-    else for (const text of settings) await client.query({ text });
-    const { rows } = await client.query({ text: "SELECT pg_backend_pid() AS pid" });
-    const preamble = [`SET LOCAL search_path TO ${quoted(schema)}`, ...setStatements("SET LOCAL")].join("; ");
-    return new Connection(client, Number(rows[0]?.pid), preamble);
+    const answers = await exchangeOver(network, client, null, [
+      settingsOf(schema, false),
+      { text: "SELECT pg_backend_pid() AS pid", values: [] },
+    ]);
+    return new Connection(network, client, answers[1]?.[0]?.int("pid") ?? 0, settingsOf(schema, true));
   }
 
   get isLost(): boolean {
     return this.#isLost;
   }
 
-  /** Sends a statement. Statements are answered in the order in which they are sent. */
-  send(text: string, values: readonly unknown[] = []): Promise<PgResult> {
-    if (this.#isLost) return Promise.reject(new Error("The connection was closed."));
-    const sent = this.#client.query({
-      text,
-      ...(values.length === 0 ? {} : { values }),
-      ...(this.isPooled || values.length === 0 ? {} : { name: nameOf(text) }),
-    });
-    // The caller gets the error; one that is not awaited must not end the process.
-    sent.catch(() => undefined);
+  get begin(): readonly Statement[] {
+    return [BEGIN, ...this.#settings];
+  }
+
+  get beginSnapshot(): readonly Statement[] {
+    return [BEGIN_SNAPSHOT, ...this.#settings];
+  }
+
+  exchange(statements: readonly Statement[]): Promise<Answers> {
+    const sent = this.#last.then(() => this.#send(statements));
+    this.#last = sent.catch(() => undefined);
     return sent;
   }
 
-  /** Begins a transaction, without waiting for the answer. */
-  begin(mode = ""): Promise<PgResult> {
-    const begun = this.send(`BEGIN ${mode}`);
-    if (this.#preamble !== "") for (const text of this.#preamble.split("; ")) void this.send(text);
-    return begun;
+  /** The answer to one query. */
+  async rows(text: string, values: readonly SqlValue[] = []): Promise<readonly Row[]> {
+    // A statement by itself is a transaction, which behind a pooler has to bring its settings.
+    const query = { text, values };
+    const statements = this.isPooled ? [...this.begin, query, COMMIT] : [query];
+    const answers = await this.exchange(statements);
+    return answers[this.isPooled ? this.begin.length : 0] ?? [];
   }
 
-  async rows(text: string, values: readonly SqlValue[] = []): Promise<readonly Row[]> {
-    const { rows } = await this.send(portable(text), values.map(toPg));
-    return rows.map((row) => new Row(row));
+  /** Runs a text of several statements. */
+  async script(text: string): Promise<void> {
+    await this.#client.query({ text });
   }
 
   async end(): Promise<void> {
@@ -114,57 +111,54 @@ export class Connection {
     this.#onLost = callback;
   }
 
+  async #send(statements: readonly Statement[]): Promise<Answers> {
+    if (this.#isLost) throw new Error("The connection was closed.");
+    try {
+      return await exchangeOver(this.#network, this.#client, this.#prepared, statements);
+    } catch (error) {
+      // Without a word of the server the connection is of no use: what was sent last may be under way.
+      if (sqlState(error) === null) this.#lose();
+      else await exchangeOver(this.#network, this.#client, null, [ROLLBACK]).catch(() => undefined);
+      throw error;
+    }
+  }
+
   #lose(): void {
     if (this.#isLost) return;
     this.#isLost = true;
+    void this.#client.end().catch(() => undefined);
     this.#onLost();
   }
 }
 
-function setStatements(how: "SET" | "SET LOCAL"): string[] {
-  return Object.entries(SETTINGS).map(([name, value]) => `${how} ${name} = '${value}'`);
+const BEGIN: Statement = { text: "BEGIN", values: [] };
+const BEGIN_SNAPSHOT: Statement = { text: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", values: [] };
+
+function exchangeOver(
+  network: Network,
+  client: PgClient,
+  prepared: PreparedStatements | null,
+  statements: readonly Statement[],
+): Promise<Answers> {
+  const send = () =>
+    new Promise<Answers>((resolve, reject) => {
+      client.query(
+        new RoundTrip(statements, prepared, (outcome) => {
+          if ("error" in outcome) reject(outcome.error);
+          else resolve(outcome);
+        }),
+      );
+    });
+  return network.exchange(client, statements, send);
+}
+
+/** Sets the tables' schema and the limits, for the transaction or for the session. */
+function settingsOf(schema: string, isLocal: boolean): Statement {
+  const settings = { search_path: quoted(schema), ...SETTINGS };
+  const set = Object.keys(settings).map((name) => `set_config('${name}', ?, ${isLocal})`);
+  return { text: `SELECT ${set.join(", ")}`, values: Object.values(settings) };
 }
 
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
-}
-
-const names = new Map<string, string>();
-
-/** The name of a prepared statement: the same text has the same name in every session of this process. */
-function nameOf(text: string): string {
-  let name = names.get(text);
-  if (name === undefined) {
-    name = `pawl_${names.size}`;
-    names.set(text, name);
-  }
-  return name;
-}
-
-const texts = new Map<string, string>();
-
-/** The text with `$1, $2, …` for its values. */
-function portable(text: string): string {
-  let known = texts.get(text);
-  if (known === undefined) {
-    let n = 0;
-    known = text.replaceAll("?", () => `$${++n}`);
-    texts.set(text, known);
-  }
-  return known;
-}
-
-function parserOf(pg: PgModule, id: number, format?: string): (value: never) => unknown {
-  if (id === INT8) return (value: never) => safeInteger(String(value));
-  if (id === TEXT || id === VARCHAR) return (value: never) => fromPgText(String(value));
-  return pg.types.getTypeParser(id === BYTEA ? BYTEA : id, format);
-}
-
-function safeInteger(text: string): number {
-  const value = Number(text);
-  if (Number.isSafeInteger(value)) return value;
-  throw new StoreUnusableError(
-    `A row of the database holds ${text}, which is no integer of 53 bits: it was changed by another program; restore the database from a backup.`,
-    { reason: "row_shape" },
-  );
 }

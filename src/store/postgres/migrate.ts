@@ -1,57 +1,61 @@
-import { StoreUnavailableError, StoreUnusableError } from "../../core/errors.ts";
+import { StoreUnavailableError } from "../../core/errors.ts";
+import { latestVersion, newerSchema } from "../sql/migration.ts";
+import { COMMIT, ROLLBACK } from "../sql/planned/server-session.ts";
 import { type Connection, quoted } from "./connection.ts";
 import { MIGRATIONS } from "./embedded-migrations.ts";
+
+/** The version of the schema that this program knows. */
+export const LATEST_VERSION = latestVersion(MIGRATIONS);
 
 /**
  * Brings the schema to this program's version. The row of a migration is inserted before it is applied, in the same
  * transaction, so that of two migrators one waits for the other and then finds nothing to do.
  */
 export async function migrate(connection: Connection, schema: string, name: string): Promise<void> {
-  const latest = MIGRATIONS.at(-1)?.number ?? 0;
   const version = await versionOf(connection);
-  if (version === latest) return;
-  if (version > latest) throw newerSchema(name, version, latest);
+  if (version === LATEST_VERSION) return;
+  if (version > LATEST_VERSION) throw newerSchema(name, version, LATEST_VERSION);
   // A role that owns the schema need not be allowed to create one.
   const [found] = await connection.rows("SELECT to_regnamespace(?) IS NOT NULL AS found", [quoted(schema)]);
   if (found?.flag("found") !== true)
-    await connection.send(`CREATE SCHEMA IF NOT EXISTS ${quoted(schema)}`).catch(ignoreRace);
+    await connection.rows(`CREATE SCHEMA IF NOT EXISTS ${quoted(schema)}`).catch(ignoreRace);
   await connection
-    .send(
+    .rows(
       "CREATE TABLE IF NOT EXISTS migrations (number BIGINT PRIMARY KEY, name TEXT NOT NULL, applied_at BIGINT NOT NULL)",
     )
     .catch(ignoreRace);
   for (const { number, name: what, sql } of MIGRATIONS)
     if (number > version) await apply(connection, number, what, sql);
   const reached = await versionOf(connection);
-  if (reached > latest) throw newerSchema(name, reached, latest);
+  if (reached > LATEST_VERSION) throw newerSchema(name, reached, LATEST_VERSION);
 }
 
 async function apply(connection: Connection, number: number, name: string, sql: string): Promise<void> {
-  await connection.begin();
   try {
     // Waits for another migrator of the same version, and inserts nothing if that has committed.
-    const { rowCount } = await connection.send(
-      "INSERT INTO migrations VALUES ($1, $2, (extract(epoch FROM now()) * 1000)::bigint) ON CONFLICT DO NOTHING",
-      [number, name],
-    );
-    if (rowCount === 1) await connection.send(sql);
-    await connection.send("COMMIT");
+    const inserted = {
+      text: `WITH added AS (INSERT INTO migrations VALUES (?, ?, (extract(epoch FROM now()) * 1000)::bigint)
+               ON CONFLICT DO NOTHING RETURNING 1) SELECT count(*) AS rows FROM added`,
+      values: [number, name],
+    };
+    const [row] = (await connection.exchange([...connection.begin, inserted])).at(-1) ?? [];
+    if (row?.int("rows") === 1) await connection.script(sql);
+    await connection.exchange([COMMIT]);
   } catch (error) {
-    await connection.send("ROLLBACK").catch(() => undefined);
+    if (!connection.isLost) await connection.exchange([ROLLBACK]).catch(() => undefined);
     throw error;
   }
 }
 
 /** For a reader, which creates nothing. */
 export async function assertMigrated(connection: Connection, schema: string, name: string): Promise<void> {
-  const latest = MIGRATIONS.at(-1)?.number ?? 0;
   const version = await versionOf(connection);
-  if (version > latest) throw newerSchema(name, version, latest);
-  if (version === latest) return;
+  if (version > LATEST_VERSION) throw newerSchema(name, version, LATEST_VERSION);
+  if (version === LATEST_VERSION) return;
   throw new StoreUnavailableError(
     version === 0
       ? `The database ${name} has no tables of Pawl in the schema ${schema}: run \`pawl migrate\`, or check the address.`
-      : `The database ${name} has schema ${version} and this version of Pawl needs ${latest}: run \`pawl migrate\`.`,
+      : `The database ${name} has schema ${version} and this version of Pawl needs ${LATEST_VERSION}: run \`pawl migrate\`.`,
     { reason: "missing" },
   );
 }
@@ -62,13 +66,6 @@ async function versionOf(connection: Connection): Promise<number> {
   if (table?.flag("found") !== true) return 0;
   const [last] = await connection.rows("SELECT max(number) AS number FROM migrations");
   return last?.optionalInt("number") ?? 0;
-}
-
-export function newerSchema(name: string, version: number, known: number): StoreUnusableError {
-  return new StoreUnusableError(
-    `The database ${name} has schema ${version} and this version of Pawl knows ${known}: use a newer Pawl; nothing was changed.`,
-    { reason: "newer_schema" },
-  );
 }
 
 /** Two processes that create the same thing at once: the other one has. */

@@ -97,8 +97,8 @@ export class OwnerSession implements OwnerWatch {
   }
 
   async #isLocked(number: number): Promise<boolean> {
-    const { rows } = await this.#connection.send(
-      "SELECT 1 AS found FROM pg_locks WHERE locktype = 'advisory' AND classid = $1 AND objid = $2 AND granted LIMIT 1",
+    const rows = await this.#connection.rows(
+      "SELECT 1 AS found FROM pg_locks WHERE locktype = 'advisory' AND classid = ? AND objid = ? AND granted LIMIT 1",
       [this.#space, number],
     );
     return rows.length > 0;
@@ -108,12 +108,12 @@ export class OwnerSession implements OwnerWatch {
     if (!this.isWitness) return;
     // A dead host is noticed by the server after a few seconds instead of two hours.
     for (const [name, value] of Object.entries({ idle: 1, interval: 1, count: 3 }))
-      await this.#connection.send(`SET tcp_keepalives_${name} = ${value}`);
-    const { rows } = await this.#connection.send(
-      `SELECT pg_advisory_lock($1, $2), (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS since`,
+      await this.#connection.rows(`SET tcp_keepalives_${name} = ${value}`);
+    const [row] = await this.#connection.rows(
+      `SELECT pg_advisory_lock(?::int, ?::int), (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS since`,
       [this.#space, this.#number],
     );
-    this.#since = this.#clocks.now?.() ?? Number(rows[0]?.since);
+    this.#since = this.#clocks.now?.() ?? row?.int("since") ?? 0;
   }
 
   /** The lock is taken again at once: until then other processes may take the runs of this one. */

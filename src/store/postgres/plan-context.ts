@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
 import type { Leases } from "../sql/leases.ts";
+import type { PlanContext } from "../sql/planned/plan.ts";
 import type { RunHead } from "../sql/run-head.ts";
 import { get, known, type SqlScript } from "../sql/script.ts";
 import type { RunKey } from "../sql/table-list.ts";
 import type { OwnerSession } from "./owner-session.ts";
-import type { PlanContext } from "./plan.ts";
 
 /** What the intents of a process share. */
 export function planContext(leases: Leases, session: OwnerSession, heads: Map<string, RunHead>): PlanContext {
@@ -18,14 +18,14 @@ export function planContext(leases: Leases, session: OwnerSession, heads: Map<st
 }
 
 /** Made from the id, so that the same id is the same row wherever it is created. */
-function runKeyOf(runId: string): string {
+export function runKeyOf(runId: string): string {
   const hex = hash("sha256", runId, "hex").slice(0, 32);
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
 }
 
 function* lockRuns(keys: readonly RunKey[]): SqlScript<boolean> {
   for (const key of keys.map(String).sort())
-    yield* get("SELECT 1 AS found FROM runs WHERE run_key = ?::uuid FOR UPDATE", key);
+    yield* get("SELECT 1 AS found FROM runs WHERE run_key = ? FOR UPDATE", key);
   return true;
 }
 

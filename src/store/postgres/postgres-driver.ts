@@ -1,28 +1,24 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { LeaseLostError } from "../../core/errors.ts";
 import type { Driver } from "../sql/driver.ts";
 import type { Leases } from "../sql/leases.ts";
-import type { RunHead } from "../sql/run-head.ts";
+import { newerSchema } from "../sql/migration.ts";
+import { PlannedCommits, type PlanServer } from "../sql/planned/planned-commits.ts";
+import type { Readers } from "../sql/planned/readers.ts";
+import type { ServerSession, Statement } from "../sql/planned/server-session.ts";
 import { get, type SqlScript } from "../sql/script.ts";
-import { closedError } from "../sql/sql-reader.ts";
 import type { Transaction } from "../sql/transaction.ts";
+import type { Write } from "../sql/write.ts";
 import type { Connection } from "./connection.ts";
-import { MIGRATIONS } from "./embedded-migrations.ts";
-import { newerSchema } from "./migrate.ts";
+import { LATEST_VERSION } from "./migrate.ts";
 import type { OwnerSession } from "./owner-session.ts";
-import { type CommitPlan, type PlanContext, PlannedTransaction, type SubmittedIntent } from "./plan.ts";
-import { planContext } from "./plan-context.ts";
-import { outcomeOf, type PlanOutcome } from "./plan-outcome.ts";
+import { planContext, runKeyOf } from "./plan-context.ts";
 import {
-  firstCause,
   isConnectionLost,
   isWorthRepeating,
   openedReadOnly,
   postgresError,
   unknownCommit,
 } from "./postgres-error.ts";
-import type { Readers } from "./readers.ts";
-import { statementsOf } from "./write-statements.ts";
+import { SERVER_NOW, statementsOf } from "./write-statements.ts";
 
 export type PostgresDriverParts = {
   readonly name: string;
@@ -33,57 +29,36 @@ export type PostgresDriverParts = {
   readonly leases: Leases;
   /** Replaces the server's clock, for tests; null for the server's. */
   readonly now: (() => number) | null;
+  /** The server's clock minus ours, when the store was opened. */
+  readonly clockOffset: number;
   readonly redactionKey: () => Uint8Array;
   readonly onCommit: (intents: readonly string[]) => void;
 };
 
-/** The most intents in one transaction. */
-const MAX_BATCH = 500;
-const MAX_TRIES = 6;
-const MAX_RECONNECTS = 40;
-const RECONNECT_MS = 250;
-const LOCKED_RUN = "SELECT run_key FROM runs WHERE run_id = ? FOR UPDATE";
-const LATEST_VERSION = MIGRATIONS.at(-1)?.number ?? 0;
-const SERVER_NOW = "(extract(epoch FROM now()) * 1000)::bigint";
-const NOW_AND_VERSION = `SELECT ${SERVER_NOW} AS now, (SELECT max(number) FROM migrations) AS version`;
-
-/**
- * A PostgreSQL database. Intents that know all they need from the head of their run are planned in memory, and all of
- * them together are one transaction and one round trip. The others ask the server inside a transaction of their own,
- * which locks the row of the run first.
- */
+/** A PostgreSQL database: one connection that writes, some that read, and the one that holds the owner's lock. */
 export class PostgresDriver implements Driver {
   readonly name: string;
   readonly isReadOnly: boolean;
   readonly #parts: PostgresDriverParts;
-  readonly #heads = new Map<string, RunHead>();
-  readonly #context: PlanContext;
-  #connection: Connection | null = null;
-  #queue: SubmittedIntent[] = [];
-  #working: Promise<void> | null = null;
-  #isClosed = false;
-  /** The server's clock minus ours. */
-  #offset = 0;
+  readonly #server: Server;
+  readonly #commits: PlannedCommits;
 
   constructor(parts: PostgresDriverParts) {
-    this.name = parts.name;
-    this.isReadOnly = parts.isReadOnly;
+    const { name, isReadOnly, leases, owner, onCommit } = parts;
+    this.name = name;
+    this.isReadOnly = isReadOnly;
     this.#parts = parts;
-    this.#context = planContext(parts.leases, parts.owner, this.#heads);
+    this.#server = new Server(parts);
+    this.#commits = new PlannedCommits(this.#server, planContext(leases, owner, new Map()), onCommit);
   }
 
   now(): number {
-    return this.#parts.now?.() ?? Date.now() + this.#offset;
+    return this.#server.now();
   }
 
   write<T>(intent: string, runId: string | null, script: (tx: Transaction) => SqlScript<T>): Promise<T> {
-    if (this.#isClosed) return Promise.reject(closedError(this.name));
     if (this.isReadOnly) return Promise.reject(openedReadOnly(this.name));
-    return new Promise<T>((resolve, reject) => {
-      this.#queue.push({ intent, runId, script, resolve, reject });
-      // After this tick, so that everything submitted in it shares one transaction.
-      this.#working ??= new Promise<void>((done) => setImmediate(done)).then(() => this.#work());
-    });
+    return this.#commits.submit(intent, runId, script);
   }
 
   async read<T>(script: () => SqlScript<T>): Promise<T> {
@@ -95,17 +70,14 @@ export class PostgresDriver implements Driver {
   }
 
   async close(ownerLock: "release" | "hold"): Promise<void> {
-    await this.#working;
-    this.#isClosed = true;
-    await this.#connection?.end();
-    await this.#parts.readers.end();
+    await this.#commits.close();
+    await Promise.all([this.#server.end(), this.#parts.readers.end()]);
     if (ownerLock === "release") await this.#parts.owner.release();
   }
 
   async vanish(): Promise<void> {
-    this.#isClosed = true;
-    this.#queue = [];
-    await Promise.all([this.#connection?.end(), this.#parts.readers.end(), this.#parts.owner.release()]);
+    this.#commits.abandon();
+    await Promise.all([this.#server.end(), this.#parts.readers.end(), this.#parts.owner.release()]);
   }
 
   /** The server checks its own pages; a damaged one fails the query that reads it. */
@@ -123,256 +95,81 @@ export class PostgresDriver implements Driver {
   redactionKey(): Uint8Array {
     return this.#parts.redactionKey();
   }
+}
 
-  async #work(): Promise<void> {
-    try {
-      while (this.#queue.length > 0) {
-        const batch = this.#takeBatch();
-        // One that has its answer already is not changed by this.
-        await this.#workOnBatch(batch).catch((error: unknown) => {
-          for (const { reject } of batch) reject(postgresError(error, this.name));
-        });
-      }
-    } finally {
-      this.#working = null;
-    }
+const NOW_AND_VERSION: Statement = {
+  text: `SELECT ${SERVER_NOW} AS now, (SELECT max(number) FROM migrations) AS version`,
+  values: [],
+};
+
+/** The server, as the commits of this process use it. */
+class Server implements PlanServer {
+  readonly name: string;
+  readonly #connect: () => Promise<Connection>;
+  readonly #now: (() => number) | null;
+  #connection: Connection | null = null;
+  /** The server's clock minus ours. */
+  #offset: number;
+
+  constructor({ name, connect, now, clockOffset }: PostgresDriverParts) {
+    this.name = name;
+    this.#offset = clockOffset;
+    this.#connect = connect;
+    this.#now = now;
   }
 
-  /** As many as may run beside each other, in order: one that concerns no single run is alone. */
-  #takeBatch(): SubmittedIntent[] {
-    const alone = this.#queue.findIndex(({ runId }) => runId === null);
-    const end = alone === -1 ? MAX_BATCH : Math.max(alone, 1);
-    return this.#queue.splice(0, Math.min(end, MAX_BATCH));
+  now(): number {
+    return this.#now?.() ?? Date.now() + this.#offset;
   }
 
-  async #workOnBatch(batch: readonly SubmittedIntent[]): Promise<void> {
-    const plans: CommitPlan[] = [];
-    const others: SubmittedIntent[] = [];
-    const waiting = new Set<string | null>([null]);
-    for (const pending of batch) {
-      // One that follows another of its run that has to ask has to wait for it.
-      const plan = waiting.has(pending.runId) ? null : this.#planInMemory(pending);
-      if (plan !== null) plans.push(plan);
-      else {
-        others.push(pending);
-        waiting.add(pending.runId);
-      }
-    }
-    if (plans.length > 0) await this.#commitPlans(plans);
-    for (const pending of others) await this.#ask(pending);
+  async connect(): Promise<ServerSession> {
+    const lost = this.#connection;
+    this.#connection = await this.#connect();
+    // What the old session still does must not come after what this one finds out.
+    if (lost !== null && !lost.isPooled)
+      await this.#connection
+        .rows("SELECT pg_terminate_backend(?::int, 2000)", [lost.backend])
+        .catch(() => undefined);
+    return this.#connection;
   }
 
-  /** Null if the intent has to ask the server, or is refused: then fresh data decides. */
-  #planInMemory(pending: SubmittedIntent): CommitPlan | null {
-    const { runId, script } = pending;
-    if (runId === null || !this.#heads.has(runId)) return null;
-    const tx = new PlannedTransaction(this.now(), this.#context);
-    try {
-      const step = script(tx).next();
-      if (step.done === true) return { pending, value: step.value, writes: tx.writes };
-    } catch {
-      // It is run again on fresh data, and that outcome counts.
-    }
-    // The head may have changed in memory already.
-    this.#heads.delete(runId);
-    return null;
+  async end(): Promise<void> {
+    await this.#connection?.end();
   }
 
-  async #commitPlans(plans: readonly CommitPlan[]): Promise<void> {
-    const writes = plans.flatMap((plan) => plan.writes);
-    try {
-      const connection = await this.#connected();
-      await this.#send(connection, [
-        { text: "BEGIN", values: [] },
-        ...statementsOf(writes, this.#clockText()),
-      ]);
-      this.#acknowledge(plans);
-    } catch (error) {
-      this.#dropHeads(plans);
-      if (isConnectionLost(error)) await this.#settleUnknown(plans, error);
-      else await this.#commitApart(plans);
-    }
-  }
-
-  /** A transaction that was refused: those whose run has not moved go again together, the others are planned again. */
-  async #commitApart(plans: readonly CommitPlan[]): Promise<void> {
-    const moved: CommitPlan[] = [];
-    const unmoved: CommitPlan[] = [];
-    for (const plan of plans) {
-      const where = await this.#whereIs(plan).catch(() => "moved");
-      (where === "unmoved" ? unmoved : moved).push(plan);
-    }
-    if (moved.length > 0 && unmoved.length > 0) await this.#commitPlans(unmoved);
-    else moved.push(...unmoved);
-    for (const { pending } of moved) await this.#ask(pending);
-  }
-
-  /** Sends the statements and a COMMIT without waiting in between: one round trip. */
-  async #send(
-    connection: Connection,
-    statements: readonly { text: string; values: readonly unknown[] }[],
-  ): Promise<void> {
-    const sent = statements.map(({ text, values }, i) =>
-      i === 0 && text === "BEGIN" ? connection.begin() : connection.send(text, values),
-    );
-    const committed = connection.send("COMMIT");
-    await allOrFirstCause([...sent, committed]);
-    // A COMMIT after a failed statement succeeds, as a rollback.
-    if ((await committed).command !== "COMMIT") throw new Error("The transaction was rolled back.");
-  }
-
-  #acknowledge(plans: readonly CommitPlan[]): void {
-    for (const { pending, value } of plans) pending.resolve(value as never);
-    this.#parts.onCommit(plans.map(({ pending }) => pending.intent));
-  }
-
-  /** Runs an intent in a transaction of its own, on fresh data. */
-  async #ask(pending: SubmittedIntent): Promise<void> {
-    for (let tries = 1; ; tries++) {
-      if (pending.runId !== null) this.#heads.delete(pending.runId);
-      const attempt: { plan: CommitPlan | null } = { plan: null };
-      try {
-        const connection = await this.#connected();
-        await this.#inTransaction(connection, pending, attempt);
-        if (attempt.plan !== null) this.#acknowledge([attempt.plan]);
-        return;
-      } catch (error) {
-        this.#heads.clear();
-        if (isConnectionLost(error)) {
-          if (attempt.plan !== null) {
-            await this.#settleUnknown([attempt.plan], error);
-            return;
-          }
-          if (tries < MAX_TRIES) continue;
-        } else if (isWorthRepeating(error) && tries < MAX_TRIES) {
-          await sleep(Math.random() * 10 * tries);
-          continue;
-        }
-        pending.reject(postgresError(error, this.name));
-        return;
-      }
-    }
-  }
-
-  async #inTransaction(
-    connection: Connection,
-    pending: SubmittedIntent,
-    attempt: { plan: CommitPlan | null },
-  ): Promise<void> {
-    try {
-      void connection.begin();
-      const now = await this.#lockedNow(connection, pending.runId);
-      const tx = new PlannedTransaction(now, this.#context);
-      const script = pending.script(tx);
-      let step = script.next();
-      while (step.done !== true) {
-        const { text, values } = step.value;
-        const sent = statementsOf(tx.takeUnsent(), this.#clockText()).map((each) =>
-          connection.send(each.text, each.values),
-        );
-        const rows = connection.rows(text, values);
-        step = script.next(await allOrFirstCause([...sent, rows]));
-      }
-      const plan: CommitPlan = { pending, value: step.value, writes: tx.writes };
-      const last = statementsOf(tx.takeUnsent(), this.#clockText());
-      // From here on the commit may happen although its answer is lost.
-      attempt.plan = plan;
-      await this.#send(connection, last);
-    } catch (error) {
-      if (!connection.isLost && attempt.plan === null)
-        await connection.send("ROLLBACK").catch(() => undefined);
-      if (!isConnectionLost(error)) attempt.plan = null;
-      throw error;
-    }
-  }
-
-  /** Locks the row of the run, and reads the server's clock. */
-  async #lockedNow(connection: Connection, runId: string | null): Promise<number> {
-    const locked = runId === null ? [] : [connection.rows(LOCKED_RUN, [runId])];
-    const [row] = await allOrFirstCause([...locked, connection.rows(NOW_AND_VERSION)]);
+  async begin(session: ServerSession, runIds: readonly string[]): Promise<number> {
+    const answers = await session.exchange([...session.begin, ...lockRows(runIds), NOW_AND_VERSION]);
+    const [row] = answers.at(-1) ?? [];
     const version = row?.int("version") ?? 0;
     // Rows that this program writes would not be what a newer one expects.
     if (version > LATEST_VERSION) throw newerSchema(this.name, version, LATEST_VERSION);
     this.#offset = (row?.int("now") ?? 0) - Date.now();
-    return this.#parts.now?.() ?? row?.int("now") ?? 0;
+    return this.#now?.() ?? row?.int("now") ?? 0;
   }
 
-  /**
-   * The connection broke while a COMMIT was under way. Whether it happened is read from the log: the hash of its event
-   * says whose it is. What did not happen is sent again, the same bytes, and the compare-and-set decides: the first
-   * try may still arrive.
-   */
-  async #settleUnknown(plans: readonly CommitPlan[], cause: unknown): Promise<void> {
-    for (const plan of plans) await this.#settle(plan, cause);
+  statementsOf(writes: readonly Write[]): readonly Statement[] {
+    return statementsOf(writes, this.#now?.() ?? null);
   }
 
-  async #settle(plan: CommitPlan, cause: unknown): Promise<void> {
-    for (let tries = 1; ; tries++) {
-      try {
-        const where = await this.#whereIs(plan);
-        // Durable, but another owner has the run now: this worker must stop.
-        if (where === "followed") throw takenOver(plan.pending);
-        if (where === "done") this.#acknowledge([plan]);
-        else if (where === "unmoved") await this.#commitPlans([plan]);
-        else await this.#ask(plan.pending);
-        return;
-      } catch (error) {
-        // The server went away again while it was asked.
-        if (isConnectionLost(error) && tries < MAX_TRIES) continue;
-        const reason = isConnectionLost(error)
-          ? unknownCommit(this.name, cause)
-          : postgresError(error, this.name);
-        plan.pending.reject(reason);
-        return;
-      }
-    }
+  isConnectionLost(error: unknown): boolean {
+    return isConnectionLost(error);
   }
 
-  async #whereIs(plan: CommitPlan): Promise<PlanOutcome> {
-    return outcomeOf(await this.#connected(), plan, this.#parts.leases.owner);
+  isWorthRepeating(error: unknown): boolean {
+    return isWorthRepeating(error);
   }
 
-  #dropHeads(plans: readonly CommitPlan[]): void {
-    for (const { pending } of plans) if (pending.runId !== null) this.#heads.delete(pending.runId);
+  errorFor(error: unknown): unknown {
+    return postgresError(error, this.name);
   }
 
-  #clockText(): string {
-    const { now } = this.#parts;
-    return now === null ? SERVER_NOW : String(now());
-  }
-
-  async #connected(): Promise<Connection> {
-    const lost = this.#connection;
-    if (lost !== null && !lost.isLost) return lost;
-    this.#heads.clear();
-    for (let tries = 0; ; tries++) {
-      try {
-        this.#connection = await this.#parts.connect();
-        // What the old session still does must not come after what this one finds out.
-        if (lost !== null && !lost.isPooled)
-          await this.#connection
-            .send("SELECT pg_terminate_backend($1, 2000)", [lost.backend])
-            .catch(() => undefined);
-        return this.#connection;
-      } catch (error) {
-        if (this.#isClosed || tries >= MAX_RECONNECTS || !isConnectionLost(error)) throw error;
-        await sleep(RECONNECT_MS);
-      }
-    }
+  unknownCommit(cause: unknown): Error {
+    return unknownCommit(this.name, cause);
   }
 }
 
-function takenOver({ runId, intent }: SubmittedIntent): LeaseLostError {
-  return new LeaseLostError(
-    `Run ${runId} was claimed by another worker: ${intent} of this one is stored, and this one must stop.`,
-    { runId: runId ?? "", epoch: 0 },
-  );
-}
-
-/** The last answer; or the error that the others follow from, once all have failed. */
-async function allOrFirstCause<T>(sent: readonly [...Promise<unknown>[], Promise<T>]): Promise<T> {
-  const outcomes = await Promise.allSettled(sent);
-  const failures = outcomes.flatMap((each) => (each.status === "rejected" ? [each.reason as unknown] : []));
-  if (failures.length > 0) throw firstCause(failures);
-  return sent[sent.length - 1] as Promise<T>;
+function lockRows(runIds: readonly string[]): Statement[] {
+  if (runIds.length === 0) return [];
+  const text = "SELECT 1 AS found FROM runs WHERE run_key = ANY(?::uuid[]) ORDER BY run_key FOR UPDATE";
+  return [{ text, values: [runIds.map(runKeyOf)] }];
 }

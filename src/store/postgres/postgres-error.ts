@@ -1,7 +1,7 @@
 import { PawlError, StoreUnavailableError, StoreUnusableError } from "../../core/errors.ts";
 
 /** The SQLSTATE of an error of the server; null for any other error, such as one of the network. */
-function sqlState(error: unknown): string | null {
+export function sqlState(error: unknown): string | null {
   const code = (error as { code?: unknown } | null)?.code;
   // Each has a digit, which the codes of the system (EPIPE) do not.
   return typeof code === "string" && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : null;
@@ -10,7 +10,6 @@ function sqlState(error: unknown): string | null {
 /** Made by our own statements: the log of a run has moved. */
 const STALE_HEAD = "22012";
 const DUPLICATE = "23505";
-const IN_FAILED_TRANSACTION = "25P02";
 
 /** True if the same transaction may succeed on fresh data. */
 export function isWorthRepeating(error: unknown): boolean {
@@ -32,60 +31,48 @@ function isNetworkError(error: unknown): boolean {
   return typeof message === "string" && /terminat|closed|timeout|not queryable|ended/i.test(message);
 }
 
-/** The error that the others of a transaction follow from. */
-export function firstCause(errors: readonly unknown[]): unknown {
-  return errors.find((error) => sqlState(error) !== IN_FAILED_TRANSACTION) ?? errors[0];
-}
+/** What the states of the server mean: the reason, what happened, and what to do. */
+const SENTENCES: readonly (readonly [state: RegExp, reason: string, what: string])[] = [
+  [/^22012$/, "busy", "has a run that others change again and again: nothing was written; try again."],
+  [
+    /^53[1-4]00$/,
+    "full",
+    "has no room left (disk, memory or connections): nothing was written; free some and resume.",
+  ],
+  [/^28/, "refused", "refuses the user or the password: nothing was done; check the address of the store."],
+  [/^3D000$/, "missing", "does not exist: create it with `createdb`, then try again."],
+  [
+    /^42501$/,
+    "refused",
+    "does not allow this role to do that: grant it the rights that docs/operations.md lists.",
+  ],
+  [/^25006$/, "read_only", "is read-only: name the primary server, not a replica."],
+  [
+    /^(55P03|57014|40)/,
+    "busy",
+    "was too busy, or its rows were locked for too long: nothing was written; try again.",
+  ],
+];
 
 /** Turns an error of the server into one sentence: what happened, to what, and what to do. */
 export function postgresError(error: unknown, name: string): unknown {
   if (PawlError.isInstance(error)) return error;
-  const state = sqlState(error);
-  const options = { cause: error };
   const unavailable = (reason: string, what: string) =>
-    new StoreUnavailableError(`The database ${name} ${what}`, { reason }, options);
+    new StoreUnavailableError(`The database ${name} ${what}`, { reason }, { cause: error });
   if (isConnectionLost(error))
     return unavailable(
       "disconnected",
       "cannot be reached: nothing was written; check the server, and resume.",
     );
-  if (state === null) return error;
-  if (state === STALE_HEAD)
-    return unavailable(
-      "busy",
-      "has a run that others change again and again: nothing was written; try again.",
-    );
-  if (/^53(100|200|300|400)$/.test(state))
-    return unavailable(
-      "full",
-      "has no room left (disk, memory or connections): nothing was written; free some and resume.",
-    );
-  if (state.startsWith("28"))
-    return unavailable(
-      "refused",
-      "refuses the user or the password: nothing was done; check the address of the store.",
-    );
-  if (state === "3D000")
-    return unavailable("missing", "does not exist: create it with `createdb`, then try again.");
-  if (state === "42501")
-    return unavailable(
-      "refused",
-      "does not allow this role to do that: grant it the rights that docs/operations.md lists.",
-    );
-  if (state === "25006")
-    return unavailable("read_only", "is read-only: name the primary server, not a replica.");
-  if (/^(55P03|57014|40)/.test(state))
-    return unavailable(
-      "busy",
-      "was too busy, or its rows were locked for too long: nothing was written; try again.",
-    );
-  if (/^(42P01|42703|3F000)$/.test(state))
-    return new StoreUnusableError(
-      `The database ${name} does not have the tables of Pawl that it should: restore it from a backup; nothing was changed.`,
-      { reason: "changed_schema" },
-      options,
-    );
-  return error;
+  const state = sqlState(error) ?? "";
+  const [, reason, what] = SENTENCES.find(([states]) => states.test(state)) ?? [];
+  if (reason !== undefined && what !== undefined) return unavailable(reason, what);
+  if (!/^(42P01|42703|3F000)$/.test(state)) return error;
+  return new StoreUnusableError(
+    `The database ${name} does not have the tables of Pawl that it should: restore it from a backup; nothing was changed.`,
+    { reason: "changed_schema" },
+    { cause: error },
+  );
 }
 
 export function openedReadOnly(name: string): StoreUnavailableError {

@@ -1,18 +1,21 @@
-import { ConfigurationError, StoreUnavailableError, StoreUnusableError } from "../../core/errors.ts";
-import { Leases } from "../sql/leases.ts";
+import { StoreUnavailableError, StoreUnusableError } from "../../core/errors.ts";
+import { postgresAddress } from "../postgres-address.ts";
 import { NO_NOTES } from "../sql/owners.ts";
+import { Readers } from "../sql/planned/readers.ts";
 import { SqlStore } from "../sql/sql-store.ts";
-import { WorkInProgress } from "../work-in-progress.ts";
+import { afterMs, type SqlStoreOptions, storeParts } from "../sql/store-options.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import { assertMigrated, migrate } from "./migrate.ts";
 import { OwnerSession } from "./owner-session.ts";
-import { loadPg, type PgModule } from "./pg-driver.ts";
+import { type Network, realNetwork } from "./pg-driver.ts";
 import { PostgresDriver, type PostgresDriverParts } from "./postgres-driver.ts";
-import { postgresError } from "./postgres-error.ts";
-import { Readers } from "./readers.ts";
+import { isConnectionLost, postgresError } from "./postgres-error.ts";
 
-export type PostgresStoreOptions = {
-  /** The schema of the tables; `pawl` by default. It is created if it is missing. */
+export type PostgresStoreOptions = SqlStoreOptions & {
+  /**
+   * The schema of the tables; `pawl` by default, or the one that the address names (`?schema=agents`). It is created if it
+   * is missing.
+   */
   readonly schema?: string;
   /**
    * Accepts a server whose commits may be lost in a crash (`synchronous_commit = off` or `fsync = off`), after which
@@ -26,74 +29,59 @@ export type PostgresStoreOptions = {
   readonly redactionKey?: string;
   /** Creates nothing, and refuses every write. */
   readonly readOnly?: boolean;
-  /** Milliseconds since 1970; for tests. By default the time of the system, on PostgreSQL that of the server. */
-  readonly now?: () => number;
-  /** A monotonic clock in milliseconds, used to watch the leases of others; for tests. By default that of the system. */
-  readonly monotonic?: () => number;
-  /** Calls back after so many milliseconds; the returned function cancels that. For tests; by default a timer of Node. */
-  readonly after?: (ms: number, callback: () => void) => () => void;
-  /** Called after every commit, for measurements. */
-  readonly onCommit?: (intents: readonly string[]) => void;
 };
 
 /** The store on a PostgreSQL database: for several machines. */
 export class PostgresStore extends SqlStore {
   private constructor(parts: Omit<PostgresDriverParts, "leases">, options: PostgresStoreOptions) {
-    const work = new WorkInProgress();
-    const monotonic = options.monotonic ?? (() => performance.now());
-    const leases = new Leases(parts.owner, work, NO_NOTES, monotonic);
-    super(new PostgresDriver({ ...parts, leases }), {
-      owners: parts.owner,
-      work,
-      leases,
-      after: options.after ?? afterMs,
-    });
+    const mine = storeParts(parts.owner, NO_NOTES, options);
+    super(new PostgresDriver({ ...parts, leases: mine.leases }), mine);
   }
 
-  /**
-   * Connects, and creates or migrates the tables if that is needed. `load` replaces the package `pg`, for tests of a
-   * network that fails.
-   */
+  /** Connects, and creates or migrates the tables if that is needed. The network is replaced by tests. */
   static async open(
-    url: string,
+    address: string,
     options: PostgresStoreOptions = {},
-    load: () => Promise<PgModule> = loadPg,
+    network: Network = realNetwork,
   ): Promise<PostgresStore> {
-    const { schema = "pawl", acceptLostCommits = false, readOnly = false } = options;
-    const name = withoutPassword(url);
-    const pg = await load();
+    const { acceptLostCommits = false, readOnly = false } = options;
+    const { url, schema, name } = postgresAddress(address, options.schema);
     const where: ConnectionOptions = { url, schema, acceptLostCommits };
-    const connect = () => Connection.open(pg, where);
+    const connect = () => Connection.open(network, where);
     try {
-      // Migrations are several statements in one text, which a pipeline does not take.
-      const first = await Connection.open(pg, where, { isPipelined: false });
+      const first = await connect();
+      let clockOffset: number;
       try {
         await assertUsable(first, where, name);
+        clockOffset = await clockOffsetOf(first);
         if (readOnly) await assertMigrated(first, schema, name);
         else await migrate(first, schema, name);
       } finally {
         await first.end();
       }
       const { now = null, after = afterMs, onCommit = () => undefined } = options;
-      const owner = await OwnerSession.take(connect, schema, { now, after });
-      const readers = new Readers(connect);
-      return new PostgresStore(
-        {
-          name,
-          isReadOnly: readOnly,
-          connect,
-          readers,
-          owner,
-          now,
-          redactionKey: keyIn(options.redactionKey),
-          onCommit,
-        },
-        options,
-      );
+      const parts = {
+        name,
+        isReadOnly: readOnly,
+        connect,
+        readers: new Readers(connect, isConnectionLost),
+        owner: await OwnerSession.take(connect, schema, { now, after }),
+        now,
+        clockOffset,
+        redactionKey: keyIn(options.redactionKey),
+        onCommit,
+      };
+      return new PostgresStore(parts, options);
     } catch (error) {
       throw postgresError(error, name);
     }
   }
+}
+
+/** Until the first intent has read the server's clock: a process that only reads judges leases by it, too. */
+async function clockOffsetOf(connection: Connection): Promise<number> {
+  const [row] = await connection.rows("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now");
+  return (row?.int("now") ?? 0) - Date.now();
 }
 
 /** A replica, or a server that acknowledges what it may lose, breaks every promise. */
@@ -128,18 +116,6 @@ async function assertUsable(
   );
 }
 
-/** The address, as errors show it. */
-function withoutPassword(url: string): string {
-  try {
-    const { protocol, host, pathname } = new URL(url);
-    return `${protocol}//${host}${pathname}`;
-  } catch {
-    throw new ConfigurationError(
-      "The address of the PostgreSQL store is not a URL: use postgres://user@host:5432/database.",
-    );
-  }
-}
-
 /** There is no file beside the database in which it could be: every process has to be given the same one. */
 function keyIn(given: string | undefined): () => Uint8Array {
   return () => {
@@ -149,9 +125,4 @@ function keyIn(given: string | undefined): () => Uint8Array {
       { reason: "redaction_key" },
     );
   };
-}
-
-function afterMs(ms: number, callback: () => void): () => void {
-  const timer = setTimeout(callback, ms);
-  return () => clearTimeout(timer);
 }

@@ -1,246 +1,135 @@
-import type { SqlValue } from "../sql/script.ts";
-import { ALL_TABLES, type ColumnType, type TableName, type TableShape } from "../sql/table-list.ts";
-import type { RowValues, Write } from "../sql/write.ts";
-import { toPg } from "./text-values.ts";
+import { insertText } from "../sql/insert-text.ts";
+import type { Statement } from "../sql/planned/server-session.ts";
+import { groupWrites, type WriteGroup } from "../sql/planned/write-batch.ts";
+import type { SqlValue } from "../sql/row.ts";
+import { type ColumnType, columnTypes, type TableName } from "../sql/table-list.ts";
+import type { Write } from "../sql/write.ts";
+import { LATEST_VERSION } from "./migrate.ts";
 
-/** One statement over all rows of a kind. */
-export type Statement = { readonly text: string; readonly values: readonly unknown[] };
+/** The server's time in SQL, in milliseconds since 1970. */
+export const SERVER_NOW = "(extract(epoch FROM now()) * 1000)::bigint";
 
-/** Writes of one kind to one table: one statement, with an array a column. */
-type Group = {
-  readonly table: string;
-  readonly shape: string;
-  readonly columns: readonly string[];
-  readonly make: (columns: readonly string[]) => string;
-  /** The rows by their keys. */
-  readonly rows: Map<string, RowValues>;
-};
-
-/**
- * The statements of some writes, in which the order of the writes to each table is kept. Writes of many runs share them:
- * a transaction costs about as much for a hundred runs as for one.
- */
-export function statementsOf(writes: readonly Write[], clock: ClockText): Statement[] {
-  const groups: Group[] = [];
-  for (const write of writes) addWrite(groups, write, clock);
-  return groups.map(({ columns, make, rows: byKey }) => {
-    const text = make(columns);
-    // In the order of their keys, so that two processes lock rows in the same order.
-    const rows = [...byKey].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
-    const arrays = columns.map((column) => rows.map((row) => toPg(row[column] ?? null)));
+/** The statements of some writes: one for all rows of a group, with an array a column. `now` replaces the server's time. */
+export function statementsOf(writes: readonly Write[], now: number | null): Statement[] {
+  return groupWrites(writes).map((group) => {
+    const { columns, rows } = group;
+    const [only] = rows;
+    const values = columns.map((column) =>
+      isSingle(group) ? (only?.[column] ?? null) : rows.map((row): SqlValue => row[column] ?? null),
+    );
     // The number of rows is a value, so that the text is the same for any number of them.
-    return { text, values: text.includes(COUNT(columns)) ? [...arrays, rows.length] : arrays };
+    const count = mustMatch(group) ? [rows.length] : [];
+    return { text: textOf(group), values: [...values, ...count, ...(group.kind === "renew" ? [now] : [])] };
   });
 }
 
-/** How many rows a statement must change. */
-const COUNT = (columns: readonly string[]) => `$${columns.length + 1}::bigint`;
+const texts = new Map<string, string>();
 
-/** The time in SQL, in milliseconds since 1970: the server's, unless a test has a clock of its own. */
-export type ClockText = string;
-
-function addWrite(groups: Group[], write: Write, clock: ClockText): void {
-  const { table, row, key, make } = partsOf(write, clock);
-  const columns = Object.keys(row);
-  const shape = `${write.kind} ${columns.join()}`;
-  const last = groups.findLast((group) => group.table === table);
-  const isOpen = last !== undefined && last.shape === shape && !last.rows.has(key);
-  if (isOpen) {
-    last.rows.set(key, row);
-    return;
+function textOf(group: WriteGroup): string {
+  const shape = `${group.kind} ${group.table} ${group.columns.join()} ${isSingle(group)}`;
+  let text = texts.get(shape);
+  if (text === undefined) {
+    text = makeText(group);
+    texts.set(shape, text);
   }
-  groups.push({ table, shape, columns, make, rows: new Map([[key, row]]) });
+  return text;
 }
 
-type WriteParts = {
-  readonly table: string;
-  readonly row: RowValues;
-  /** Identifies the row among those of a group: a statement may change a row only once. */
-  readonly key: string;
-  readonly make: Group["make"];
-};
-
-function partsOf(write: Write, clock: ClockText): WriteParts {
-  switch (write.kind) {
+function makeText(group: WriteGroup): string {
+  const { kind, table, columns } = group;
+  switch (kind) {
     case "insert":
-      return {
-        table: write.table,
-        row: write.row,
-        key: keyText(write.table, write.row),
-        make: (columns) => insertText(write.table, columns),
-      };
-    case "upsert":
-      return {
-        table: write.table,
-        row: write.row,
-        key: keyText(write.table, write.row),
-        make: (columns) => upsertText(write.table, columns),
-      };
     case "keep":
-      return {
-        table: write.table,
-        row: write.row,
-        key: keyText(write.table, write.row),
-        make: (columns) => `${insertText(write.table, columns)} ON CONFLICT DO NOTHING`,
-      };
-    case "update":
-      return {
-        table: write.table,
-        row: { ...write.key, ...write.set },
-        key: keyText(write.table, write.key),
-        make: (columns) => updateText(write.table, columns, Object.keys(write.key)),
-      };
+    case "upsert": {
+      const values = columns.map((column) => `new.${column}`);
+      return insertText(kind, table, columns, `SELECT ${values.join(", ")} FROM ${newRows(group)}`);
+    }
     case "remove":
-      return {
-        table: write.table,
-        row: write.key,
-        key: keyText(write.table, write.key),
-        make: (columns) => removeText(write.table, columns),
-      };
+      return `DELETE FROM ${table} USING ${newRows(group)} WHERE ${sameKey(group)}`;
     case "copy":
-      return copyParts(write);
-    case "advance":
-      return {
-        table: "runs",
-        row: { run_key: write.key, previous_hash: write.previousHash, ...write.set },
-        key: String(write.key),
-        make: advanceText,
-      };
+      return copyText(group);
+    case "update":
+      return updateText(group);
     case "renew":
-      return {
-        table: "runs",
-        row: { run_key: write.key, owner: write.owner, epoch: write.epoch, lease_ms: write.leaseMs },
-        key: String(write.key),
-        make: (columns) => renewText(columns, clock),
-      };
+      return renewText(group);
+    // Fails if the log of a run no longer ends with the event that the writer knows, or the schema is a newer one.
+    case "advance":
+      return guarded(
+        group,
+        `UPDATE runs SET ${changes(group)} FROM ${newRows(group)} WHERE ${sameKey(group)}
+           AND runs.event_hash = new.from_event_hash AND (SELECT max(number) FROM migrations) = ${LATEST_VERSION}`,
+      );
   }
 }
 
-function copyParts({ table, key, set }: Extract<Write, { kind: "copy" }>): WriteParts {
-  // The same column may be in both: the row to copy, and what the copy has instead.
-  const from = Object.fromEntries(Object.entries(key).map(([column, value]) => [`from_${column}`, value]));
-  const all = Object.keys(typesOf(table));
-  const make = (columns: readonly string[]) =>
-    `INSERT INTO ${table} (${all.join(", ")})
-     SELECT ${all.map((column) => (column in set ? `new.${column}` : `old.${column}`)).join(", ")}
-       FROM ${unnested(table, columns)} JOIN ${table} AS old
-         ON ${Object.keys(key)
-           .map((column) => `old.${column} = new.from_${column}`)
-           .join(" AND ")}
-     ON CONFLICT DO NOTHING`;
-  return { table, row: { ...from, ...set }, key: keyText(table, { ...key, ...set }), make };
+/** Fails if a row is not there: not as a stale head does, since trying again does not help. */
+function updateText(group: WriteGroup): string {
+  const { table } = group;
+  return `WITH changed AS (UPDATE ${table} SET ${changes(group)} FROM ${newRows(group)} WHERE ${sameKey(group)} RETURNING 1)
+    SELECT CAST(CASE WHEN count(*) = ${count(group)} THEN '1' ELSE 'a row of ${table} is missing' END AS INTEGER) FROM changed`;
 }
 
-function insertText(table: string, columns: readonly string[]): string {
-  return `INSERT INTO ${table} (${columns.join(", ")}) SELECT ${columns.map((column) => `new.${column}`).join(", ")} FROM ${unnested(table, columns)}`;
+function copyText(group: WriteGroup): string {
+  const { table, columns, key } = group;
+  const all = Object.keys(columnTypes(table));
+  const values = all.map((column) => (columns.includes(column) ? `new.${column}` : `old.${column}`));
+  const same = key.map((column) => `old.${column} = new.from_${column}`);
+  const source = `SELECT ${values.join(", ")} FROM ${newRows(group)} JOIN ${table} AS old ON ${same.join(" AND ")}`;
+  return insertText("keep", table, all, source);
 }
 
-function upsertText(table: string, columns: readonly string[]): string {
-  const key = keyColumns(table);
-  const changes = columns
-    .filter((column) => !key.includes(column))
-    .map((column) => `${column} = excluded.${column}`);
-  return `${insertText(table, columns)} ON CONFLICT (${key.join(", ")}) DO UPDATE SET ${changes.join(", ")}`;
-}
-
-/** Fails if a row is not there. */
-function updateText(table: string, columns: readonly string[], key: readonly string[]): string {
-  const set = columns.filter((column) => !key.includes(column)).map((column) => `${column} = new.${column}`);
-  const same = key.map((column) => `${table}.${column} = new.${column}`);
-  return `WITH changed AS (
-      UPDATE ${table} SET ${set.join(", ")} FROM ${unnested(table, columns)} WHERE ${same.join(" AND ")} RETURNING 1)
-    SELECT CAST(CASE WHEN count(*) = ${COUNT(columns)} THEN '1' ELSE 'a row of ${table} is missing' END AS INTEGER) FROM changed`;
-}
-
-function removeText(table: string, columns: readonly string[]): string {
-  const same = columns.map((column) => `${table}.${column} = new.${column}`);
-  return `DELETE FROM ${table} USING ${unnested(table, columns)} WHERE ${same.join(" AND ")}`;
-}
-
-/** Fails if the log of a run no longer ends with the event that the writer knows. */
-function advanceText(columns: readonly string[]): string {
-  const set = columns
-    .filter((column) => column !== "run_key" && column !== "previous_hash")
-    .map((column) => `${column} = new.${column}`);
+/** Fails if this owner no longer has the run. */
+function renewText(group: WriteGroup): string {
   return guarded(
-    `UPDATE runs SET ${set.join(", ")} FROM ${unnested("runs", columns)}
-      WHERE runs.run_key = new.run_key AND runs.event_hash = new.previous_hash RETURNING 1`,
-    columns,
+    group,
+    `UPDATE runs SET lease_until = coalesce($${group.columns.length + 2}::bigint, ${SERVER_NOW}) + new.lease_ms, lease_ms = new.lease_ms FROM ${newRows(group)}
+      WHERE ${sameKey(group)} AND runs.owner = new.owner AND runs.epoch = new.epoch`,
   );
 }
 
-function renewText(columns: readonly string[], clock: ClockText): string {
-  return guarded(
-    `UPDATE runs SET lease_until = ${clock} + new.lease_ms, lease_ms = new.lease_ms FROM ${unnested("runs", columns)}
-      WHERE runs.run_key = new.run_key AND runs.owner = new.owner AND runs.epoch = new.epoch RETURNING 1`,
-    columns,
-  );
+/** True if the statement fails where a row is not as the writer knows it. */
+function mustMatch({ kind }: WriteGroup): boolean {
+  return kind === "update" || kind === "advance" || kind === "renew";
 }
 
-function guarded(update: string, columns: readonly string[]): string {
-  return `WITH changed AS (${update}) SELECT 1 / CASE WHEN count(*) = ${COUNT(columns)} THEN 1 ELSE 0 END FROM changed`;
+/** A division by zero: in a pipeline, a statement that changes too few rows would not stop those after it. */
+function guarded(group: WriteGroup, update: string): string {
+  return `WITH changed AS (${update} RETURNING 1) SELECT 1 / CASE WHEN count(*) = ${count(group)} THEN 1 ELSE 0 END FROM changed`;
 }
 
-function unnested(table: string, columns: readonly string[]): string {
-  const types = typesOf(table);
-  const arrays = columns.map((column, i) => `$${i + 1}::${arrayType(types, column)}`);
+function count({ columns }: WriteGroup): string {
+  return `$${columns.length + 1}::bigint`;
+}
+
+function changes({ columns, key }: WriteGroup): string {
+  return columns
+    .filter((column) => !key.includes(column) && !column.startsWith("from_"))
+    .map((column) => `${column} = new.${column}`)
+    .join(", ");
+}
+
+function sameKey({ table, key }: WriteGroup): string {
+  return key.map((column) => `${table}.${column} = new.${column}`).join(" AND ");
+}
+
+/** A row by itself is no array: the server would make a table of each array, which costs more than the row. */
+function isSingle({ rows }: WriteGroup): boolean {
+  return rows.length === 1;
+}
+
+function newRows(group: WriteGroup): string {
+  const { table, columns } = group;
+  if (isSingle(group))
+    return `(SELECT ${columns.map((column, i) => `$${i + 1}::${typeOf(table, column)} AS ${column}`).join(", ")}) AS new`;
+  const arrays = columns.map((column, i) => `$${i + 1}::${typeOf(table, column)}[]`);
   return `unnest(${arrays.join(", ")}) AS new (${columns.join(", ")})`;
-}
-
-function arrayType(types: Readonly<Record<string, string>>, column: string): string {
-  const type = types[column] ?? types[column.replace(/^from_/, "")];
-  if (type === undefined) throw new Error(`There is no column ${column}.`);
-  return `${type}[]`;
 }
 
 const PG_TYPES = { run: "uuid", int: "bigint", text: "text", bytes: "bytea" } as const;
 
-/** Columns of the two tables that are not in the list, which are written in ways of their own. */
-const TEXTS =
-  "run_id status pipeline entrypoint owner marks budgets cancel_requested_by forked_from started_by output context error type data";
-const BYTES = "input_hash event_hash previous_hash hash";
-const INTEGERS =
-  "created_at updated_at current_step_no epoch lease_until lease_ms limit_tokens limit_micro_dollars charged_tokens charged_micro_dollars reserved_tokens reserved_micro_dollars steps calls waits checkpoints run_events event_seq row_seq deadline_at waiting_since cancel_requested_at seq of_run";
-const OTHER_TYPES = Object.fromEntries([
-  ["run_key", "uuid"],
-  ...TEXTS.split(" ").map((column) => [column, "text"]),
-  ...BYTES.split(" ").map((column) => [column, "bytea"]),
-  ...INTEGERS.split(" ").map((column) => [column, "bigint"]),
-]) as Readonly<Record<string, string>>;
-
-const knownTypes = new Map<string, Readonly<Record<string, string>>>();
-
-function typesOf(table: string): Readonly<Record<string, string>> {
-  let types = knownTypes.get(table);
-  if (types === undefined) {
-    const shape: TableShape | undefined = ALL_TABLES[table as TableName];
-    types = shape === undefined ? OTHER_TYPES : columnTypes(shape);
-    knownTypes.set(table, types);
-  }
-  return types;
-}
-
-function columnTypes({ key, groups }: TableShape): Readonly<Record<string, string>> {
-  const columns = Object.assign({}, key, ...Object.values(groups)) as Record<string, ColumnType>;
-  return Object.fromEntries(
-    Object.entries(columns).map(([column, type]) => [
-      column,
-      PG_TYPES[type.replace("?", "") as keyof typeof PG_TYPES],
-    ]),
-  );
-}
-
-function keyColumns(table: string): string[] {
-  const shape: TableShape | undefined = ALL_TABLES[table as TableName];
-  return shape === undefined ? ["run_key", "seq"] : Object.keys(shape.key);
-}
-
-function keyText(table: string, row: RowValues): string {
-  return keyColumns(table)
-    .map((column) => textOf(row[column] ?? null))
-    .join("\n");
-}
-
-function textOf(value: SqlValue): string {
-  return value instanceof Uint8Array ? Buffer.from(value).toString("hex") : String(value);
+function typeOf(table: TableName, column: string): string {
+  const types: { readonly [column: string]: ColumnType } = columnTypes(table);
+  const type = types[column.replace(/^from_/, "")];
+  if (type === undefined) throw new Error(`There is no column ${column} in ${table}.`);
+  return PG_TYPES[type.replace("?", "") as keyof typeof PG_TYPES];
 }

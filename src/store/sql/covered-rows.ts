@@ -1,4 +1,4 @@
-import { digestOf } from "./digest.ts";
+import { digestOf, hexOf } from "./digest.ts";
 import type { RunHead } from "./run-head.ts";
 import type { SqlValue } from "./script.ts";
 import { type CoveredTable, TABLES, type TableShape } from "./table-list.ts";
@@ -27,6 +27,7 @@ const OF_TURNS: ReadonlySet<string> = new Set<CoveredTable>([
   "slice_items",
   "applied_calls",
   "checkpoints",
+  "slice_contents",
 ]);
 
 /** True if the table has rows of the run as a whole. */
@@ -57,28 +58,40 @@ function shapeOf(table: CoveredTable) {
 
 /** The name of a row, without a group. */
 function rowName(table: CoveredTable, row: RowValues): string {
-  const key = shapeOf(table).key.map((column) => keyText(row[column] ?? null));
-  return key.length === 0 ? table : `${table} ${key.join(".")}`;
+  let name: string = table;
+  let separator = " ";
+  for (const column of shapeOf(table).key) {
+    name += separator + keyText(row[column] ?? null);
+    separator = ".";
+  }
+  return name;
 }
 
 function keyText(value: SqlValue): string {
   if (typeof value === "number") return String(value);
-  return typeof value === "string" ? JSON.stringify(value) : Buffer.from(value ?? []).toString("hex");
+  // Both databases store half of a surrogate pair as U+FFFD, and the name has to be that of the stored row.
+  if (typeof value === "string") return JSON.stringify(value.toWellFormed());
+  return value === null ? "" : hexOf(value);
 }
 
 /** The names and digests of the groups of a whole row. A group without values has none. */
-export function coveredGroups(table: CoveredTable, row: RowValues): [string, string][] {
-  const name = rowName(table, row);
-  return shapeOf(table).groups.flatMap(({ suffix, isWholeRow, columns }) => {
-    const values = columns.map((column) => row[column] ?? null);
-    if (!isWholeRow && values.every((value) => value === null)) return [];
-    return [[`${name}${suffix}`, digestOf(...values)] as [string, string]];
-  });
+export function coveredGroups(table: CoveredTable, row: RowValues): Map<string, string> {
+  const groups = new Map<string, string>();
+  coverGroups(groups, table, row);
+  return groups;
 }
 
 /** An intent has written this row: its event will cover it. */
 export function coverRow(run: RunHead, table: CoveredTable, row: RowValues): void {
-  for (const [name, digest] of coveredGroups(table, row)) run.covered.set(name, digest);
+  coverGroups(run.covered, table, row);
+}
+
+function coverGroups(covered: Map<string, string | null>, table: CoveredTable, row: RowValues): void {
+  const name = rowName(table, row);
+  for (const { suffix, isWholeRow, columns } of shapeOf(table).groups) {
+    const values = columns.map((column) => row[column] ?? null);
+    if (isWholeRow || values.some((value) => value !== null)) covered.set(name + suffix, digestOf(values));
+  }
 }
 
 /** An intent has written this row, in place of one that may have had values where this one has none. */
@@ -98,7 +111,7 @@ export function coverChange(run: RunHead, table: CoveredTable, key: RowValues, s
       throw new Error(`A change of ${name} has to write the whole group ${suffix}.`);
     columnsLeft -= columns.length;
     const isEmpty = values.every((value) => value === null);
-    run.covered.set(`${name}${suffix}`, isEmpty ? null : digestOf(...values.map((value) => value ?? null)));
+    run.covered.set(`${name}${suffix}`, isEmpty ? null : digestOf(values.map((value) => value ?? null)));
   }
   if (columnsLeft > 0) throw new Error(`A change of ${name} names columns that it does not have.`);
 }

@@ -28,9 +28,23 @@ export type RunHead = {
   hasUncertainCalls: boolean | null;
   /** The number of values in each slice of the session; null if not looked up yet. */
   sliceLengths: Map<string, number> | null;
+  /** The hashes of each slice's pieces in the last checkpoint, as far as it was written from here. */
+  readonly slicePieces: Map<string, ReadonlySet<string>>;
   /** The rows that the current intent has written, with their digests, for its event to cover; null if removed. */
   readonly covered: Map<string, string | null>;
 };
+
+/** The most heads that are cached between transactions: a process that starts runs for months must not keep them all. */
+const MAX_HEADS = 10_000;
+
+/** Drops the heads that were cached first. They are read again when they are needed. */
+export function forgetOldHeads(heads: Map<string, RunHead>): void {
+  if (heads.size <= MAX_HEADS) return;
+  for (const runId of heads.keys()) {
+    if (heads.size <= MAX_HEADS / 2) return;
+    heads.delete(runId);
+  }
+}
 
 /** The last numbers given out inside a run, and how many of its events cover rows of the run as a whole. */
 type RunCounts = {

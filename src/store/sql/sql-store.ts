@@ -4,6 +4,7 @@ import { parseWaitId, type Settlement } from "../../core/wait.ts";
 import type * as contract from "../store.ts";
 import type { WorkInProgress } from "../work-in-progress.ts";
 import type { Driver } from "./driver.ts";
+import { saveCheckpoint } from "./intents/checkpoint-intents.ts";
 import { dropTurn } from "./intents/drop-turn-intent.ts";
 import { forkRun } from "./intents/fork-intents.ts";
 import { beginLineage } from "./intents/lineage-intents.ts";
@@ -15,33 +16,25 @@ import * as calls from "./intents/tool-call-intents.ts";
 import * as turns from "./intents/turn-intents.ts";
 import * as waits from "./intents/wait-answers.ts";
 import * as workers from "./intents/worker-intents.ts";
-import type { Leases } from "./leases.ts";
-import { MODEL_CALL, type OwnerWatch } from "./owners.ts";
+import { MODEL_CALL } from "./owners.ts";
 import type { SqlScript } from "./script.ts";
 import { closedError, SqlReader } from "./sql-reader.ts";
+import type { StoreParts } from "./store-options.ts";
 import * as artifacts from "./tables/artifact-rows.ts";
 import { collectBlobs } from "./tables/blob-rows.ts";
 import type { Transaction } from "./transaction.ts";
 
-/** The parts that a database brings to a store, and the clocks that tests replace. */
-export type SqlStoreParts = {
-  readonly owners: OwnerWatch;
-  readonly work: WorkInProgress;
-  readonly leases: Leases;
-  readonly after: (ms: number, callback: () => void) => () => void;
-};
-
 /** A store on a SQL database: every intent and every query, once for all of them. */
 export class SqlStore extends SqlReader implements contract.Store {
   readonly #work: WorkInProgress;
-  readonly #after: SqlStoreParts["after"];
+  readonly #after: StoreParts["after"];
   /** The generation of the owner under which each run was last confirmed; the first one, if it is not here. */
   readonly #confirmed = new Map<string, number>();
   #closing: Promise<void> | null = null;
   /** From then on nothing new begins; workers may still store the outcomes of effects in progress. */
   #isClosed = false;
 
-  constructor(driver: Driver, { owners, work, leases, after }: SqlStoreParts) {
+  constructor(driver: Driver, { owners, work, leases, after }: StoreParts) {
     super(driver, owners, leases);
     this.#work = work;
     this.#after = after;
@@ -216,6 +209,10 @@ export class SqlStore extends SqlReader implements contract.Store {
     );
     this.#settled(fence, commit, [MODEL_CALL, ...commit.receipts.map(({ callIndex }) => callIndex)]);
     return committed;
+  }
+
+  saveCheckpoint(fence: contract.Fence, late: contract.LateCheckpoint): Promise<number> {
+    return this.#write("saveCheckpoint", fence.runId, (tx) => saveCheckpoint(tx, fence, late));
   }
 
   beginLineage(fence: contract.Fence, lineage: contract.NewLineage): Promise<number> {

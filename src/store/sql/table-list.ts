@@ -39,7 +39,10 @@ const SETTLED_CALL = {
 
 /** The tables whose rows belong to a run and are covered by its events. */
 export const TABLES = {
-  run_inputs: { key: RUN, groups: { row: { input: "text", spec: "text?" }, shape: { shape: "text" } } },
+  run_inputs: {
+    key: RUN,
+    groups: { row: { input: "text", spec: "text?", contract: "text?" }, shape: { shape: "text" } },
+  },
   attempts: {
     key: { ...RUN, epoch: "int" },
     groups: {
@@ -128,7 +131,7 @@ export const TABLES = {
         request: "text?",
       },
       state: { status: "text", attempt: "int", started_at: "int?", ends_by: "int?" },
-      superseded: { superseded: "int" },
+      superseded: { superseded: "int?" },
     },
   },
   receipts: {
@@ -197,12 +200,15 @@ export const TABLES = {
         checkpoint_type: "text",
         event_seq: "int",
         cursor: "text",
-        encoding: "text",
         size: "int",
-        snapshot: "bytes",
+        snapshot: "text",
       },
       superseded: { superseded: "int" },
     },
+  },
+  slice_contents: {
+    key: { ...RUN, content_hash: "text" },
+    groups: { row: { content: "text" } },
   },
   artifacts: {
     key: { ...RUN, artifact_name: "text" },
@@ -212,8 +218,60 @@ export const TABLES = {
 
 export type CoveredTable = keyof typeof TABLES;
 
-/** Tables that no digest covers: blobs carry their own hash, and requests of workers belong to no run. */
+/**
+ * Tables without digests of this kind: the row of a run is covered as a whole, events are the log, blobs carry their own
+ * hash, and requests of workers belong to no run.
+ */
 const UNCOVERED_TABLES = {
+  runs: {
+    key: RUN,
+    groups: {
+      row: {
+        run_id: "text",
+        created_at: "int",
+        updated_at: "int",
+        status: "text",
+        pipeline: "text",
+        entrypoint: "text",
+        input_hash: "bytes",
+        current_step_no: "int?",
+        owner: "text?",
+        epoch: "int",
+        lease_until: "int",
+        lease_ms: "int",
+        marks: "text?",
+        limit_tokens: "int?",
+        limit_micro_dollars: "int?",
+        charged_tokens: "int",
+        charged_micro_dollars: "int",
+        reserved_tokens: "int",
+        reserved_micro_dollars: "int",
+        steps: "int",
+        calls: "int",
+        waits: "int",
+        checkpoints: "int",
+        run_events: "int",
+        event_seq: "int",
+        event_hash: "bytes",
+        row_seq: "int",
+        deadline_at: "int?",
+        budgets: "text?",
+        waiting_since: "int?",
+        cancel_requested_at: "int?",
+        cancel_requested_by: "text?",
+        forked_from: "text?",
+        started_by: "text?",
+        output: "text?",
+        context: "text?",
+        error: "text?",
+        final_artifact: "text?",
+      },
+    },
+  },
+  events: {
+    key: { ...RUN, seq: "int" },
+    groups: { row: { created_at: "int", type: "text", data: "text", hash: "bytes", of_run: "int" } },
+  },
   blobs: {
     key: { ...RUN, blob_hash: "bytes" },
     groups: { row: { created_at: "int", size: "int", bytes: "bytes" } },
@@ -234,6 +292,17 @@ const UNCOVERED_TABLES = {
 
 export const ALL_TABLES = { ...TABLES, ...UNCOVERED_TABLES };
 export type TableName = keyof typeof ALL_TABLES;
+
+/** The columns that identify a row of the table, in order. */
+export function keyColumns(table: TableName): readonly string[] {
+  return Object.keys(ALL_TABLES[table].key);
+}
+
+/** All columns of the table with their types, the key first. */
+export function columnTypes(table: TableName): Columns {
+  const { key, groups }: TableShape = ALL_TABLES[table];
+  return Object.assign({}, key, ...Object.values(groups)) as Columns;
+}
 
 type ValueOf<C> = C extends "run"
   ? RunKey

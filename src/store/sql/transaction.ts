@@ -44,6 +44,18 @@ export function insertRow<T extends CoveredTable>(
   tx.write({ kind: "insert", table, row: values });
 }
 
+/** Inserts a row whose key says what is in it, unless it exists. */
+export function keepRow<T extends CoveredTable>(
+  tx: Transaction,
+  run: RunHead,
+  table: T,
+  row: RowOf<T>,
+): void {
+  const values = { run_key: run.key, ...row };
+  coverRow(run, table, values);
+  tx.write({ kind: "keep", table, row: values });
+}
+
 /** Inserts the row, or replaces the one of the same key. */
 export function putRow<T extends CoveredTable>(tx: Transaction, run: RunHead, table: T, row: RowOf<T>): void {
   const values = { run_key: run.key, ...row };

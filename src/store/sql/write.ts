@@ -6,7 +6,7 @@ export type RowValues = { readonly [column: string]: SqlValue };
 
 /** A change to one row. Each database makes its own statement of it. */
 export type Write =
-  | { readonly kind: "insert"; readonly table: TableName | "runs" | "events"; readonly row: RowValues }
+  | { readonly kind: "insert"; readonly table: TableName; readonly row: RowValues }
   /** Inserts the row, or replaces the row of the same key. */
   | { readonly kind: "upsert"; readonly table: TableName; readonly row: RowValues }
   /** Inserts the row, unless one of the same key exists. */

@@ -14,6 +14,12 @@ const APPLICATION_ID = 0x50776c53;
 /** "Pawl" in ASCII: the mark of versions before the first release, whose schema is another one. */
 const DEVELOPMENT_ID = 0x5061776c;
 
+/**
+ * Of a new database; an existing one keeps its own. A commit writes whole pages, and changes a few hundred bytes in most of
+ * them: see decision 127.
+ */
+const PAGE_BYTES = 1_024;
+
 /** Waiting for a lock blocks the thread, and with it the renewal of leases; the rest of the wait is asynchronous. */
 const BUSY_TIMEOUT_MS = 20;
 
@@ -205,7 +211,7 @@ export class Database {
     ]);
     if (id === APPLICATION_ID) return;
     if (id === 0 && tables === 0 && !this.isReadOnly)
-      return this.exec(`PRAGMA application_id = ${APPLICATION_ID}`);
+      return this.exec(`PRAGMA page_size = ${PAGE_BYTES}; PRAGMA application_id = ${APPLICATION_ID}`);
     if (id === DEVELOPMENT_ID)
       throw new StoreUnusableError(
         `The file ${this.file} is a database of a development version of Pawl, which this version cannot read: finish its runs with that version, and name another file for this one; it was left as it is.`,

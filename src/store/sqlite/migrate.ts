@@ -1,5 +1,4 @@
-import { StoreUnusableError } from "../../core/errors.ts";
-import type { Migration } from "../sql/migration.ts";
+import { latestVersion, type Migration, newerSchema } from "../sql/migration.ts";
 import type { Database } from "./database.ts";
 import { MIGRATIONS } from "./embedded-migrations.ts";
 import { assertOwnSchema, schemaMadeBy } from "./schema.ts";
@@ -15,7 +14,7 @@ export function migrate(database: Database, now: number, all: readonly Migration
   try {
     const version = schemaVersion(database);
     const latest = latestVersion(all);
-    if (version > latest) throw newerSchema(database, version, latest);
+    if (version > latest) throw newerSchema(database.file, version, latest);
     assertOwnSchema(
       database,
       all.filter(({ number }) => number <= version),
@@ -41,18 +40,6 @@ function isUpToDate(database: Database, all: readonly Migration[]): boolean {
   });
 }
 
-export function newerSchema(database: Database, version: number, known: number): StoreUnusableError {
-  return new StoreUnusableError(
-    `The database ${database.file} has schema ${version} and this version of Pawl knows ${known}: use a newer Pawl; nothing was changed.`,
-    { reason: "newer_schema" },
-  );
-}
-
 export function schemaVersion(database: Database): number {
   return database.get("PRAGMA user_version")?.int("user_version") ?? 0;
-}
-
-/** The version that a database has after these migrations; 0 if there are none. */
-export function latestVersion(all: readonly Migration[]): number {
-  return all.at(-1)?.number ?? 0;
 }

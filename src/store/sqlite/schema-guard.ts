@@ -1,6 +1,7 @@
+import { latestVersion, newerSchema } from "../sql/migration.ts";
 import type { Database } from "./database.ts";
 import { MIGRATIONS } from "./embedded-migrations.ts";
-import { latestVersion, newerSchema, schemaVersion } from "./migrate.ts";
+import { schemaVersion } from "./migrate.ts";
 import { assertNothingRuns, assertOwnSchema } from "./schema.ts";
 
 /** Checks that the schema of an open database is still the one that was verified: another process may change it. */
@@ -18,7 +19,7 @@ export class SchemaGuard {
   /** Called inside a write transaction: rows written by this program would not be what a newer one expects. */
   assertWritable(): void {
     const version = schemaVersion(this.#database);
-    if (version !== this.#known) throw newerSchema(this.#database, version, this.#known);
+    if (version !== this.#known) throw newerSchema(this.#database.file, version, this.#known);
     this.assertReadable();
   }
 

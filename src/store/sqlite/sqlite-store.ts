@@ -1,27 +1,18 @@
 import { realpathSync } from "node:fs";
 import { isNeeded } from "../sql/intents/run-interruption.ts";
-import { Leases } from "../sql/leases.ts";
+import { latestVersion, newerSchema } from "../sql/migration.ts";
 import { NO_NOTES, type SentNotes } from "../sql/owners.ts";
 import { SqlStore } from "../sql/sql-store.ts";
-import { WorkInProgress } from "../work-in-progress.ts";
+import { type SqlStoreOptions, storeParts } from "../sql/store-options.ts";
 import { Database } from "./database.ts";
 import { MIGRATIONS } from "./embedded-migrations.ts";
-import type { CommitObserver } from "./group-commit.ts";
-import { latestVersion, migrate, newerSchema, schemaVersion } from "./migrate.ts";
+import { migrate, schemaVersion } from "./migrate.ts";
 import { type Doorbell, idOf, OwnerFiles, OwnerLock } from "./owner-lock.ts";
 import { readSentMarks, SentMarks } from "./sent-marks.ts";
 import { SqliteDriver } from "./sqlite-driver.ts";
 import { whileBusy } from "./while-busy.ts";
 
-export type SqliteStoreOptions = {
-  /** Milliseconds since 1970; for tests. By default the time of the system. */
-  readonly now?: () => number;
-  /** A monotonic clock in milliseconds, used to watch the leases of others; for tests. By default that of the system. */
-  readonly monotonic?: () => number;
-  /** Calls back after so many milliseconds; the returned function cancels that. For tests; by default a timer of Node. */
-  readonly after?: (ms: number, callback: () => void) => () => void;
-  /** Called after every commit, for measurements. */
-  readonly onCommit?: CommitObserver;
+export type SqliteStoreOptions = SqlStoreOptions & {
   /** Replaces the system's sockets, for simulated machines in tests. */
   readonly doorbell?: Doorbell;
 };
@@ -30,14 +21,10 @@ export type SqliteStoreOptions = {
 export class SqliteStore extends SqlStore {
   private constructor(database: Database, lock: OwnerLock, options: SqliteStoreOptions) {
     const path = pathOf(database);
-    const work = new WorkInProgress();
-    const now = options.now ?? Date.now;
     const marks = makeMarks(path, lock);
-    const monotonic = options.monotonic ?? (() => performance.now());
-    const leases = new Leases(lock, work, notesIn(path, marks), monotonic);
-    const onCommit = options.onCommit ?? (() => undefined);
-    const driver = new SqliteDriver({ database, lock, marks, leases, now, onCommit, path });
-    super(driver, { owners: lock, work, leases, after: options.after ?? afterMs });
+    const parts = storeParts(lock, notesIn(path, marks), options);
+    const { now = Date.now, onCommit = () => undefined } = options;
+    super(new SqliteDriver({ database, lock, marks, leases: parts.leases, now, onCommit, path }), parts);
   }
 
   /** Opens or creates the file. Waits for another process that is doing the same. */
@@ -66,7 +53,7 @@ export class SqliteStore extends SqlStore {
     try {
       const version = await whileBusy(file, () => schemaVersion(database));
       const known = latestVersion(MIGRATIONS);
-      if (version > known) throw newerSchema(database, version, known);
+      if (version > known) throw newerSchema(database.file, version, known);
       if (version === known) {
         const store = new SqliteStore(database, OwnerLock.watch(file), options);
         // Fails here, and not later, if the schema is not ours.
@@ -80,11 +67,6 @@ export class SqliteStore extends SqlStore {
     database.close();
     return null;
   }
-}
-
-function afterMs(ms: number, callback: () => void): () => void {
-  const timer = setTimeout(callback, ms);
-  return () => clearTimeout(timer);
 }
 
 /** The real path of the database: other processes look for its sidecar files there. */

@@ -1,24 +1,19 @@
+import { insertText } from "../sql/insert-text.ts";
 import type { SqlValue } from "../sql/script.ts";
-import { ALL_TABLES, type TableName, type TableShape } from "../sql/table-list.ts";
+import { columnTypes, type TableName } from "../sql/table-list.ts";
 import { StaleHeadError, type Write } from "../sql/write.ts";
 import type { Database } from "./database.ts";
 
 /** Writes a row at once, inside the transaction that is open. */
 export function writeRow(database: Database, now: number, write: Write): void {
   switch (write.kind) {
-    case "insert": {
-      const columns = Object.keys(write.row);
-      database.run(textOf("insert", write.table, columns, insertText), ...Object.values(write.row));
-      return;
-    }
+    case "insert":
+    case "keep":
     case "upsert": {
-      const columns = Object.keys(write.row);
-      database.run(textOf("upsert", write.table, columns, upsertText), ...Object.values(write.row));
-      return;
-    }
-    case "keep": {
-      const columns = Object.keys(write.row);
-      database.run(textOf("keep", write.table, columns, keepText), ...Object.values(write.row));
+      const make = (table: TableName, columns: readonly string[]) =>
+        insertText(write.kind, table, columns, `VALUES (${columns.map(() => "?").join(", ")})`);
+      const text = textOf(write.kind, write.table, Object.keys(write.row), make);
+      database.run(text, ...Object.values(write.row));
       return;
     }
     case "update": {
@@ -61,9 +56,9 @@ const texts = new Map<string, string>();
 /** The text of a statement, made once for each table and list of columns. */
 function textOf(
   kind: string,
-  table: string,
+  table: TableName,
   columns: readonly string[],
-  make: (table: string, columns: readonly string[]) => string,
+  make: (table: TableName, columns: readonly string[]) => string,
 ): string {
   const shape = `${kind} ${table} ${columns.join()}`;
   let text = texts.get(shape);
@@ -74,40 +69,24 @@ function textOf(
   return text;
 }
 
-function insertText(table: string, columns: readonly string[]): string {
-  return `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`;
-}
-
-function keepText(table: string, columns: readonly string[]): string {
-  return `${insertText(table, columns)} ON CONFLICT DO NOTHING`;
-}
-
-function upsertText(table: string, columns: readonly string[]): string {
-  const key = keyColumns(table);
-  const changes = columns
-    .filter((column) => !key.includes(column))
-    .map((column) => `${column} = excluded.${column}`);
-  return `${insertText(table, columns)} ON CONFLICT (${key.join(", ")}) DO UPDATE SET ${changes.join(", ")}`;
-}
-
-function updateText(table: string, columns: readonly string[]): string {
+function updateText(table: TableName, columns: readonly string[]): string {
   const { set, key } = split(columns);
   return `UPDATE ${table} SET ${set.map((column) => `${column} = ?`).join(", ")} WHERE ${matching(key)}`;
 }
 
-function removeText(table: string, columns: readonly string[]): string {
+function removeText(table: TableName, columns: readonly string[]): string {
   return `DELETE FROM ${table} WHERE ${matching(columns)}`;
 }
 
-function copyText(table: string, columns: readonly string[]): string {
+function copyText(table: TableName, columns: readonly string[]): string {
   const { set, key } = split(columns);
-  const all = tableColumns(table);
+  const all = Object.keys(columnTypes(table));
   const values = all.map((column) => (set.includes(column) ? "?" : column));
   // Values are given in the order of the columns to set.
   const ordered = all.filter((column) => set.includes(column));
   if (ordered.join() !== set.join()) throw new Error(`The columns of a copy of ${table} are out of order.`);
-  return `INSERT INTO ${table} (${all.join(", ")}) SELECT ${values.join(", ")} FROM ${table} WHERE ${matching(key)}
-    ON CONFLICT DO NOTHING`;
+  // The parser needs the WHERE to tell ON CONFLICT from a join.
+  return insertText("keep", table, all, `SELECT ${values.join(", ")} FROM ${table} WHERE ${matching(key)}`);
 }
 
 function matching(columns: readonly string[]): string {
@@ -120,19 +99,4 @@ function split(columns: readonly string[]): {
 } {
   const at = columns.indexOf("|");
   return { set: columns.slice(0, at), key: columns.slice(at + 1) };
-}
-
-function keyColumns(table: string): string[] {
-  return Object.keys(shapeOf(table).key);
-}
-
-function tableColumns(table: string): string[] {
-  const { key, groups } = shapeOf(table);
-  return [...Object.keys(key), ...Object.values(groups).flatMap((columns) => Object.keys(columns))];
-}
-
-function shapeOf(table: string): TableShape {
-  const shape: TableShape | undefined = ALL_TABLES[table as TableName];
-  if (shape === undefined) throw new Error(`There is no table ${table}.`);
-  return shape;
 }

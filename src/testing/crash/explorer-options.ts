@@ -4,7 +4,7 @@ import { assertJson } from "../../core/canonical-json.ts";
 import { ConfigurationError } from "../../core/errors.ts";
 import { nearestName } from "../../core/naming/nearest-name.ts";
 import { assertOptions, type OptionNames } from "../../core/naming/option-names.ts";
-import { isPostgres } from "../../store/open-store.ts";
+import { isPostgres } from "../../store/postgres-address.ts";
 import type { OwnInvariant } from "./invariant.ts";
 import { INVARIANTS } from "./invariants/index.ts";
 import { assertPerson } from "./person-answers.ts";

@@ -2,10 +2,13 @@ import assert from "node:assert/strict";
 import { type PawlError, StoreUnavailableError } from "../../core/errors.ts";
 import type { Store } from "../../store/store.ts";
 import { readEverything } from "./everything.ts";
+import { openOnThread, type StoreOnThread } from "./store-thread.ts";
 
 /** A fresh database on which any number of stores can be opened, each like a process of its own. */
 export interface ConformanceDatabase {
   open(): Promise<Store>;
+  /** For the checks with stores on `threads`, which fail without it. */
+  readonly thread?: StoreOnThread;
   /** Removes the database, after its stores were closed. */
   dispose(): Promise<void>;
 }
@@ -31,11 +34,18 @@ export type Scene = {
    * living process.
    */
   readonly fallSilent: (ms: number) => Promise<void>;
+  /** Opens a store on a thread of its own, whose clock is off by so much. For checks with `threads`. */
+  readonly openOnThread: (clockOffMs?: number) => Promise<Store>;
+  /** Whose clock leases are measured by. */
+  readonly clock: StoreOnThread["clock"];
 };
+
+/** How many stores a check opens on its database: `threads` also opens some on threads of their own. */
+export type StoresOfCheck = "one" | "several" | "threads";
 
 export type Check = {
   readonly name: string;
-  readonly stores: "one" | "several";
+  readonly stores: StoresOfCheck;
   readonly body: (scene: Scene) => Promise<void>;
 };
 
@@ -47,11 +57,20 @@ export function checkSeveral(name: string, body: (scene: Scene) => Promise<void>
   return { name, stores: "several", body };
 }
 
+/** By the clocks of the system: a thread cannot be given others. */
+export function checkThreads(name: string, body: (scene: Scene) => Promise<void>): Check {
+  return { name, stores: "threads", body };
+}
+
+const REAL_CLOCKS = { now: () => Date.now(), monotonic: () => performance.now() };
+
 export async function runCheck({ stores, body }: Check, open: OpenConformanceDatabase): Promise<void> {
   const start = Date.UTC(2026, 0, 1);
   let now = start;
-  const database = await open({ now: () => now, monotonic: () => now - start });
+  const clocks = { now: () => now, monotonic: () => now - start };
+  const database = await open(stores === "threads" ? REAL_CLOCKS : clocks);
   const opened: Store[] = [];
+  const threads: { end(): Promise<void> }[] = [];
   const openOne = async () => {
     const store = await database.open();
     opened.push(store);
@@ -62,7 +81,7 @@ export async function runCheck({ stores, body }: Check, open: OpenConformanceDat
     await body({
       store,
       openAnother: () => {
-        assert.equal(stores, "several", "a check that opens another store is a checkSeveral");
+        assert.notEqual(stores, "one", "a check that opens another store is a checkSeveral");
         return openOne();
       },
       now: () => now,
@@ -74,9 +93,17 @@ export async function runCheck({ stores, body }: Check, open: OpenConformanceDat
           for (const { runId } of await each.listRuns({ status: "running" })) await each.isHeld(runId);
         now += ms;
       },
+      openOnThread: async (clockOffMs = 0) => {
+        assert.ok(database.thread !== undefined, "the database says how a thread opens a store on it");
+        const threaded = await openOnThread(database.thread, clockOffMs);
+        threads.push(threaded);
+        return threaded.store;
+      },
+      clock: database.thread?.clock ?? "process",
     });
     await assertVerified(store);
   } finally {
+    await Promise.all(threads.map((thread) => thread.end()));
     await Promise.all(opened.map((store) => store.close({ graceMs: 0 })));
     await database.dispose();
   }

@@ -2,5 +2,7 @@ export {
   type ConformanceDatabase,
   type OpenConformanceDatabase,
   type StoreCheck,
+  type StoreOnThread,
+  type StoresOfCheck,
   storeConformance,
 } from "./store-conformance.ts";

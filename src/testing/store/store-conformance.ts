@@ -9,7 +9,7 @@ import { ledgerEventChecks } from "./calls/ledger-events.ts";
 import { receiptChecks } from "./calls/receipts.ts";
 import { settlementChecks } from "./calls/settlements.ts";
 import { toolCallChecks } from "./calls/tool-calls.ts";
-import type { Check, OpenConformanceDatabase } from "./check.ts";
+import type { Check, OpenConformanceDatabase, StoresOfCheck } from "./check.ts";
 import { runCheck } from "./check.ts";
 import { budgetChecks } from "./runs/budgets.ts";
 import { cancelChecks } from "./runs/cancel.ts";
@@ -21,6 +21,8 @@ import { listRangeChecks } from "./runs/list-ranges.ts";
 import { quotaChecks } from "./runs/quota.ts";
 import { runChecks } from "./runs/runs.ts";
 import { stepChecks } from "./runs/steps.ts";
+import { textChecks } from "./runs/texts.ts";
+import { threadChecks } from "./runs/threads.ts";
 import { togetherChecks } from "./runs/together.ts";
 import { verificationChecks } from "./runs/verification.ts";
 import { workerChecks } from "./runs/workers.ts";
@@ -31,6 +33,7 @@ import { forkLedgerChecks } from "./turns/fork-ledger.ts";
 import { forkLifeChecks } from "./turns/fork-life.ts";
 import { forkChecks } from "./turns/forks.ts";
 import { historyChecks } from "./turns/history.ts";
+import { lateCheckpointChecks } from "./turns/late-checkpoints.ts";
 import { lineageChecks } from "./turns/lineages.ts";
 import { sessionChecks } from "./turns/session.ts";
 import { sessionEventChecks } from "./turns/session-events.ts";
@@ -43,14 +46,18 @@ import { questionChecks } from "./waits/questions.ts";
 import { waitingTimeChecks } from "./waits/waiting-time.ts";
 import { waitChecks } from "./waits/waits.ts";
 
-export type { ConformanceDatabase, OpenConformanceDatabase } from "./check.ts";
+export type { ConformanceDatabase, OpenConformanceDatabase, StoresOfCheck } from "./check.ts";
+export type { StoreOnThread } from "./store-thread.ts";
 
 /** One promise of the contract. Rejects, with an `AssertionError` from `node:assert`, if a store breaks it. */
 export type StoreCheck = {
   /** A sentence, unique in the suite. */
   readonly name: string;
-  /** `several`: the check opens more than one store on the same database, as several processes would. */
-  readonly stores: "one" | "several";
+  /**
+   * `several`: the check opens more than one store on the same database, as several processes would. `threads`: it also
+   * opens some on threads of their own, so the database needs `thread`.
+   */
+  readonly stores: StoresOfCheck;
   run(): Promise<void>;
 };
 
@@ -82,6 +89,7 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   session: sessionChecks,
   "session events": sessionEventChecks,
   checkpoints: checkpointChecks,
+  "late checkpoints": lateCheckpointChecks,
   lineages: lineageChecks,
   divergence: divergenceChecks,
   forks: forkChecks,
@@ -97,6 +105,8 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   "events of the ledger": ledgerEventChecks,
   verification: verificationChecks,
   "many at once": togetherChecks,
+  texts: textChecks,
+  threads: threadChecks,
 };
 
 /**

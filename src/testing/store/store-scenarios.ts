@@ -172,8 +172,10 @@ const LEDGER_EVENTS = [
   "run.succeeded",
 ] as const;
 
-/** A snapshot that is large enough to be compressed. */
-export const LARGE_SNAPSHOT = { notes: Array.from({ length: 500 }, (_, i) => `Größe ${i}`) };
+/** A large snapshot: one of its slices is that of the checkpoint before it. */
+export const LARGE_SNAPSHOT = {
+  slices: { notes: Array.from({ length: 500 }, (_, i) => `Größe ${i}`), plan: "read" },
+};
 
 /**
  * The same for the session: calls with session events, slices that grow and shrink, small and large checkpoints, a
@@ -191,7 +193,7 @@ export const sessionScenario: StoreScenario = async (store, advance) => {
       wholeSlice("log", [{ said: "naïve" }], { kind: "log" }),
     ],
     applied: [early.callId(1, 1), early.callId(1, 2)],
-    checkpoint: milestone({ plan: "read" }, { lastCall: early.callId(1, 2) }),
+    checkpoint: milestone({ slices: { plan: "read" } }, { lastCall: early.callId(1, 2) }),
   });
   const receipts = [newReceipt(2, { sessionEvents: [sampleEvent("last")] })];
   await store.commitTurn(early.fence, early.commit(1, { receipts, session: first, next: early.opening(2) }));
@@ -214,7 +216,7 @@ export const sessionScenario: StoreScenario = async (store, advance) => {
   const fourth = sessionCommit({
     slices: [wholeSlice("plan", [], { length: 3, items, version: 2 })],
     applied: [run.callId(3, 1)],
-    checkpoint: milestone({ plan: "sent" }),
+    checkpoint: milestone({ slices: { plan: "sent" } }),
   });
   const journal = run.journal(4);
   await store.commitTurn(run.fence, run.commit(4, { journal, session: fourth, isComplete: true }));
@@ -225,7 +227,7 @@ export const sessionScenario: StoreScenario = async (store, advance) => {
   const end = sessionCommit({
     slices: [wholeSlice("log", [], { kind: "log", length: 2, items: [[1, { said: "rendered" }]] })],
     applied: [render.callId(0, 1)],
-    checkpoint: { type: "step_boundary", snapshot: { plan: "done" }, cursor: {} },
+    checkpoint: { type: "step_boundary", snapshot: { slices: { plan: "done" } }, cursor: {} },
   });
   await store.finishStep(render.fence, { stepKey: render.stepKey, output: 2, context: null, session: end });
   await store.releaseRun(run.fence, SUCCEEDED);
@@ -294,7 +296,7 @@ export const jobScenario: StoreScenario = async (store, advance) => {
   await store.releaseRun(run.fence, SUCCEEDED);
   const slices = [wholeSlice("plan", ["read"])];
   await store.forkRun(
-    newFork(run, 2, { runId: "job-fork", slices, checkpoint: milestone({ plan: "read" }) }),
+    newFork(run, 2, { runId: "job-fork", slices, checkpoint: milestone({ slices: { plan: "read" } }) }),
   );
   const fork = await claimedAt(store, "job-fork", "write");
   await fork.committed(3);
@@ -366,7 +368,7 @@ async function jobUntilItWaits(store: Store): Promise<SampleRun> {
   const session = sessionCommit({
     slices: [wholeSlice("plan", ["read"])],
     applied: ["job/write#2.1"],
-    checkpoint: milestone({ plan: "read" }),
+    checkpoint: milestone({ slices: { plan: "read" } }),
   });
   const second = { followUp: "Weiter.", messages: 4, session };
   await keyedTurn(early, 2, [newReceipt(1), newReceipt(2, duplicate)], second);
@@ -374,7 +376,7 @@ async function jobUntilItWaits(store: Store): Promise<SampleRun> {
   const calls = [1, 2].map((n) => keyedCall(early, 3, n, { status: "prepared" }));
   const checkpoint = {
     type: "pre_side_effect",
-    snapshot: { plan: "read" },
+    snapshot: { slices: { plan: "read" } },
     cursor: { phase: "send" },
   } as const;
   await store.journalResponse(early.fence, early.journal(3, ["prepared", "prepared"], { calls, checkpoint }));

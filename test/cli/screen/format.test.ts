@@ -83,6 +83,12 @@ describe("a suggested command line", () => {
     );
   });
 
+  it("leaves out a password", () => {
+    expect(commandHint(given({ store: "postgres://ann:hunter2@db/app?schema=a" }), "waits")).toBe(
+      "pawl waits --store 'postgres://ann@db/app?schema=a'",
+    );
+  });
+
   it("can be pasted, whatever it contains", () => {
     expect(commandHint(given({}), "answer", "q-1~1", "it's $HOME")).toBe(
       "pawl answer q-1~1 'it'\\''s $HOME'",

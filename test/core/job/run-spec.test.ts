@@ -50,7 +50,7 @@ const bare: RunSpec = {
     askHumanOnRepeatedFailures: true,
     askHumanOnBudgetReached: false,
   },
-  artifacts: { workspaceDir: null, expectedOutputs: [] },
+  artifacts: { workspaceDir: null, expectedOutputs: [], finalOutput: null },
 };
 
 describe("a RunSpec", () => {
@@ -79,6 +79,7 @@ describe("a RunSpec", () => {
       artifacts: {
         workspaceDir: "AGENT_RUN_WORKSPACES/session_<id>/",
         expectedOutputs: ["report.html", "report.pdf", "transcript.md"],
+        finalOutput: null,
       },
     });
   });

@@ -354,3 +354,36 @@ describe("expected outputs", () => {
     expect(error.details.unmet).toEqual(["expected output other.md is missing"]);
   });
 });
+
+describe("the final artifact of a run", () => {
+  const step = Step.run("a", async (_input, ctx) => {
+    await ctx.artifact("report.md", "Draft");
+    await ctx.artifact("report.md", "Report");
+    await ctx.artifact("notes.md", "Notes");
+  });
+
+  async function finalOf(artifacts: SpecParts["artifacts"]): Promise<string | null | undefined> {
+    const store = await memoryStore();
+    const spec = jobSpec(artifacts === undefined ? {} : { artifacts });
+    await jobRunner(step, store).run("Go", { runId: "r-1", spec });
+    const final = (await store.getRun("r-1"))?.finalArtifact;
+    const kept = (await store.listArtifacts("r-1")).find(({ name }) => name === final?.name);
+    expect(final?.hash).toBe(kept?.hash);
+    return final?.name ?? null;
+  }
+
+  it("is the output that the contract names, or the only one that it expects", async () => {
+    expect(await finalOf({ finalOutput: "report.md" })).toBe("report.md");
+    expect(await finalOf({ expectedOutputs: ["notes.md"] })).toBe("notes.md");
+    const expectedOutputs = ["notes.md", "report.md"];
+    expect(await finalOf({ expectedOutputs, finalOutput: "report.md" })).toBe("report.md");
+    expect(await finalOf({ expectedOutputs })).toBeNull();
+    expect(await finalOf(undefined)).toBeNull();
+  });
+
+  it("must exist", async () => {
+    expect(await unmetConditions(step, { artifacts: { finalOutput: "report.pdf" } })).toEqual([
+      "expected output report.pdf is missing",
+    ]);
+  });
+});

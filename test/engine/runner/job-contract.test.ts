@@ -36,7 +36,7 @@ describe("a run with a contract", () => {
       pipeline: null,
       budgets: { maxSteps: 5, maxToolCalls: null, countWaitingTime: false },
       escalation: { askHumanOnAuthFailure: true, askHumanOnBudgetReached: false },
-      artifacts: { workspaceDir: "out", expectedOutputs: [] },
+      artifacts: { workspaceDir: "out", expectedOutputs: [], finalOutput: null },
     });
     expect(run?.budgets).toEqual(run?.spec?.budgets);
   });

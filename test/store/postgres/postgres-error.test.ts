@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { StoreUnavailableError, StoreUnusableError } from "../../../src/core/errors.ts";
 import {
-  firstCause,
   isConnectionLost,
   isWorthRepeating,
   postgresError,
@@ -62,11 +61,5 @@ describe("an error of the server or the network", () => {
     const theirs = new TypeError("undefined is not a function");
     expect([postgresError(ours, NAME), postgresError(theirs, NAME)]).toEqual([ours, theirs]);
     expect([isConnectionLost(ours), isConnectionLost(theirs)]).toEqual([false, false]);
-  });
-
-  it("that others of its transaction follow from is the one that counts", () => {
-    const [first, follower] = [errorOf("23505"), errorOf("25P02")];
-    expect(firstCause([follower, first, follower])).toBe(first);
-    expect(firstCause([follower])).toBe(follower);
   });
 });

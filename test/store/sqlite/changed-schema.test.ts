@@ -49,6 +49,13 @@ const CHANGED: readonly (readonly [string, string, RegExp])[] = [
     "ALTER TABLE waits RENAME TO kept; CREATE VIEW waits AS SELECT * FROM kept",
     /another table "kept"|"kept" that Pawl did not make|another view "waits"/,
   ],
+  [
+    "another view for auditors",
+    "DROP VIEW audit_runs; CREATE VIEW audit_runs AS SELECT * FROM runs",
+    /another view "audit_runs" than Pawl made/,
+  ],
+  ["one more view for auditors", "CREATE VIEW audit_more AS SELECT 1", /a view "audit_more" that/],
+  ["a view for auditors that is gone", "DROP VIEW audit_checkpoints", /has no view audit_checkpoints/],
   ["a table that is gone", "DROP TABLE workers", /has no table workers/],
   ["an index that is gone", "DROP INDEX open_waits", /has no index open_waits/],
   ["a column more", "ALTER TABLE waits ADD COLUMN more TEXT", /another table "waits" than Pawl made/],

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setTimeout as sleep, setImmediate as tick } from "node:timers/promises";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { StoreUnavailableError } from "../../../src/core/errors.ts";
 import { openStore } from "../../../src/store/open-store.ts";
@@ -10,7 +10,7 @@ import { Child } from "./child.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 /** A database of two small tables, and a second connection that sees only what was committed. */
-function openNotes() {
+function openNotes(onCommit: () => void = () => undefined) {
   const file = join(tempFolder(), "notes.db");
   const database = Database.open(file);
   database.exec("CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT");
@@ -24,7 +24,10 @@ function openNotes() {
   const commits = new GroupCommit(
     database,
     new Map(),
-    (intents) => batches.push(intents),
+    (intents) => {
+      batches.push(intents);
+      onCommit();
+    },
     () => undefined,
   );
   return {
@@ -74,9 +77,9 @@ describe("intents of one tick", () => {
 
   it("are spread over several transactions when there are very many", async () => {
     const { write, batches, committed } = openNotes();
-    const texts = Array.from({ length: 2_500 }, (_, i) => `note ${i}`);
+    const texts = Array.from({ length: 600 }, (_, i) => `note ${i}`);
     await Promise.all(texts.map(write));
-    expect(batches.map((batch) => batch.length)).toEqual([1_000, 1_000, 500]);
+    expect(batches.map((batch) => batch.length)).toEqual([256, 256, 88]);
     expect(committed()).toEqual(texts);
   });
 
@@ -238,6 +241,62 @@ describe("nothing is acknowledged before COMMIT", () => {
   });
 });
 
+describe("the answers of a large batch", () => {
+  const TEXTS = Array.from({ length: 40 }, (_, i) => `note ${i}`);
+
+  /** Resolves when the first of them was answered. */
+  async function firstSlice(write: (text: string) => Promise<unknown>): Promise<string[]> {
+    const answered: string[] = [];
+    const writes = TEXTS.map((text) => write(text).then(() => answered.push(text)));
+    await writes[0];
+    return answered;
+  }
+
+  it("are given a few in a tick, in order, so that the event loop continues in between", async () => {
+    const { write, batches } = openNotes();
+    const answered = await firstSlice(write);
+    const seen: number[] = [];
+    while (answered.length < TEXTS.length) {
+      seen.push(answered.length);
+      await tick();
+    }
+    expect([...new Set(seen)]).toEqual([16, 32]);
+    expect(answered).toEqual(TEXTS);
+    expect(batches.map((batch) => batch.length)).toEqual([40]);
+  });
+
+  it("are all given before the next transaction, so that it has the writes of all of them", async () => {
+    const { write, batches } = openNotes();
+    await Promise.all(TEXTS.map((text) => write(text).then(() => write(`after ${text}`))));
+    expect(batches.map((batch) => batch.length)).toEqual([40, 40]);
+  });
+
+  it("are all given by a store that closes", async () => {
+    const { write, commits } = openNotes();
+    const answered = await firstSlice(write);
+    expect(answered.length).toBeLessThan(TEXTS.length);
+    commits.close();
+    await Promise.resolve();
+    expect(answered).toEqual(TEXTS);
+  });
+
+  it("are not given by a process that was killed in between, and the writes are stored", async () => {
+    const { write, commits, committed } = openNotes();
+    const answered = await firstSlice(write);
+    commits.abandon();
+    for (let ticks = 0; ticks < 5; ticks++) await tick();
+    expect(answered).toEqual(TEXTS.slice(0, 16));
+    expect(committed()).toEqual(TEXTS);
+  });
+
+  it("are given whatever an observer throws", async () => {
+    const { write } = openNotes(() => {
+      throw new Error("Observed.");
+    });
+    expect(outcomesOf(await Promise.allSettled(TEXTS.map(write)))).toEqual(TEXTS.map(() => "done"));
+  });
+});
+
 describe("another process that holds the write lock", () => {
   it("is waited for without blocking this one", async () => {
     const file = join(tempFolder(), "pawl.db");
@@ -278,12 +337,12 @@ describe("another process that holds the write lock", () => {
 describe("closing", () => {
   it("commits all queued intents", async () => {
     const { write, commits, committed } = openNotes();
-    const pending = Array.from({ length: 2_500 }, (_, i) => write(`note ${i}`));
+    const pending = Array.from({ length: 600 }, (_, i) => write(`note ${i}`));
     const refused = write("note 1");
     commits.close();
     await Promise.all(pending);
     await expect(refused).rejects.toThrow(/UNIQUE/);
-    expect(committed()).toHaveLength(2_500);
+    expect(committed()).toHaveLength(600);
     await expect(write("late")).rejects.toThrow(/is closed/);
   });
 

@@ -46,7 +46,9 @@ CREATE TABLE runs (
   started_by TEXT,
   output TEXT,
   context TEXT,
-  error TEXT
+  error TEXT,
+  -- The name and hash of the artifact that is its result, if it succeeded and its contract says which one that is.
+  final_artifact TEXT
 ) WITH (fillfactor = 50);
 
 CREATE INDEX runs_by_input ON runs (pipeline, input_hash);
@@ -58,6 +60,8 @@ CREATE TABLE run_inputs (
   run_key UUID PRIMARY KEY,
   input TEXT NOT NULL,
   spec TEXT,
+  -- A summary of the spec, for checkpoints.
+  contract TEXT,
   shape TEXT NOT NULL
 );
 
@@ -215,8 +219,8 @@ CREATE TABLE tool_calls (
   started_at BIGINT,
   -- When the attempt that began at started_at has ended at the latest.
   ends_by BIGINT,
-  -- Its failure ended its code step: when the step is entered again, the same call gets a new row.
-  superseded BIGINT NOT NULL,
+  -- 1 if its failure ended its code step: when the step is entered again, the same call gets a new row.
+  superseded BIGINT,
   PRIMARY KEY (run_key, call_no),
   UNIQUE (run_key, idempotency_key)
 );
@@ -292,51 +296,6 @@ CREATE TABLE waits (
 );
 
 CREATE INDEX open_waits ON waits (run_key) WHERE status = 'open';
-
-CREATE TABLE slices (
-  run_key UUID NOT NULL,
-  slice_name TEXT COLLATE "C" NOT NULL,
-  kind TEXT NOT NULL CHECK (kind IN ('state', 'log')),
-  version BIGINT NOT NULL,
-  PRIMARY KEY (run_key, slice_name)
-);
-
-CREATE TABLE slice_items (
-  run_key UUID NOT NULL,
-  slice_name TEXT COLLATE "C" NOT NULL,
-  item_index BIGINT NOT NULL,
-  value TEXT NOT NULL,
-  PRIMARY KEY (run_key, slice_name, item_index)
-);
-
--- The calls whose events the session includes, or included before it was rolled back.
-CREATE TABLE applied_calls (
-  run_key UUID NOT NULL,
-  call_no BIGINT NOT NULL,
-  event_seq BIGINT NOT NULL,
-  forgotten BIGINT NOT NULL,
-  PRIMARY KEY (run_key, call_no)
-);
-
-CREATE TABLE checkpoints (
-  run_key UUID NOT NULL,
-  checkpoint_index BIGINT NOT NULL,
-  step_no BIGINT NOT NULL,
-  -- The turn that it was committed with; 0 at the end of a step.
-  turn_index BIGINT NOT NULL,
-  created_at BIGINT NOT NULL,
-  checkpoint_type TEXT NOT NULL,
-  -- The event of its commit.
-  event_seq BIGINT NOT NULL,
-  cursor TEXT NOT NULL,
-  -- 'json', or 'deflate' if that is worth it.
-  encoding TEXT NOT NULL,
-  size BIGINT NOT NULL,
-  -- The session was rolled back to an earlier one since.
-  superseded BIGINT NOT NULL,
-  snapshot BYTEA NOT NULL,
-  PRIMARY KEY (run_key, checkpoint_index)
-);
 
 CREATE TABLE blobs (
   run_key UUID NOT NULL,

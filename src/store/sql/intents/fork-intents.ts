@@ -3,6 +3,7 @@ import { ConfigurationError, RunBusyError } from "../../../core/errors.ts";
 import { stepId } from "../../../core/step-path.ts";
 import { wallclockOf } from "../../../core/usage/budget.ts";
 import type { ForkOrigin, NewFork, RunRecord } from "../../store.ts";
+import { assertNameSize } from "../name-size.ts";
 import type { Row } from "../row.ts";
 import type { GranularStateRow } from "../run-head.ts";
 import { all, get, type SqlScript } from "../script.ts";
@@ -31,6 +32,7 @@ import { COPIED_CALLS, ForkCopy } from "./fork-copy.ts";
  * each call under a key of the new run. The parent run has paid for those turns, so the fork is charged nothing.
  */
 export function* forkRun(tx: Transaction, fork: NewFork): SqlScript<RunRecord> {
+  assertNameSize("run id", fork.runId);
   const parent = yield* findRun(fork.parent);
   if (parent === null) throw runNotFound(fork.parent);
   if (tx.leases.isHeld(parent, tx.now)) throw busy(parent);
@@ -151,5 +153,6 @@ function insertFork(tx: Transaction, key: RunKey, runId: string, parent: RunRow,
     output: null,
     context: null,
     error: null,
+    finalArtifact: null,
   });
 }

@@ -1,5 +1,6 @@
 import { canonicalJson } from "../../../core/canonical-json.ts";
 import type { StoredError } from "../../../core/errors.ts";
+import { contractSummary } from "../../../core/job/contract-summary.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../core/json.ts";
 import { decideClaim } from "../../../core/run/claim-decision.ts";
 import { decideRelease } from "../../../core/run/release-decision.ts";
@@ -18,8 +19,10 @@ import type {
   RunEnd,
 } from "../../store.ts";
 import type { AbandonedAttempts } from "../leases.ts";
+import { assertNameSize } from "../name-size.ts";
 import { exists, get, type SqlScript } from "../script.ts";
 import type { RunKey } from "../table-list.ts";
+import { findArtifactHash } from "../tables/artifact-rows.ts";
 import { allow, allowanceOf, endWaiting } from "../tables/run-budgets.ts";
 import { readPartsOfRecord, requireRecord, savedRecord, starterOf } from "../tables/run-record.ts";
 import {
@@ -45,12 +48,16 @@ export function* createRun(
   tx: Transaction,
   run: NewRun,
 ): SqlScript<{ kind: "created"; claim: Claim } | { kind: "exists" }> {
+  assertNameSize("run id", run.runId);
+  assertNameSize("pipeline's name", run.pipeline);
   if (yield* exists("SELECT 1 AS found FROM runs WHERE run_id = ?", run.runId)) return { kind: "exists" };
   const starter = starterOf(tx, run.startedBy);
   const row = insertRun(tx, firstRow(tx, yield* tx.newRunKey(run.runId), run, starter.text));
-  const spec = (run.spec ?? null) === null ? null : canonicalJson(run.spec);
+  const { spec: given = null } = run;
+  const spec = given === null ? null : canonicalJson(given);
   const shape = canonicalJson(run.shape);
-  insertRow(tx, row, "run_inputs", { input: canonicalJson(run.input), spec, shape });
+  const contract = given === null ? null : canonicalJson(contractSummary(given));
+  insertRow(tx, row, "run_inputs", { input: canonicalJson(run.input), spec, contract, shape });
   insertAttempt(tx, row, null);
   saveRun(tx, row, "run.created", {
     pipeline: run.pipeline,
@@ -86,6 +93,7 @@ function firstRow(tx: Transaction, key: RunKey, run: NewRun, startedBy: string |
     output: null,
     context: null,
     error: null,
+    finalArtifact: null,
     origin: {
       createdAt: tx.now,
       pipeline: run.pipeline,
@@ -230,15 +238,24 @@ export function* releaseRun(tx: Transaction, fence: Fence, given: RunEnd): SqlSc
   row.output = end.status === "succeeded" ? canonicalJson(end.output) : null;
   row.context = end.status === "succeeded" ? canonicalJson(end.context) : null;
   row.error = error === null ? null : canonicalJson(error);
+  row.finalArtifact = yield* finalArtifact(row, end);
   if (status === "waiting") row.waitingSince = tx.now;
   endCancelRequest(row);
   // All waits may have been answered while the worker was stopping.
   if (asked.length > 0 && opened.length === 0) yield* queueIfAnswered(tx, row);
   saveRun(tx, row, `run.${status}`, {
     ...(error === null ? {} : { code: error.code }),
+    ...(row.finalArtifact === null ? {} : { finalArtifact: parseJson(row.finalArtifact) }),
     ...facts,
     ...(opened.length === 0 ? {} : { waits: opened }),
   });
+}
+
+/** The result of a run that succeeded, as it is now; null if it has no such artifact. */
+function* finalArtifact(row: RunRow, end: RunEnd): SqlScript<string | null> {
+  const name = end.status === "succeeded" ? (end.finalArtifact ?? null) : null;
+  const hash = name === null ? null : yield* findArtifactHash(row.key, name);
+  return hash === null ? null : canonicalJson({ name, hash });
 }
 
 /** A worker that releases its run has settled what it sent. */

@@ -2,7 +2,9 @@ import { canonicalJson } from "../../../core/canonical-json.ts";
 import type { Json } from "../../../core/json.ts";
 import type { StepPath } from "../../../core/step-path.ts";
 import type { Fence, FinishedStep, LoopDecision, NewStep, StepRange, StepRecord } from "../../store.ts";
+import { assertNameSize } from "../name-size.ts";
 import type { Row } from "../row.ts";
+import type { RunHead } from "../run-head.ts";
 import { all, get, type SqlScript } from "../script.ts";
 import { STEP_STATUSES } from "../stored-words.ts";
 import type { RunKey } from "../table-list.ts";
@@ -67,6 +69,7 @@ export function* skipStep(tx: Transaction, fence: Fence, step: NewStep): SqlScri
 
 function insertStep(tx: Transaction, run: RunRow, step: NewStep, status: "running" | "skipped"): StepRecord {
   const { path, name, kind, phase } = step;
+  assertNameSize("step path", path);
   const input = canonicalJson(step.input);
   run.counts.steps += 1;
   const stepKey = run.counts.steps;
@@ -105,6 +108,13 @@ function insertStep(tx: Transaction, run: RunRow, step: NewStep, status: "runnin
 
 const STEP_STATUS = "SELECT status FROM run_steps WHERE run_key = ? AND step_no = ?";
 
+/** Refuses a step that has ended, or was never begun. */
+export function* assertRunning({ key, runId }: RunHead, stepKey: number): SqlScript<void> {
+  const row = yield* get(STEP_STATUS, key, stepKey);
+  if (row?.oneOf("status", STEP_STATUSES) === "running") return;
+  throw new Error(`Step ${stepKey} of run ${runId} is not running: nothing was written.`);
+}
+
 export function* finishStep(
   tx: Transaction,
   fence: Fence,
@@ -113,9 +123,7 @@ export function* finishStep(
   const { stepKey } = step;
   const run = yield* fencedStep(tx, fence, stepKey);
   const { path } = yield* stepHead(run, stepKey);
-  const row = yield* get(STEP_STATUS, run.key, stepKey);
-  if (row?.oneOf("status", STEP_STATUSES) !== "running")
-    throw new Error(`Step ${stepKey} of run ${fence.runId} is not running: it cannot finish.`);
+  yield* assertRunning(run, stepKey);
   changeRow(
     tx,
     run,

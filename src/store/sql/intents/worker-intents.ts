@@ -1,5 +1,6 @@
 import { canonicalJson } from "../../../core/canonical-json.ts";
 import type { WorkerRequest, WorkRecord } from "../../store.ts";
+import { assertNameSize } from "../name-size.ts";
 import { get, type SqlScript } from "../script.ts";
 import { parseJson } from "../tables/run-row.ts";
 import type { Transaction } from "../transaction.ts";
@@ -9,6 +10,7 @@ export function* beginWork(
   worker: string,
   request: WorkerRequest,
 ): SqlScript<WorkerRequest> {
+  assertNameSize("worker's name", worker);
   const known = yield* findWork(worker);
   if (known !== null && known.completedAt === null) {
     const { completedAt: _, ...held } = known;

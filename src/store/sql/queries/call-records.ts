@@ -41,7 +41,7 @@ export function toolCallRecord(runId: string, row: Row): ToolCallRecord {
     idempotencyKey: row.hex("idempotency_key"),
     status: row.optionalOneOf("receipt_status", RECEIPT_STATUSES) ?? row.oneOf("status", CALL_STATES),
     attempt: row.int("attempt"),
-    isSuperseded: row.flag("superseded"),
+    isSuperseded: row.optionalInt("superseded") !== null,
     request: parseJson(row.optionalText("request")),
     receipt: receiptOf(row),
     createdAt: row.int("created_at"),

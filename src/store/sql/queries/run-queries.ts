@@ -2,8 +2,9 @@ import type { Json } from "../../../core/json.ts";
 import type { EventRecord, ForkOrigin, RunFilter, RunRecord, RunUsage } from "../../store.ts";
 import { all, get, type SqlScript } from "../script.ts";
 import { SETTLED_CALLS } from "../tables/model-calls.ts";
+import { chargedAmount } from "../tables/run-quota.ts";
 import { RUN_COLUMNS, runRecord } from "../tables/run-record.ts";
-import { chargedAmount, parseJson, requireRunKey, runNotFound } from "../tables/run-row.ts";
+import { parseJson, requireRunKey, runNotFound } from "../tables/run-row.ts";
 
 const MAX_LISTED = 1_000;
 

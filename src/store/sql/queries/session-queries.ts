@@ -10,8 +10,8 @@ import type {
 import type { Row } from "../row.ts";
 import { all, get, type SqlScript } from "../script.ts";
 import { ATTEMPT_ENDS, CHECKPOINT_TYPES, RESUMED_FROM, SLICE_KINDS } from "../stored-words.ts";
+import { readSnapshot } from "../tables/checkpoint-rows.ts";
 import { findRun, parseJson, requireRunKey, runNotFound } from "../tables/run-row.ts";
-import { snapshotOf } from "../tables/session-rows.ts";
 import { callNoOfId } from "../tables/tool-call-rows.ts";
 
 export function* readSession(runId: string): SqlScript<StoredSlice[]> {
@@ -57,8 +57,9 @@ function* appliedRow(runId: string, toolCallId: string): SqlScript<Row | null> {
 }
 
 const CHECKPOINT_COLUMNS = `checkpoint_index, checkpoint_type, step_path, turn_index, cursor, size, superseded,
-  checkpoints.created_at`;
-const WITH_STEPS = "FROM checkpoints JOIN run_steps USING (run_key, step_no) WHERE run_key = ?";
+  checkpoints.created_at, contract`;
+const WITH_STEPS = `FROM checkpoints JOIN run_steps USING (run_key, step_no) JOIN run_inputs USING (run_key)
+  WHERE run_key = ?`;
 
 const CHECKPOINTS_AFTER = `SELECT ${CHECKPOINT_COLUMNS} ${WITH_STEPS} AND checkpoint_index > ?
   ORDER BY checkpoint_index LIMIT ?`;
@@ -71,7 +72,7 @@ export function* listCheckpoints(
   return (yield* all(CHECKPOINTS_AFTER, key, after?.checkpoint ?? 0, limit)).map(checkpointRecord);
 }
 
-const SNAPSHOTS = `SELECT ${CHECKPOINT_COLUMNS}, encoding, snapshot ${WITH_STEPS}`;
+const SNAPSHOTS = `SELECT ${CHECKPOINT_COLUMNS}, snapshot ${WITH_STEPS}`;
 const SNAPSHOT = `${SNAPSHOTS} AND checkpoint_index = ?`;
 const LATEST_SNAPSHOT = `${SNAPSHOTS} AND superseded = 0 AND checkpoint_type <> 'pre_side_effect'
   ORDER BY checkpoint_index DESC LIMIT 1`;
@@ -83,7 +84,7 @@ export function* readCheckpoint(
   const key = yield* requireRunKey(runId);
   if (checkpoint !== undefined && !Number.isSafeInteger(checkpoint)) return null;
   const row = yield* checkpoint === undefined ? get(LATEST_SNAPSHOT, key) : get(SNAPSHOT, key, checkpoint);
-  return row === null ? null : { ...checkpointRecord(row), snapshot: snapshotOf(row) };
+  return row === null ? null : { ...checkpointRecord(row), snapshot: yield* readSnapshot(key, row) };
 }
 
 function checkpointRecord(row: Row): CheckpointRecord {
@@ -93,6 +94,7 @@ function checkpointRecord(row: Row): CheckpointRecord {
     stepPath: row.text("step_path"),
     turnIndex: row.int("turn_index"),
     cursor: parseJson(row.text("cursor")) as JsonObject,
+    contract: parseJson(row.optionalText("contract")) as JsonObject | null,
     size: row.int("size"),
     isSuperseded: row.flag("superseded"),
     at: row.int("created_at"),

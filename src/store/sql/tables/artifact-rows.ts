@@ -1,6 +1,8 @@
 import { blobReferenceOf } from "../../../core/blob-reference.ts";
 import type { ArtifactRecord, Fence, NewArtifact } from "../../store.ts";
+import { assertNameSize } from "../name-size.ts";
 import { all, get, type SqlScript } from "../script.ts";
+import type { RunKey } from "../table-list.ts";
 import { putRow, type Transaction } from "../transaction.ts";
 import { putBlob, readBlob } from "./blob-rows.ts";
 import { fencedRun, recordEvent, requireRunKey, stepHead } from "./run-row.ts";
@@ -10,6 +12,7 @@ export function* keepArtifact(
   fence: Fence,
   { stepKey, name, bytes }: NewArtifact,
 ): SqlScript<ArtifactRecord> {
+  assertNameSize("artifact's name", name);
   const run = yield* fencedRun(tx, fence);
   const step = stepKey === null ? "" : (yield* stepHead(run, stepKey)).path;
   const { blobId: hash, size } = blobReferenceOf(bytes);
@@ -42,10 +45,16 @@ export function* listArtifacts(runId: string): SqlScript<ArtifactRecord[]> {
 
 export function* readArtifact(runId: string, name: string): SqlScript<Uint8Array | null> {
   const key = yield* requireRunKey(runId);
+  const hash = yield* findArtifactHash(key, name);
+  return hash === null ? null : yield* readBlob(key, hash);
+}
+
+/** The SHA-256 of an artifact's bytes, in hex; null if the run has no such artifact. */
+export function* findArtifactHash(key: RunKey, name: string): SqlScript<string | null> {
   const row = yield* get(
     "SELECT blob_hash FROM artifacts WHERE run_key = ? AND artifact_name = ?",
     key,
     name,
   );
-  return row === null ? null : yield* readBlob(key, row.hex("blob_hash"));
+  return row === null ? null : row.hex("blob_hash");
 }

@@ -3,7 +3,8 @@ import type { Row } from "../row.ts";
 import type { GranularStateRow, RunHead } from "../run-head.ts";
 import { get, type SqlScript } from "../script.ts";
 import { changeRow, insertRow, type Transaction } from "../transaction.ts";
-import { reservedAmount, stepHead } from "./run-row.ts";
+import { reservedAmount } from "./run-quota.ts";
+import { stepHead } from "./run-row.ts";
 import { turnCalls } from "./tool-call-rows.ts";
 
 /** The fingerprint of a step in a fork that is not pinned yet: its first turn pins it. */

@@ -6,7 +6,8 @@ import { CHARGE_BASES } from "../stored-words.ts";
 import type { RunKey } from "../table-list.ts";
 import { insertRow, type Transaction } from "../transaction.ts";
 import { granularState, granularStateRow, saveTurns } from "./granular-state.ts";
-import { chargedAmount, reservedAmount, stepHead } from "./run-row.ts";
+import { chargedAmount, reservedAmount } from "./run-quota.ts";
+import { stepHead } from "./run-row.ts";
 
 /** Reserves for one attempt of a turn, if the quota allows it. */
 export function reserve(run: RunHead, opening: TurnOpening, attempt: number): TurnOpened {

@@ -10,7 +10,8 @@ import { plainBytes, type Row } from "../row.ts";
 import { get, type SqlScript } from "../script.ts";
 import { RUN_STATUSES } from "../stored-words.ts";
 import type { Transaction } from "../transaction.ts";
-import { parseJson, quotaOf, type RunRow, runNotFound } from "./run-row.ts";
+import { quotaOf } from "./run-quota.ts";
+import { parseJson, type RunRow, runNotFound } from "./run-row.ts";
 
 /** The parts of a run's record that are not in its row. */
 export type PartsOfRecord = { readonly currentStep: StepPath | null; readonly spec: Json };
@@ -54,6 +55,7 @@ export function savedRecord(tx: Transaction, row: RunRow, { currentStep, spec }:
     output: parseJson(row.output),
     context: parseJson(row.context),
     error: parseJson(row.error) as StoredError | null,
+    finalArtifact: parseJson(row.finalArtifact) as RunRecord["finalArtifact"],
   };
 }
 
@@ -93,6 +95,7 @@ export function runRecord(row: Row): RunRecord {
     output: parseJson(row.optionalText("output")),
     context: parseJson(row.optionalText("context")),
     error: parseJson(row.optionalText("error")) as StoredError | null,
+    finalArtifact: parseJson(row.optionalText("final_artifact")) as RunRecord["finalArtifact"],
   };
 }
 

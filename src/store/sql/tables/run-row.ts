@@ -2,7 +2,6 @@ import { LeaseLostError, RunNotFoundError, StoreUnusableError } from "../../../c
 import { chainHash, NO_EVENT_HASH } from "../../../core/event-chain.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../core/json.ts";
 import { type Limit, Quota } from "../../../core/usage/quota.ts";
-import type { Amount } from "../../../core/usage/usage.ts";
 import type { Fence, RunStatus } from "../../store.ts";
 import { coversRun, RUN_ROW } from "../covered-rows.ts";
 import { digestOf } from "../digest.ts";
@@ -13,6 +12,7 @@ import { RUN_STATUSES } from "../stored-words.ts";
 import type { RunKey } from "../table-list.ts";
 import type { Transaction } from "../transaction.ts";
 import type { RowValues } from "../write.ts";
+import { quotaOf } from "./run-quota.ts";
 
 /** The whole row, for intents that change the status or the lease of the run. */
 export type RunRow = RunHead & {
@@ -32,6 +32,7 @@ export type RunRow = RunHead & {
   output: string | null;
   context: string | null;
   error: string | null;
+  finalArtifact: string | null;
   /** What the run began with; it never changes. */
   readonly origin: RunOrigin;
 };
@@ -154,6 +155,7 @@ function newHead(facts: HeadFacts): RunHead {
     hasOpenWaits: null,
     hasUncertainCalls: null,
     sliceLengths: null,
+    slicePieces: new Map(),
     covered: new Map(),
   };
 }
@@ -190,6 +192,7 @@ function runRow(row: Row): RunRow {
     output: row.optionalText("output"),
     context: row.optionalText("context"),
     error: row.optionalText("error"),
+    finalArtifact: row.optionalText("final_artifact"),
     origin: {
       createdAt: row.int("created_at"),
       pipeline: row.text("pipeline"),
@@ -335,6 +338,7 @@ function stateColumns(run: RunRow): RowValues {
     output: run.output,
     context: run.context,
     error: run.error,
+    final_artifact: run.finalArtifact,
   };
 }
 
@@ -357,7 +361,7 @@ function originColumns(origin: RunOrigin): RowValues {
 /** The digest of a run's row, without what every intent changes and what renewals change. */
 function runRowDigest(run: RunRow): string {
   const columns = { ...originColumns(run.origin), ...stateColumns(run) };
-  return digestOf(run.runId, ...Object.values(columns));
+  return digestOf([run.runId, ...Object.values(columns)]);
 }
 
 /** The stored row of a run, as its events must have it. */
@@ -381,20 +385,4 @@ export function runNotFound(runId: string): RunNotFoundError {
     `There is no run ${runId} in this store: check the id and the store's address.`,
     { runId },
   );
-}
-
-export function quotaOf(row: Row): Quota {
-  const limit: Limit = {
-    tokens: row.optionalInt("limit_tokens"),
-    microDollars: row.optionalInt("limit_micro_dollars"),
-  };
-  return new Quota(limit, chargedAmount(row), reservedAmount(row));
-}
-
-export function chargedAmount(row: Row): Amount {
-  return { tokens: row.int("charged_tokens"), microDollars: row.int("charged_micro_dollars") };
-}
-
-export function reservedAmount(row: Row): Amount {
-  return { tokens: row.int("reserved_tokens"), microDollars: row.int("reserved_micro_dollars") };
 }

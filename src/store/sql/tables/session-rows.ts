@@ -1,17 +1,13 @@
-import { deflateSync, inflateSync } from "node:zlib";
 import { canonicalJson } from "../../../core/canonical-json.ts";
 import type { JsonObject } from "../../../core/json.ts";
 import type { NewCheckpoint, SessionCommit, SliceChange } from "../../store.ts";
-import type { Row } from "../row.ts";
+import { assertNameSize } from "../name-size.ts";
 import type { RunHead } from "../run-head.ts";
 import { all, get, type SqlScript } from "../script.ts";
 import type { RunKey } from "../table-list.ts";
-import { insertRow, putRow, removeRow, type Transaction } from "../transaction.ts";
-import { parseJson } from "./run-row.ts";
+import { putRow, removeRow, type Transaction } from "../transaction.ts";
+import { insertCheckpoint } from "./checkpoint-rows.ts";
 import { callNoOfId } from "./tool-call-rows.ts";
-
-/** Snapshots of at least this many bytes are compressed. */
-const COMPRESSED_FROM_BYTES = 4_096;
 
 /** The position of a commit in the run. */
 export type CommitPosition = { readonly stepKey: number; readonly turnIndex: number };
@@ -32,7 +28,9 @@ export function* writeSession(
   yield* writeSlices(tx, run, commit.slices);
   for (const toolCallId of commit.applied) yield* markApplied(tx, run, toolCallId);
   if (commit.checkpoint === null) return NOTHING_WRITTEN;
-  const checkpoint = insertCheckpoint(tx, run, place, commit.checkpoint);
+  // The event of this commit is the next one of the run.
+  const at = { ...place, eventSeq: run.eventSeq + 1 };
+  const checkpoint = insertCheckpoint(tx, run, at, commit.checkpoint);
   return { checkpoint, facts: { checkpoint } };
 }
 
@@ -68,6 +66,7 @@ function* readLengths(key: RunKey): SqlScript<Map<string, number>> {
 
 function writeSlice(tx: Transaction, run: RunHead, lengths: Map<string, number>, change: SliceChange): void {
   const { name, kind, version, length, items } = change;
+  assertNameSize("slice's name", name);
   const before = lengths.get(name) ?? 0;
   assertComplete(change, before);
   if (length > 0) putRow(tx, run, "slices", { slice_name: name, kind, version });
@@ -104,50 +103,4 @@ function* markApplied(tx: Transaction, run: RunHead, toolCallId: string): SqlScr
   if (known?.flag("forgotten") === false) return;
   // The event that covers it is the next one of the run.
   putRow(tx, run, "applied_calls", { call_no: callNo, event_seq: run.eventSeq + 1, forgotten: 0 });
-}
-
-/** Returns the number of the checkpoint. */
-function insertCheckpoint(
-  tx: Transaction,
-  run: RunHead,
-  { stepKey, turnIndex }: CommitPosition,
-  { type, snapshot, cursor }: NewCheckpoint,
-): number {
-  run.counts.checkpoints += 1;
-  const bytes = Buffer.from(canonicalJson(snapshot), "utf8");
-  const isCompressed = bytes.byteLength >= COMPRESSED_FROM_BYTES;
-  insertRow(tx, run, "checkpoints", {
-    checkpoint_index: run.counts.checkpoints,
-    step_no: stepKey,
-    turn_index: turnIndex,
-    created_at: tx.now,
-    checkpoint_type: type,
-    event_seq: run.eventSeq + 1,
-    cursor: canonicalJson(cursor),
-    encoding: isCompressed ? "deflate" : "json",
-    size: bytes.byteLength,
-    snapshot: isCompressed ? deflateSync(bytes) : bytes,
-    superseded: 0,
-  });
-  return run.counts.checkpoints;
-}
-
-const ENCODINGS = ["json", "deflate"] as const;
-
-export function snapshotOf(row: Row): JsonObject {
-  const stored = row.bytes("snapshot");
-  const bytes = Buffer.from(row.oneOf("encoding", ENCODINGS) === "json" ? stored : inflated(stored));
-  if (bytes.byteLength !== row.int("size")) throw new Error("The length of the snapshot has changed.");
-  return parseJson(bytes.toString("utf8")) as JsonObject;
-}
-
-/** Anything behind the compressed text was not written by Pawl. */
-function inflated(bytes: Uint8Array): Uint8Array {
-  const { buffer, engine } = inflateSync(bytes, { info: true }) as unknown as {
-    buffer: Buffer;
-    engine: { bytesWritten: number };
-  };
-  if (engine.bytesWritten !== bytes.byteLength)
-    throw new Error("The snapshot has bytes that Pawl did not write.");
-  return buffer;
 }

@@ -39,7 +39,7 @@ export function insertToolCall(
     attempt: isRunning ? 1 : 0,
     started_at: isRunning ? tx.now : null,
     ends_by: isRunning ? tx.now + call.timeoutMs : null,
-    superseded: 0,
+    superseded: null,
   });
   return run.counts.calls;
 }

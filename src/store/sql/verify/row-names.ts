@@ -48,6 +48,7 @@ const WORDS: { readonly [table in CoveredTable]: Words } = {
   slice_items: ({ slice_name, item_index }) => `slice ${slice_name}[${item_index}]`,
   applied_calls: (_, { call }) => `events of ${call} in the session`,
   checkpoints: ({ checkpoint_index }, { run }) => `checkpoint ${run}~${checkpoint_index}`,
+  slice_contents: ({ content_hash }) => `piece of a slice ${String(content_hash).slice(0, 12)}`,
   artifacts: ({ artifact_name }) => `artifact ${artifact_name}`,
 };
 

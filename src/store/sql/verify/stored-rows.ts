@@ -21,8 +21,8 @@ export function columnsOf(table: CoveredTable): readonly string[] {
   return [...keyColumns(table), ...Object.values(groups).flatMap((columns) => Object.keys(columns))];
 }
 
-/** A page of these may be large: each row holds the whole session. */
-const CHECKPOINTS_IN_A_PAGE = 20;
+/** A page of these may be large: each row holds a whole slice. */
+const CONTENTS_IN_A_PAGE = 20;
 const ROWS_IN_A_PAGE = 200;
 
 const QUERIES = new Map(
@@ -31,7 +31,7 @@ const QUERIES = new Map(
     new PagedQuery(
       `SELECT ${columnsOf(table).join(", ")} FROM ${table} WHERE run_key = ?`,
       keyColumns(table),
-      table === "checkpoints" ? CHECKPOINTS_IN_A_PAGE : ROWS_IN_A_PAGE,
+      table === "slice_contents" ? CONTENTS_IN_A_PAGE : ROWS_IN_A_PAGE,
     ),
   ]),
 );
@@ -44,7 +44,7 @@ export function rowsOfRun(table: CoveredTable): PagedQuery {
 }
 
 /** The names and digests of a stored row's groups. */
-export function storedGroups(table: CoveredTable, row: Row): [name: string, digest: string][] {
+export function storedGroups(table: CoveredTable, row: Row): ReadonlyMap<string, string> {
   return coveredGroups(
     table,
     Object.fromEntries(columnsOf(table).map((column) => [column, row.value(column)])),

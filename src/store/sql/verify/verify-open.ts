@@ -93,9 +93,9 @@ function* checkOtherCalls(
     const callNo = /^tool_calls (\d{1,9})$/.exec(name)?.[1];
     if (callNo === undefined || digest === null || open.includes(name)) continue;
     const row = yield* get(CALL, key, Number(callNo));
-    const stored = row === null ? [] : storedGroups("tool_calls", row);
-    if (!stored.some(([group, known]) => group === name && known === digest))
-      problems.push({ row: name, what: row === null ? GONE : CHANGED });
+    if (row === null) problems.push({ row: name, what: GONE });
+    else if (storedGroups("tool_calls", row).get(name) !== digest)
+      problems.push({ row: name, what: CHANGED });
   }
   return problems;
 }

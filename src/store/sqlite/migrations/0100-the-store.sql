@@ -43,7 +43,9 @@ CREATE TABLE runs (
   started_by TEXT,
   output TEXT,
   context TEXT,
-  error TEXT
+  error TEXT,
+  -- The name and hash of the artifact that is its result, if it succeeded and its contract says which one that is.
+  final_artifact TEXT
 ) STRICT;
 
 CREATE INDEX runs_by_input ON runs (pipeline, input_hash);
@@ -55,6 +57,8 @@ CREATE TABLE run_inputs (
   run_key INTEGER PRIMARY KEY REFERENCES runs (run_key),
   input TEXT NOT NULL,
   spec TEXT,
+  -- A summary of the spec, for checkpoints.
+  contract TEXT,
   shape TEXT NOT NULL
 ) STRICT;
 
@@ -218,8 +222,8 @@ CREATE TABLE tool_calls (
   started_at INTEGER,
   -- When the attempt that began at started_at has ended at the latest.
   ends_by INTEGER,
-  -- Its failure ended its code step: when the step is entered again, the same call gets a new row.
-  superseded INTEGER NOT NULL,
+  -- 1 if its failure ended its code step: when the step is entered again, the same call gets a new row.
+  superseded INTEGER,
   PRIMARY KEY (run_key, call_no),
   UNIQUE (run_key, idempotency_key),
   FOREIGN KEY (run_key, step_no) REFERENCES run_steps (run_key, step_no)
@@ -300,53 +304,6 @@ CREATE TABLE waits (
 
 CREATE INDEX open_waits ON waits (run_key) WHERE status = 'open';
 
-CREATE TABLE slices (
-  run_key INTEGER NOT NULL REFERENCES runs (run_key),
-  slice_name TEXT NOT NULL,
-  kind TEXT NOT NULL CHECK (kind IN ('state', 'log')),
-  version INTEGER NOT NULL,
-  PRIMARY KEY (run_key, slice_name)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE slice_items (
-  run_key INTEGER NOT NULL REFERENCES runs (run_key),
-  slice_name TEXT NOT NULL,
-  item_index INTEGER NOT NULL,
-  value TEXT NOT NULL,
-  PRIMARY KEY (run_key, slice_name, item_index)
-) STRICT, WITHOUT ROWID;
-
--- The calls whose events the session includes, or included before it was rolled back.
-CREATE TABLE applied_calls (
-  run_key INTEGER NOT NULL,
-  call_no INTEGER NOT NULL,
-  event_seq INTEGER NOT NULL,
-  forgotten INTEGER NOT NULL,
-  PRIMARY KEY (run_key, call_no),
-  FOREIGN KEY (run_key, call_no) REFERENCES tool_calls (run_key, call_no)
-) STRICT, WITHOUT ROWID;
-
-CREATE TABLE checkpoints (
-  run_key INTEGER NOT NULL,
-  checkpoint_index INTEGER NOT NULL,
-  step_no INTEGER NOT NULL,
-  -- The turn that it was committed with; 0 at the end of a step.
-  turn_index INTEGER NOT NULL,
-  created_at INTEGER NOT NULL,
-  checkpoint_type TEXT NOT NULL,
-  -- The event of its commit.
-  event_seq INTEGER NOT NULL,
-  cursor TEXT NOT NULL,
-  -- 'json', or 'deflate' if that is worth it.
-  encoding TEXT NOT NULL,
-  size INTEGER NOT NULL,
-  -- The session was rolled back to an earlier one since.
-  superseded INTEGER NOT NULL,
-  snapshot BLOB NOT NULL,
-  PRIMARY KEY (run_key, checkpoint_index),
-  FOREIGN KEY (run_key, step_no) REFERENCES run_steps (run_key, step_no)
-) STRICT;
-
 CREATE TABLE blobs (
   run_key INTEGER NOT NULL REFERENCES runs (run_key),
   blob_hash BLOB NOT NULL,
@@ -367,6 +324,7 @@ CREATE TABLE artifacts (
 ) STRICT, WITHOUT ROWID;
 
 -- The log of a run: one event for each intent, each with the hash of the one before it.
+-- It has a rowid: rows of this size are appended to the end of such a table, but split the pages of one without.
 CREATE TABLE events (
   run_key INTEGER NOT NULL REFERENCES runs (run_key),
   seq INTEGER NOT NULL,
@@ -377,7 +335,7 @@ CREATE TABLE events (
   -- 1 if it covers rows of the run as a whole.
   of_run INTEGER NOT NULL,
   PRIMARY KEY (run_key, seq)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE INDEX events_of_runs ON events (run_key, seq) WHERE of_run = 1;
 

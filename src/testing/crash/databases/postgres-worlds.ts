@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { StoreUnavailableError } from "../../../core/errors.ts";
 import { loadPg, type PgClient } from "../../../store/postgres/pg-driver.ts";
 import { PostgresStore, type PostgresStoreOptions } from "../../../store/postgres/postgres-store.ts";
 import type { Store } from "../../../store/store.ts";
@@ -12,7 +13,7 @@ import type {
   WorldDatabase,
 } from "./crash-database.ts";
 import { Delivery } from "./delivery.ts";
-import { ServerSessions } from "./server-sessions.ts";
+import { PooledSessions } from "./pooled-sessions.ts";
 import { SimulatedNetwork } from "./simulated-network.ts";
 
 /** The beginning of the names of all schemas that the explorer makes. */
@@ -24,7 +25,7 @@ const SCHEMA_PREFIX = "pawl_explorer_";
  */
 export async function postgresWorlds(url: string): Promise<CrashDatabase> {
   const administration = await Administration.connect(url);
-  const sessions = new ServerSessions();
+  const sessions = new PooledSessions();
   const prefix = `${SCHEMA_PREFIX}${randomBytes(6).toString("hex")}`;
   const schemas: string[] = [];
   const free: string[] = [];
@@ -59,6 +60,8 @@ function optionsFor(schema: string): PostgresStoreOptions {
   return { schema, acceptLostCommits: true, redactionKey: "00".repeat(32) };
 }
 
+const MOST_READS = 5;
+
 /** A schema of one world. */
 export class PostgresWorld implements WorldDatabase {
   readonly kind = "postgres";
@@ -67,11 +70,11 @@ export class PostgresWorld implements WorldDatabase {
   readonly keepsLeases = true;
   readonly #url: string;
   readonly #schema: string;
-  readonly #sessions: ServerSessions;
+  readonly #sessions: PooledSessions;
   readonly #delivery = new Delivery();
   readonly #onRemove: () => Promise<void>;
 
-  constructor(url: string, schema: string, sessions: ServerSessions, onRemove: () => Promise<void>) {
+  constructor(url: string, schema: string, sessions: PooledSessions, onRemove: () => Promise<void>) {
     this.#url = url;
     this.#schema = schema;
     this.#sessions = sessions;
@@ -102,6 +105,21 @@ export class PostgresWorld implements WorldDatabase {
   }
 
   async read<T>(work: (store: Store) => Promise<T>): Promise<T> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#readOnce(work);
+      } catch (error) {
+        // A busy machine may not accept a connection in time, beside processes that are started and killed.
+        if (tries >= MOST_READS || !StoreUnavailableError.isInstance(error)) throw error;
+      }
+    }
+  }
+
+  remove(): Promise<void> {
+    return this.#onRemove();
+  }
+
+  async #readOnce<T>(work: (store: Store) => Promise<T>): Promise<T> {
     const store = await PostgresStore.open(this.#url, { ...optionsFor(this.#schema), readOnly: true });
     try {
       return await work(store);
@@ -110,12 +128,8 @@ export class PostgresWorld implements WorldDatabase {
     }
   }
 
-  remove(): Promise<void> {
-    return this.#onRemove();
-  }
-
   #open(clocks: MachineClocks & Partial<ProcessClock>, network: SimulatedNetwork): Promise<PostgresStore> {
-    return PostgresStore.open(this.#url, { ...optionsFor(this.#schema), ...clocks }, () => network.load());
+    return PostgresStore.open(this.#url, { ...optionsFor(this.#schema), ...clocks }, network);
   }
 }
 

@@ -1,13 +1,8 @@
-import type {
-  PgClient,
-  PgClientOptions,
-  PgModule,
-  PgQuery,
-  PgResult,
-} from "../../../store/postgres/pg-driver.ts";
+import type { Answers, Network, PgClient, PgClientOptions } from "../../../store/postgres/pg-driver.ts";
+import type { Statement } from "../../../store/sql/planned/server-session.ts";
 import type { StoreActivity } from "./crash-database.ts";
 import type { Delivery } from "./delivery.ts";
-import type { ServerSession, ServerSessions } from "./server-sessions.ts";
+import type { PooledSessions } from "./pooled-sessions.ts";
 
 /** What happens to the next commit that is sent. */
 type CommitFault =
@@ -16,29 +11,31 @@ type CommitFault =
   /** It is done, and the connection breaks before its answer arrives. */
   | "answer-lost";
 
+/** A connection of the process. */
+type OpenConnection = {
+  readonly session: PgClient;
+  /** Resolves when its transaction may begin; null outside of one that writes. */
+  begun: Promise<void> | null;
+  isReading: boolean;
+};
+
 /**
  * The connections of one process to a real server. They count as activity while an answer is missing. The network can
  * fail, and so can the server behind it.
  */
-export class SimulatedNetwork {
-  readonly #sessions: ServerSessions;
-  readonly #activity: StoreActivity;
+export class SimulatedNetwork implements Network {
+  readonly #sessions: PooledSessions;
   readonly #delivery: Delivery;
-  readonly #open = new Set<SimulatedClient>();
+  readonly #activity: StoreActivity;
+  readonly #open = new Map<PgClient, OpenConnection>();
   #nextCommit: CommitFault | null = null;
   #isServerFull = false;
   #isCut = false;
 
-  constructor(sessions: ServerSessions, delivery: Delivery, activity: StoreActivity) {
+  constructor(sessions: PooledSessions, delivery: Delivery, activity: StoreActivity) {
     this.#sessions = sessions;
     this.#delivery = delivery;
     this.#activity = activity;
-  }
-
-  /** The package `pg`, with connections through this network. */
-  async load(): Promise<PgModule> {
-    const { types } = await this.#sessions.load();
-    return { Client: clientsOf(this), types };
   }
 
   /** The next commit is cut off, and after it the server has no room for another one. */
@@ -55,51 +52,85 @@ export class SimulatedNetwork {
   /** Ends all sessions, as the system does for a killed process. */
   async cut(): Promise<void> {
     this.#isCut = true;
-    await Promise.all([...this.#open].map((client) => client.end()));
+    await Promise.all([...this.#open.keys()].map((client) => client.end()));
   }
 
-  async open(client: SimulatedClient, options: PgClientOptions): Promise<ServerSession> {
-    // What is left of it must not reach the sessions of others.
-    if (this.#isCut) throw new Error("The process is dead.");
-    const session = await this.#sessions.take(options);
-    this.#open.add(client);
-    return session;
+  connect(options: PgClientOptions): Promise<PgClient> {
+    return this.#ask(null, async () => {
+      // What is left of a dead process must not reach the sessions of others.
+      if (this.#isCut) throw new Error("The process is dead.");
+      const listeners: ((error?: Error) => void)[] = [];
+      const session = await this.#sessions.take(options, (error) => {
+        this.#closed(client);
+        for (const listener of listeners) listener(error);
+      });
+      const client: PgClient = {
+        connect: () => Promise.resolve(),
+        query: session.query.bind(session) as PgClient["query"],
+        end: () => this.#end(client),
+        on: (_, listener) => listeners.push(listener),
+        processID: session.processID,
+        connection: session.connection,
+      };
+      this.#open.set(client, { session, begun: null, isReading: false });
+      return client;
+    });
   }
 
-  closed(client: SimulatedClient): void {
-    this.#open.delete(client);
-    this.endTransaction(client);
-  }
-
-  beginTransaction(client: SimulatedClient): Promise<void> {
-    return this.#delivery.begin(client);
-  }
-
-  endTransaction(client: SimulatedClient): void {
-    this.#delivery.end(client);
+  exchange(
+    client: PgClient,
+    statements: readonly Statement[],
+    send: () => Promise<Answers>,
+  ): Promise<Answers> {
+    const connection = this.#open.get(client);
+    if (connection === undefined) return Promise.reject(broken());
+    const texts = statements.map(({ text }) => text);
+    const begin = texts.find((text) => text.startsWith("BEGIN"));
+    if (begin !== undefined) connection.isReading = begin.includes("READ ONLY");
+    if (begin !== undefined && !connection.isReading) connection.begun = this.#delivery.begin(connection);
+    const isCommit = texts.includes("COMMIT") && !connection.isReading;
+    const answers = this.#ask(connection.begun, () =>
+      isCommit ? this.#commit(connection.session, send) : send(),
+    );
+    if (isCommit || texts.includes("ROLLBACK")) {
+      connection.begun = null;
+      const end = () => this.#delivery.end(connection);
+      answers.then(end, end);
+    }
+    return answers;
   }
 
   /** Sends a commit of a process, unless something fails. */
-  async commit({ client, destroy }: ServerSession, query: PgQuery): Promise<PgResult> {
+  async #commit(session: PgClient, send: () => Promise<Answers>): Promise<Answers> {
     const fault = this.#nextCommit;
     this.#nextCommit = null;
-    if (fault === null && !this.#isServerFull) return client.query(query);
-    if (fault === null) {
-      await client.query({ text: "ROLLBACK" });
+    if (fault === null && this.#isServerFull)
       throw Object.assign(new Error("could not extend file: No space left on device"), { code: "53100" });
-    }
-    if (fault === "answer-lost") await client.query(query);
-    destroy();
-    throw Object.assign(new Error("The simulated network broke."), { code: "ECONNRESET" });
+    if (fault === null) return send();
+    if (fault === "answer-lost") await send();
+    session.connection.stream.destroy();
+    throw broken();
   }
 
-  /** Asks the server, once `begun`. */
-  async ask<T>(begun: Promise<void> | null, work: () => Promise<T>): Promise<T> {
+  #end(client: PgClient): Promise<void> {
+    const connection = this.#open.get(client);
+    if (connection === undefined) return Promise.resolve();
+    this.#closed(client);
+    return this.#ask(null, () => this.#sessions.give(connection.session));
+  }
+
+  #closed(client: PgClient): void {
+    const connection = this.#open.get(client);
+    this.#open.delete(client);
+    if (connection !== undefined) this.#delivery.end(connection);
+  }
+
+  /** Asks the server, once the transaction has begun. */
+  async #ask<T>(begun: Promise<void> | null, ask: () => Promise<T>): Promise<T> {
     this.#activity.inFlight += 1;
     try {
-      // Not even a turn later than necessary: statements are sent in their order.
       if (begun !== null) await begun;
-      const answer = this.#delivery.inOrder(work);
+      const answer = this.#delivery.inOrder(ask);
       this.#activity.lastAnswer = Promise.allSettled([answer]);
       return await answer;
     } finally {
@@ -108,93 +139,6 @@ export class SimulatedNetwork {
   }
 }
 
-function clientsOf(network: SimulatedNetwork): PgModule["Client"] {
-  return class extends SimulatedClient {
-    constructor(options: PgClientOptions) {
-      super(network, options);
-    }
-  };
-}
-
-/** A connection through a simulated network. */
-class SimulatedClient implements PgClient {
-  readonly #network: SimulatedNetwork;
-  readonly #options: PgClientOptions;
-  readonly #listeners: ((error?: Error) => void)[] = [];
-  #session: ServerSession | null = null;
-  /** Resolves when the transaction may begin; null outside of one that writes. */
-  #begun: Promise<void> | null = null;
-  #isReading = false;
-  #isHeld = false;
-
-  constructor(network: SimulatedNetwork, options: PgClientOptions) {
-    this.#network = network;
-    this.#options = options;
-  }
-
-  get processID(): number | null {
-    return this.#session?.client.processID ?? null;
-  }
-
-  get connection(): PgClient["connection"] {
-    return this.#required.client.connection;
-  }
-
-  connect(): Promise<unknown> {
-    return this.#network.ask(null, async () => {
-      this.#session = await this.#network.open(this, this.#options);
-      this.#session.onBroken((error) => {
-        this.#network.closed(this);
-        for (const listener of this.#listeners) listener(error);
-      });
-    });
-  }
-
-  query(query: PgQuery): Promise<PgResult> {
-    const { text } = query;
-    if (text.startsWith("BEGIN")) this.#isReading = text.includes("READ ONLY");
-    if (text.startsWith("BEGIN") && !this.#isReading) this.#begun = this.#network.beginTransaction(this);
-    const isCommit = text === "COMMIT" && !this.#isReading;
-    const answer = this.#network.ask(this.#begun, async () => {
-      const session = this.#required;
-      this.#sendWithOthers(session);
-      return isCommit ? this.#network.commit(session, query) : session.client.query(query);
-    });
-    if (isCommit || text === "ROLLBACK") this.#endTransaction(answer);
-    return answer;
-  }
-
-  #endTransaction(answer: Promise<unknown>): void {
-    this.#begun = null;
-    const end = () => this.#network.endTransaction(this);
-    answer.then(end, end);
-  }
-
-  end(): Promise<void> {
-    const session = this.#session;
-    this.#session = null;
-    this.#network.closed(this);
-    return this.#network.ask(null, async () => session?.end());
-  }
-
-  on(_: "error" | "end", listener: (error?: Error) => void): unknown {
-    return this.#listeners.push(listener);
-  }
-
-  /** What is sent in one tick leaves together: a third of the time went into small writes. */
-  #sendWithOthers({ client }: ServerSession): void {
-    if (this.#isHeld) return;
-    this.#isHeld = true;
-    const { stream } = client.connection;
-    stream.cork();
-    process.nextTick(() => {
-      this.#isHeld = false;
-      stream.uncork();
-    });
-  }
-
-  get #required(): ServerSession {
-    if (this.#session !== null) return this.#session;
-    throw Object.assign(new Error("The connection was closed."), { code: "ECONNRESET" });
-  }
+function broken(): Error {
+  return Object.assign(new Error("The simulated network broke."), { code: "ECONNRESET" });
 }

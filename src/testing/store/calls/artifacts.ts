@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { blobReferenceOf } from "../../../core/blob-reference.ts";
 import { LeaseLostError } from "../../../core/errors.ts";
-import type { ArtifactRecord } from "../../../store/store.ts";
+import type { ArtifactRecord, RunEnd } from "../../../store/store.ts";
 import { assertRefused, type Check, check, checkSeveral } from "../check.ts";
 import { blobReceipt, FAILED, LEASE_MS, SampleRun, SUCCEEDED } from "../sample-run.ts";
 
@@ -45,6 +45,48 @@ export const artifactChecks: readonly Check[] = [
     assert.equal(type, "artifact.kept");
     assert.match(JSON.stringify(data), /"report\.pdf"/);
   }),
+
+  check(
+    "the final artifact of a run is the one of that name, as it was when the run succeeded",
+    async (scene) => {
+      const { store } = scene;
+      const run = await SampleRun.create(store);
+      await keep(run, "report.pdf", "draft");
+      const { name, hash } = await keep(run, "report.pdf", BYTES);
+      await keep(run, "notes.txt", "notes");
+      assert.equal((await run.record()).finalArtifact, null);
+      await store.releaseRun(run.fence, { ...SUCCEEDED, finalArtifact: "report.pdf" });
+      assert.deepEqual((await run.record()).finalArtifact, { name, hash });
+      assert.match(JSON.stringify((await run.lastEvent()).data), /"finalArtifact":\{[^}]*"report\.pdf"/);
+      assert.deepEqual((await store.listRuns())[0], await run.record());
+      assert.deepEqual((await store.verify(run.runId)).problems, []);
+    },
+  ),
+
+  check(
+    "a run has no final artifact if none was named, there is none, or it did not succeed",
+    async (scene) => {
+      const { store } = scene;
+      const ends: readonly RunEnd[] = [
+        SUCCEEDED,
+        { ...SUCCEEDED, finalArtifact: null },
+        { ...SUCCEEDED, finalArtifact: "other.pdf" },
+        FAILED,
+      ];
+      for (const [i, end] of ends.entries()) {
+        const run = await SampleRun.create(store, `run-${i}`);
+        await keep(run, "report.pdf", BYTES);
+        await store.releaseRun(run.fence, end);
+        assert.equal((await run.record()).finalArtifact, null);
+      }
+      const late = await SampleRun.create(store, "late");
+      await keep(late, "report.pdf", BYTES);
+      await store.requestCancel(late.runId);
+      await store.releaseRun(late.fence, { ...SUCCEEDED, finalArtifact: "report.pdf" });
+      const { status, finalArtifact } = await late.record();
+      assert.equal(finalArtifact === null, status === "cancelled", `a run that ${status}`);
+    },
+  ),
 
   check("an artifact that no step made belongs to the run", async ({ store }) => {
     const run = await SampleRun.create(store);

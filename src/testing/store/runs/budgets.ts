@@ -20,7 +20,11 @@ const SPEC: RunSpec = assertRunSpec({
   budgets: { maxWallclockMinutes: 90, maxSteps: 50, maxToolCalls: 250, maxTokens: 10_000, maxCostUsd: 2.5 },
   stopConditions: ["report_created", "email_sent_once"],
   escalation: { askHumanOnBudgetReached: true },
-  artifacts: { workspaceDir: "runs", expectedOutputs: ["report.html", "größe.txt"] },
+  artifacts: {
+    workspaceDir: "runs",
+    expectedOutputs: ["report.html", "größe.txt"],
+    finalOutput: "report.html",
+  },
 });
 
 /** Invalid budgets, for a new run and for a claim. */

@@ -15,6 +15,7 @@ import {
   SampleRun,
   SUCCEEDED,
 } from "../sample-run.ts";
+import { milestone } from "../sample-session.ts";
 
 /** Every method of a store that takes a fence, so that the table below cannot miss one. */
 type WorkerIntent = Exclude<
@@ -140,6 +141,12 @@ const INTENTS: { readonly [K in WorkerIntent]: Sample } = {
   commitTurn: {
     prepare: (run) => run.journaled(1, ["running"]),
     perform: (run, fence) => run.store.commitTurn(fence, run.commit(1, { receipts: [newReceipt(1)] })),
+    ofStep: true,
+  },
+  saveCheckpoint: {
+    prepare: (run) => run.committed(1),
+    perform: ({ store, stepKey }, fence) =>
+      store.saveCheckpoint(fence, { stepKey, turnIndex: 1, checkpoint: milestone({ turn: 1 }) }),
     ofStep: true,
   },
   beginLineage: {

@@ -68,6 +68,7 @@ export const runChecks: readonly Check[] = [
       output: null,
       context: null,
       error: null,
+      finalArtifact: null,
     });
     assert.equal(created.claim.epoch, 1);
     assert.deepEqual(await store.getRun("run-1"), created.claim.run);

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { canonicalJson } from "../../../core/canonical-json.ts";
+import { assertRunSpec } from "../../../core/job/run-spec.ts";
 import type { JsonObject } from "../../../core/json.ts";
 import type { NewCheckpoint } from "../../../store/store.ts";
 import { assertRefused, type Check, check } from "../check.ts";
-import { FAILED, newStart, SampleRun, SUCCEEDED, sha256 } from "../sample-run.ts";
+import { keyedTurn, newFork } from "../sample-fork.ts";
+import { FAILED, newReceipt, newStart, SampleRun, SUCCEEDED, sha256 } from "../sample-run.ts";
 import {
   eventTurn,
   milestone,
@@ -31,6 +33,8 @@ function noise(bytes: number): JsonObject {
 const SNAPSHOTS: readonly JsonObject[] = [
   {},
   { version: 1, slices: [{ name: "plan", values: [{ id: 1, done: true }, null, [], {}] }] },
+  { slices: { plan: { version: 1, values: [{ id: 1 }, "ü"] }, none: [], text: "🙂", n: 1 }, version: 1 },
+  { slices: {} },
   { ü: 'naïve 🙂 \u0000 \u2028 "quoted"', "": { n: [1e21, -0.25, 0] } },
   ...[4_094, 4_095, 4_096, 4_097, 100_000].flatMap((bytes) =>
     ["x", "ü", "🙂"].map((letter) => snapshotOf(bytes, letter)),
@@ -68,6 +72,7 @@ export const checkpointChecks: readonly Check[] = [
       stepPath: "loop[2]/polish",
       turnIndex: 2,
       cursor,
+      contract: null,
       size: Buffer.byteLength(canonicalJson(snapshot)),
       isSuperseded: false,
       at: now(),
@@ -92,6 +97,56 @@ export const checkpointChecks: readonly Check[] = [
       assert.equal(size, Buffer.byteLength(canonicalJson(snapshot)), "the size is that of the JSON");
     }
     assert.deepEqual((await store.verify(run.runId)).problems, []);
+  }),
+
+  check("slices are read back as they were, whichever of them had changed", async ({ store }) => {
+    let run = await SampleRun.create(store);
+    const [long, other] = ["long ".repeat(2_000), "other"];
+    const snapshots: readonly JsonObject[] = [
+      { slices: { a: long, b: [1] } },
+      { slices: { a: long, b: [2] } },
+      { slices: { a: other, b: [2], "c.d-e": long } },
+      { slices: { a: long, b: [2] }, session: { id: "s" } },
+      { slices: { a: long, b: [1] } },
+      { slices: { b: long } },
+      ...[8_190, 8_191, 8_192, 16_384].flatMap((length) =>
+        ["🙂", "x"].map((letter) => ({ slices: { b: `${"ü".repeat(length - 1)}${letter}${long}` } })),
+      ),
+    ];
+    for (const [i, snapshot] of snapshots.entries()) {
+      if (i === 3) {
+        await store.releaseRun(run.fence, FAILED);
+        run = await run.takenOver();
+        await run.at("draft");
+      }
+      await eventTurn(run, i + 1, { checkpoint: milestone(snapshot) });
+    }
+    for (const [i, snapshot] of snapshots.entries()) {
+      const stored = await store.readCheckpoint(run.runId, i + 1);
+      assert.deepEqual(stored?.snapshot, snapshot);
+      assert.equal(stored?.size, Buffer.byteLength(canonicalJson(snapshot)));
+    }
+    assert.deepEqual((await store.verify(run.runId)).problems, []);
+  }),
+
+  check("a checkpoint has a summary of its run's contract, and a fork's has it too", async ({ store }) => {
+    const contract = { objective: "Schreib über Ratschen 🙂", stopConditions: ["sent"] };
+    const budgets = { maxSteps: 3, maxCostUsd: 0.5 };
+    const artifacts = { expectedOutputs: ["report.html"], finalOutput: "größe.pdf" };
+    const spec = assertRunSpec({ ...contract, budgets, artifacts });
+    const run = await SampleRun.create(store, "run-1", { spec });
+    await keyedTurn(run, 1, [newReceipt(1)], { session: sessionCommit({ checkpoint: milestone({}) }) });
+    const summary = {
+      ...contract,
+      expectedOutputs: ["report.html", "größe.pdf"],
+      finalOutput: "größe.pdf",
+      budgets,
+    };
+    assert.deepEqual((await store.listCheckpoints(run.runId))[0]?.contract, summary);
+    assert.deepEqual((await store.readCheckpoint(run.runId))?.contract, summary);
+    await store.releaseRun(run.fence, FAILED);
+    await store.forkRun(newFork(run, 1));
+    assert.deepEqual((await store.readCheckpoint("fork"))?.contract, summary);
   }),
 
   check("the last checkpoint is read by default, and any by its number", async ({ store }) => {
@@ -155,6 +210,7 @@ export const checkpointChecks: readonly Check[] = [
       stepPath: "draft",
       turnIndex: 0,
       cursor: { step: "draft" },
+      contract: null,
       size: 17,
       isSuperseded: false,
       at: now(),

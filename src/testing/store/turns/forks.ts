@@ -5,7 +5,7 @@ import { type Check, check } from "../check.ts";
 import { foundBy } from "../runs/runs.ts";
 import { newSpec } from "../sample-contract.ts";
 import { claimedAt, finishedCode, forked, keyedCall, keyedTurn, newFork } from "../sample-fork.ts";
-import { FAILED, LEASE_MS, newReceipt, SampleRun, SUCCEEDED } from "../sample-run.ts";
+import { FAILED, LEASE_MS, limited, newReceipt, SampleRun, SUCCEEDED } from "../sample-run.ts";
 import {
   appliedIn,
   milestone,
@@ -67,10 +67,7 @@ async function decisionsOf(store: Store, runId: string) {
 export const forkChecks: readonly Check[] = [
   check("a fork is a new queued run that records its origin", async ({ store, now, advance }) => {
     const spec = newSpec({ maxSteps: 9 });
-    const run = await SampleRun.create(store, "run-1", {
-      spec,
-      limit: { tokens: 500, microDollars: null },
-    });
+    const run = await SampleRun.create(store, "run-1", { spec, ...limited(500) });
     await keyedTurn(run, 1);
     await store.releaseRun(run.fence, FAILED);
     advance(5);
@@ -106,6 +103,7 @@ export const forkChecks: readonly Check[] = [
       output: null,
       context: null,
       error: null,
+      finalArtifact: null,
     });
     assert.deepEqual(await store.readRunInput("fork"), await store.readRunInput("run-1"));
     assert.deepEqual(await store.listAttempts("fork"), [], "no worker has claimed it");
@@ -272,6 +270,7 @@ export const forkChecks: readonly Check[] = [
         stepPath: "draft",
         turnIndex: 2,
         cursor: { forkedFrom: "run-1" },
+        contract: null,
         size: 15,
         isSuperseded: false,
         at: now(),

@@ -294,7 +294,7 @@ describe("the check before a run is claimed", () => {
     const before = database.prepare("SELECT hash FROM events WHERE seq = ? - 1").get(Number(event?.seq));
     const facts = JSON.parse(String(event?.data)) as { rows: [string, string][] };
     const name = "fingerprints 1.0:document";
-    const rows = facts.rows.map(([row, digest]) => [row, row === name ? digestOf(document) : digest]);
+    const rows = facts.rows.map(([row, digest]) => [row, row === name ? digestOf([document]) : digest]);
     expect(rows).not.toEqual(facts.rows);
     const [seq, data] = [Number(event?.seq), JSON.stringify({ ...facts, rows })];
     database.prepare("UPDATE events SET data = ? WHERE seq = ?").run(data, seq);

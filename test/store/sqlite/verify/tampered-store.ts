@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { chainHash } from "../../../../src/core/event-chain.ts";
 import { openStore } from "../../../../src/store/open-store.ts";
-import type { Verification } from "../../../../src/store/store.ts";
+import type { Store, Verification } from "../../../../src/store/store.ts";
 import { SampleRun, sha256 } from "../../../../src/testing/store/sample-run.ts";
 import {
   jobScenario,
@@ -24,9 +24,14 @@ export const RUNS = ["ledger", "run-1", "session", "job", "job-fork", "open"] as
 export async function writeRuns(file: string): Promise<void> {
   let now = Date.UTC(2026, 0, 1);
   const store = await openStore(`file:${file}`, { now: () => now });
-  const advance = (ms: number) => {
+  await writeRunsTo(store, (ms) => {
     now += ms;
-  };
+  });
+  await store.close();
+}
+
+/** The same, in any store. */
+export async function writeRunsTo(store: Store, advance: (ms: number) => void): Promise<void> {
   await ledgerScenario(store, advance);
   await turnScenario(store, advance);
   await sessionScenario(store, advance);
@@ -34,7 +39,6 @@ export async function writeRuns(file: string): Promise<void> {
   const open = await SampleRun.create(store, "open");
   await open.journaled(1, ["running", "prepared"]);
   await open.waiting(open.wait(1, 1), open.approval(1, 2, sha256("arguments").toString("hex")));
-  await store.close();
 }
 
 /** A copy of the file that can be edited by hand, and verified afterwards. */

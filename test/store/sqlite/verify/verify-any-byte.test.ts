@@ -60,6 +60,7 @@ const NAMES: { readonly [table in Exclude<CoveredTable, "uncertain_calls">]: Nam
   slice_items: { of: OF_RUN, row: "'slice ' || slice_name || '[' || item_index || ']'" },
   applied_calls: { of: OF_CALL, row: `'events of ' || ${CALL_ID} || ' in the session'` },
   checkpoints: { of: OF_RUN, row: "'checkpoint ' || run_id || '~' || checkpoint_index" },
+  slice_contents: { of: OF_RUN, row: "'piece of a slice ' || substr(content_hash, 1, 12)" },
   artifacts: { of: OF_RUN, row: "'artifact ' || artifact_name" },
 };
 

@@ -21,7 +21,7 @@ beforeAll(async () => {
     await run.journaled(turn, ["running"]);
     const session = sessionCommit({
       slices: [wholeSlice(`s-${turn % 7}`, [turn, "x"])],
-      checkpoint: milestone({ turn }),
+      checkpoint: milestone({ slices: { turn } }),
     });
     const receipts = [blobReceipt(1, Buffer.from(`result ${turn}`))];
     await store.commitTurn(run.fence, run.commit(turn, { receipts, session }));
@@ -45,7 +45,8 @@ it("no page is larger than it may be, and every row is counted", () => {
     turns: 200,
     tool_calls: 200,
     receipts: 200,
-    checkpoints: 20,
+    checkpoints: 200,
+    slice_contents: 20,
     blobs: 20,
     slice_items: 14,
   });

@@ -8,6 +8,7 @@ export { tool } from "../../../../src/engine/definition/tool.ts";
 export { Runner } from "../../../../src/engine/runner/runner.ts";
 export { loadPg } from "../../../../src/store/postgres/pg-driver.ts";
 export { PostgresStore } from "../../../../src/store/postgres/postgres-store.ts";
+export { RoundTrip } from "../../../../src/store/postgres/round-trip.ts";
 export { statementsOf } from "../../../../src/store/postgres/write-statements.ts";
 export { renewLease } from "../../../../src/store/sql/intents/run-intents.ts";
 export { beginStep } from "../../../../src/store/sql/intents/step-intents.ts";

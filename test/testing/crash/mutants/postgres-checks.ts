@@ -66,37 +66,15 @@ export const aLostAnswer: PostgresCheck = (bundle, url) =>
     return isDone && charged.tokens === 30;
   });
 
-/** A commit that the server answers with a rollback is made again. */
-export const aRolledBackCommit: PostgresCheck = async (bundle, url) => {
-  const { PostgresStore, loadPg } = bundle;
-  const schema = `rolled_back_${process.pid}_${Date.now()}`;
-  const pg = await loadPg();
-  let isArmed = false;
-  class Client extends pg.Client {
-    override query(query: Parameters<InstanceType<typeof pg.Client>["query"]>[0]) {
-      const isAborted = isArmed && query.text === "COMMIT";
-      if (isAborted) isArmed = false;
-      return super.query(isAborted ? { text: "ROLLBACK" } : query);
-    }
-  }
-  const options = { schema, acceptLostCommits: true };
-  const store = await PostgresStore.open(url, options, () =>
-    Promise.resolve({ ...pg, Client, types: pg.types }),
-  );
-  const admin = new pg.Client({ connectionString: url });
-  await admin.connect();
-  try {
-    const run = await SampleRun.create(store);
-    await run.open(1);
-    isArmed = true;
-    const isDone = await commits(store, run, 1);
-    const turns = await store.listTurns(run.runId);
-    return isDone && !isArmed && turns.some(({ committed }) => committed);
-  } finally {
-    await store.close();
-    await admin.query({ text: `DROP SCHEMA "${schema}" CASCADE` });
-    await admin.end();
-  }
+/** A commit that the server answers with a rollback has failed. */
+export const aRolledBackCommit: PostgresCheck = async ({ RoundTrip }) => {
+  const outcomeOf = (answer: string) =>
+    new Promise<object>((resolve) => {
+      const trip = new RoundTrip([{ text: "COMMIT", values: [] }], null, resolve);
+      trip.handleCommandComplete({ text: answer });
+      trip.handleReadyForQuery();
+    });
+  return "error" in (await outcomeOf("ROLLBACK")) && !("error" in (await outcomeOf("COMMIT")));
 };
 
 /** A worker whose run's log was replaced by one with as many events builds on that, and not on what it remembers. */
@@ -164,7 +142,7 @@ export const aRenewalOfAnEarlierEpoch: PostgresCheck = (bundle, url) =>
             leaseMs: 1,
           },
         ],
-        String(NOW),
+        NOW,
       );
     const isAccepted = async (epoch: number) => {
       try {

@@ -12,21 +12,21 @@ import {
   type PostgresCheck,
 } from "./postgres-checks.ts";
 
-const DRIVER = "store/postgres/postgres-driver.ts";
+const COMMITS = "store/sql/planned/planned-commits.ts";
 const STATEMENTS = "store/postgres/write-statements.ts";
 const SESSION = "store/postgres/owner-session.ts";
 
 const HEAD_NOT_COMPARED: Patch = {
   file: STATEMENTS,
-  right: " AND runs.event_hash = new.previous_hash",
-  wrong: "",
+  right: "AND runs.event_hash = new.from_event_hash AND",
+  wrong: "AND",
 };
 
-/** After a lost answer the intent runs again, as if nothing had been written. */
+/** After a lost answer the intents run again, as if nothing had been written. */
 const PLANNED_AGAIN: Patch = {
-  file: DRIVER,
-  right: "if (isConnectionLost(error)) await this.#settleUnknown(plans, error);",
-  wrong: "if (isConnectionLost(error)) for (const { pending } of plans) await this.#ask(pending);",
+  file: COMMITS,
+  right: "if (this.#server.isConnectionLost(error)) await this.#settle(plans, error);",
+  wrong: "if (this.#server.isConnectionLost(error)) await this.#askInRounds(plans);",
 };
 
 /** Found by the explorer on PostgreSQL. */
@@ -35,31 +35,6 @@ export const POSTGRES_MUTANTS: readonly Mutant[] = [
     what: "an intent whose answer was lost is run again as if it had failed",
     patches: [PLANNED_AGAIN],
     breaks: "same-end",
-    scenario: "one-tool",
-    mode: "disk",
-  },
-  {
-    what: "a head stays in memory after its commit failed, and is not compared",
-    patches: [
-      HEAD_NOT_COMPARED,
-      {
-        file: STATEMENTS,
-        right: "make: (columns) => insertText(write.table, columns),",
-        wrong: "make: (columns) => `${insertText(write.table, columns)} ON CONFLICT DO NOTHING`,",
-      },
-      {
-        file: DRIVER,
-        right:
-          "for (const { pending } of plans) if (pending.runId !== null) this.#heads.delete(pending.runId);",
-        wrong: "",
-      },
-      {
-        file: DRIVER,
-        right: "      if (pending.runId !== null) this.#heads.delete(pending.runId);\n",
-        wrong: "",
-      },
-    ],
-    breaks: "events-verify",
     scenario: "one-tool",
     mode: "disk",
   },
@@ -78,9 +53,9 @@ export const CHECKED_POSTGRES_MUTANTS: readonly CheckedPostgresMutant[] = [
     what: "a COMMIT that is answered with ROLLBACK counts as done",
     patches: [
       {
-        file: DRIVER,
-        right: 'if ((await committed).command !== "COMMIT")',
-        wrong: 'if ((await committed).command === "")',
+        file: "store/postgres/round-trip.ts",
+        right: 'if (asked === "COMMIT" && text !== "COMMIT")',
+        wrong: 'if (asked === "COMMIT" && text === "")',
       },
     ],
     check: aRolledBackCommit,

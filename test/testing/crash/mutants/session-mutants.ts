@@ -35,6 +35,32 @@ export const SESSION_MUTANTS: readonly Mutant[] = [
     schedule: "crash after store.recordReceipt 1",
   },
   {
+    what: "calls that came after a late checkpoint count as part of it",
+    patches: [
+      {
+        file: "store/sql/intents/checkpoint-intents.ts",
+        right: "eventSeq: run.eventSeq + 1 }",
+        wrong: "eventSeq: run.eventSeq + 9 }",
+      },
+    ],
+    breaks: "same-end",
+    scenario: "async-checkpoints",
+    schedule: "crash before store.saveCheckpoint 2",
+  },
+  {
+    what: "a late checkpoint has a session that its calls did not change",
+    patches: [
+      {
+        file: "engine/turn/turn-session.ts",
+        right: "    const snapshot = keeper.session.snapshot(planned.state).toJSON();",
+        wrong: "    const snapshot = keeper.session.snapshot(new Map()).toJSON();",
+      },
+    ],
+    breaks: "same-end",
+    scenario: "async-checkpoints",
+    schedule: "crash after store.saveCheckpoint 2",
+  },
+  {
     what: "the store keeps the session of the abandoned lineage",
     patches: [
       {

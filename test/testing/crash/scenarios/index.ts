@@ -13,6 +13,7 @@ import {
 } from "./faults.ts";
 import { blob, truncation } from "./histories.ts";
 import { jobsDemo } from "./jobs-demo.ts";
+import { asyncCheckpoints } from "./late-checkpoints.ts";
 import { approval, cancel, cancelledWaiting, escalation, question, twoPeople } from "./people.ts";
 import { artifactsAndSpec, loop } from "./pipelines.ts";
 import { mainLoop, milestoneAfterChange, planning } from "./plans.ts";
@@ -42,6 +43,7 @@ export const SCENARIOS: { readonly [name: string]: () => Scenario } = {
   blob,
   truncation,
   planning,
+  "async-checkpoints": asyncCheckpoints,
   approval,
   "two-people": twoPeople,
   question,

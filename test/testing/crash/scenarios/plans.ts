@@ -26,16 +26,19 @@ import { charge } from "./errand-tools.ts";
 const INPUT = { objective: "Charge both." };
 const ORDERS = ["window", "terrace"] as const;
 
-type Charged = { readonly type: "Charged"; readonly order: string };
+export type Charged = { readonly type: "Charged"; readonly order: string };
 
 /** The session events of the tool: each charge once, even if the model asks for it again. */
-const chargedSlice = defineSlice({
+export const chargedSlice = defineSlice({
   name: "charged",
   schema: z.string(),
   reducers: { Charged: append(({ order }: Charged) => order) },
 });
 
-const recordingCharge: ToolStandIn = ({ order }: { readonly order: string }, { idempotencyKey, session }) => {
+export const recordingCharge: ToolStandIn = (
+  { order }: { readonly order: string },
+  { idempotencyKey, session },
+) => {
   session.dispatch({ type: "Charged", order });
   return `${order}: charged with a key of ${idempotencyKey.length} characters`;
 };

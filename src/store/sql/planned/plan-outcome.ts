@@ -1,6 +1,7 @@
-import type { RunKey } from "../sql/table-list.ts";
-import type { Connection } from "./connection.ts";
+import type { Row } from "../row.ts";
+import type { RunKey } from "../table-list.ts";
 import type { CommitPlan } from "./plan.ts";
+import { COMMIT, type ServerSession, type Statement } from "./server-session.ts";
 
 /** Where the run of a plan is. */
 export type PlanOutcome =
@@ -14,31 +15,41 @@ export type PlanOutcome =
   | "moved";
 
 /**
- * Whether a plan was committed, read from the log: the hash of its event says whose it is. Waits for a session that still
- * has the row. "Unmoved" alone proves nothing: the first try may still be under way, so the same plan is sent again and
+ * Whether plans were committed, read from the log: the hash of its event says whose it is. Waits for sessions that still
+ * have the rows. "Unmoved" alone proves nothing: the first try may still be under way, so the same plan is sent again and
  * the compare-and-set decides.
  */
-export async function outcomeOf(
-  connection: Connection,
-  plan: CommitPlan,
+export async function outcomesOf(
+  session: ServerSession,
+  plans: readonly CommitPlan[],
   owner: string,
-): Promise<PlanOutcome> {
-  const move = headMove(plan);
-  if (move === null) return "moved";
-  void connection.begin();
-  try {
-    return await outcomeOfMove(connection, move, owner);
-  } finally {
-    await connection.send("COMMIT").catch(() => undefined);
-  }
+): Promise<ReadonlyMap<CommitPlan, PlanOutcome>> {
+  const moves = plans
+    .map((plan) => ({ plan, move: headMove(plan) }))
+    // In the order of their keys, as everyone locks rows.
+    .sort((a, b) => (String(a.move?.key) < String(b.move?.key) ? -1 : 1));
+  const questions = moves.flatMap(({ move }) => (move === null ? [] : questionsAbout(move)));
+  const answers = (await session.exchange([...session.begin, ...questions, COMMIT])).slice(
+    session.begin.length,
+  );
+  let next = 0;
+  return new Map(
+    moves.map(({ plan, move }) => [
+      plan,
+      move === null ? "moved" : outcomeOf(move, answers[next++]?.[0], answers[next++]?.[0], owner),
+    ]),
+  );
 }
 
-async function outcomeOfMove(connection: Connection, move: HeadMove, owner: string): Promise<PlanOutcome> {
-  const head = "SELECT event_hash, owner FROM runs WHERE run_key = ?::uuid FOR UPDATE";
-  const [run] = await connection.rows(head, [move.key]);
+function questionsAbout({ key, seq }: HeadMove): Statement[] {
+  return [
+    { text: "SELECT event_hash, owner FROM runs WHERE run_key = ? FOR UPDATE", values: [key] },
+    { text: "SELECT hash FROM events WHERE run_key = ? AND seq = ?", values: [key, seq] },
+  ];
+}
+
+function outcomeOf(move: HeadMove, run: Row | undefined, event: Row | undefined, owner: string): PlanOutcome {
   if (run === undefined || isSame(run.bytes("event_hash"), move.previousHash)) return "unmoved";
-  const written = "SELECT hash FROM events WHERE run_key = ?::uuid AND seq = ?";
-  const [event] = await connection.rows(written, [move.key, move.seq]);
   if (event === undefined || !isSame(event.bytes("hash"), move.hash)) return "moved";
   const isLast = isSame(run.bytes("event_hash"), move.hash);
   return isLast || run.optionalText("owner") === owner ? "done" : "followed";
