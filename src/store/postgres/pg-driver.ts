@@ -29,7 +29,7 @@ export interface PgSubmittable {
   handleReadyForQuery(): void;
 }
 
-export type PgQuery = { readonly text: string; readonly values?: readonly unknown[]; readonly name?: string };
+type PgQuery = { readonly text: string; readonly values?: readonly unknown[]; readonly name?: string };
 
 export interface PgClient {
   connect(): Promise<unknown>;

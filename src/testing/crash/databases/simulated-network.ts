@@ -16,8 +16,13 @@ type OpenConnection = {
   readonly session: PgClient;
   /** Resolves when its transaction may begin; null outside of one that writes. */
   begun: Promise<void> | null;
+  /** The transaction only reads, and others need not wait for it. */
   isReading: boolean;
+  /** The transaction has changed something. */
+  hasWritten: boolean;
 };
+
+const IS_WRITE = /^(INSERT|UPDATE|DELETE|WITH changed)\b/;
 
 /**
  * The connections of one process to a real server. They count as activity while an answer is missing. The network can
@@ -66,13 +71,13 @@ export class SimulatedNetwork implements Network {
       });
       const client: PgClient = {
         connect: () => Promise.resolve(),
-        query: session.query.bind(session) as PgClient["query"],
+        query: session.query.bind(session),
         end: () => this.#end(client),
         on: (_, listener) => listeners.push(listener),
         processID: session.processID,
         connection: session.connection,
       };
-      this.#open.set(client, { session, begun: null, isReading: false });
+      this.#open.set(client, { session, begun: null, isReading: false, hasWritten: false });
       return client;
     });
   }
@@ -86,11 +91,15 @@ export class SimulatedNetwork implements Network {
     if (connection === undefined) return Promise.reject(broken());
     const texts = statements.map(({ text }) => text);
     const begin = texts.find((text) => text.startsWith("BEGIN"));
-    if (begin !== undefined) connection.isReading = begin.includes("READ ONLY");
+    if (begin !== undefined) {
+      connection.isReading = begin.includes("READ ONLY");
+      connection.hasWritten = false;
+    }
+    connection.hasWritten ||= texts.some((text) => IS_WRITE.test(text));
     if (begin !== undefined && !connection.isReading) connection.begun = this.#delivery.begin(connection);
     const isCommit = texts.includes("COMMIT") && !connection.isReading;
     const answers = this.#ask(connection.begun, () =>
-      isCommit ? this.#commit(connection.session, send) : send(),
+      isCommit && connection.hasWritten ? this.#commit(connection.session, send) : send(),
     );
     if (isCommit || texts.includes("ROLLBACK")) {
       connection.begun = null;

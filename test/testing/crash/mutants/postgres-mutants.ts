@@ -1,4 +1,5 @@
-// Bugs in the driver of PostgreSQL.
+// Bugs in the driver of PostgreSQL. A process that works again finds what it did, so the explorer does not see that an
+// intent ran twice: each bug has a check of its own.
 
 import type { Patch } from "../../../patched-sources.ts";
 import type { Mutant } from "./mutant.ts";
@@ -28,17 +29,6 @@ const PLANNED_AGAIN: Patch = {
   right: "if (this.#server.isConnectionLost(error)) await this.#settle(plans, error);",
   wrong: "if (this.#server.isConnectionLost(error)) await this.#askInRounds(plans);",
 };
-
-/** Found by the explorer on PostgreSQL. */
-export const POSTGRES_MUTANTS: readonly Mutant[] = [
-  {
-    what: "an intent whose answer was lost is run again as if it had failed",
-    patches: [PLANNED_AGAIN],
-    breaks: "same-end",
-    scenario: "one-tool",
-    mode: "disk",
-  },
-];
 
 export type CheckedPostgresMutant = Pick<Mutant, "what" | "patches"> & { readonly check: PostgresCheck };
 

@@ -26,14 +26,10 @@ async function findMutant(
 ): Promise<FirstViolation | null> {
   if (mutant.schedule !== undefined)
     return firstViolation(patched, mutant, { schedule: parseSchedule(mutant.schedule), ...where });
-  if (where.database === undefined || !isForSqlite(mutant)) return firstViolation(patched, mutant, where);
+  if (where.database === undefined) return firstViolation(patched, mutant);
   // Files are much faster, and mostly the same schedule shows the bug on both.
   const inFiles = await firstViolation(patched, mutant);
   const same =
     inFiles === null ? null : await firstViolation(patched, mutant, { schedule: inFiles.schedule, ...where });
   return same ?? firstViolation(patched, mutant, where);
-}
-
-function isForSqlite({ patches }: Mutant): boolean {
-  return !patches.some(({ file }) => file.startsWith("store/postgres/"));
 }
