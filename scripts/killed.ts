@@ -1,14 +1,15 @@
 // Does with real processes what the crash explorer simulates, over all of its scenarios. Kills them with SIGKILL and resumes
 // in new ones; or makes the writes of their database fail (if strace is installed):
 //   node scripts/killed.ts --kills 1000 --seed 7
+//   node scripts/killed.ts --kills 1000 --database postgres       on a PostgreSQL server that it starts
 //   node scripts/killed.ts --faults 200 --seed 7
 // and replays a printed schedule or fault:
 //   node scripts/killed.ts --scenario keyed --schedule "crash before store.commitTurn 1"
 //   node scripts/killed.ts --scenario keyed --fault "EIO in fsync 3+"
 
-import { rmSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { parseSchedule } from "../src/testing/crash/schedule.ts";
+import { explorerServer } from "../test/testing/crash/explorer-server.ts";
 import {
   FAULT_SCENARIOS,
   IoFaults,
@@ -33,6 +34,7 @@ const { values } = parseArgs({
     scenario: { type: "string", multiple: true },
     schedule: { type: "string" },
     fault: { type: "string" },
+    database: { type: "string", default: "sqlite" },
   },
 });
 const SEED = Number(values.seed);
@@ -105,16 +107,20 @@ async function failMany(faults: IoFaults, tally: Tally): Promise<void> {
   });
 }
 
-const explorerFolder = await makeExplorerFolder();
-const children = await KilledChildren.make();
 const isAboutFaults = values.faults !== undefined || values.fault !== undefined;
+if (isAboutFaults && values.database !== "sqlite")
+  throw new Error("--faults fails the disk of a SQLite file: leave out --database.");
+const server = await explorerServer(values.database);
+const explorerFolder = await makeExplorerFolder(server?.database);
+const children = await KilledChildren.make();
 const tally = new Tally(isAboutFaults ? "faults" : "kills");
 try {
   if (isAboutFaults) await failMany(new IoFaults(explorerFolder, children), tally);
   else await killMany(new KilledSample(explorerFolder, children), tally);
 } finally {
   children.remove();
-  rmSync(explorerFolder.folder, { recursive: true, force: true });
+  await explorerFolder.remove();
+  await server?.stop();
 }
 tally.print();
 process.exitCode = tally.violations === 0 ? 0 : 1;

@@ -1,4 +1,4 @@
-// `npm run test:full`: everything that `npm test` samples, in full. It takes up to an hour on two cores.
+// `npm run test:full`: everything that `npm test` samples, in full. It takes more than an hour on two cores.
 // Each part prints as it goes; the last line is "N passed, N failed", counted in parts.
 
 import { spawnSync } from "node:child_process";
@@ -13,6 +13,12 @@ const explore = (modes: string, ...more: readonly string[]): Part["command"] => 
   ...more,
 ];
 
+const ON_POSTGRES = ["--database", "postgres"] as const;
+/** Two processes: a schedule waits for the server most of the time. */
+const SIDE_BY_SIDE = ["--workers", "2"] as const;
+/** A schedule on PostgreSQL takes several times as long as in a file. */
+const FEW = ["--pauses", "3", "--ends", "3", "--courses", "5"] as const;
+
 const SOAKS = ["explorer", "jobs", "random-kill"].map((name) => `test/soak/${name}.test.ts`);
 
 const PARTS: readonly Part[] = [
@@ -24,6 +30,18 @@ const PARTS: readonly Part[] = [
   { what: "a pause at every point", command: explore("pause") },
   { what: "a close and a full disk at every point", command: explore("close,disk") },
   { what: "random courses", command: explore("random") },
+  {
+    what: "on PostgreSQL, a crash at every point, and 16 pairs of them in each scenario",
+    command: explore("crash,twice", "--pairs", "16", ...ON_POSTGRES, ...SIDE_BY_SIDE),
+  },
+  {
+    what: "on PostgreSQL, pauses, closes, lost connections and random courses",
+    command: explore("pause,close,disk,random", ...FEW, ...ON_POSTGRES, ...SIDE_BY_SIDE),
+  },
+  {
+    what: "real processes on PostgreSQL, killed 100 times",
+    command: [process.execPath, "scripts/killed.ts", "--kills", "100", "--seed", "7", ...ON_POSTGRES],
+  },
   {
     what: "real processes, killed 300 times",
     command: [process.execPath, "scripts/killed.ts", "--kills", "300", "--seed", "7"],

@@ -40,6 +40,7 @@ export const rooms: Readonly<Record<string, readonly Rank[]>> = {
   ],
   "src/testing": [".", "crash", "store", "index.ts"],
   "src/testing/crash": [
+    "databases",
     ".",
     "invariants",
     ["crash-report-text.ts", "explorer-options.ts"],

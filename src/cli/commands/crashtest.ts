@@ -13,11 +13,16 @@ export const crashtest: Command = {
     },
     {
       flags: "--mode <modes>",
-      summary: "a comma-separated list of crash, twice, pause, random (default: crash,pause)",
+      summary: "a comma-separated list of crash, twice, pause, close, disk, random (default: crash,pause)",
     },
     { flags: "--pairs <n>", summary: "with twice: the number of crash pairs, or all (default: 100)" },
     { flags: "--courses <n>", summary: "with random: the number of random schedules (default: 50)" },
     { flags: "--seed <n>", summary: "the random seed (default: 1)" },
+    {
+      flags: "--database <url>",
+      summary:
+        "work on this PostgreSQL database, in schemas that are made there and dropped again (default: SQLite files)",
+    },
     { flags: "--schedule <text>", summary: "replay one schedule, as printed in a report" },
     TRUST_OPTION,
   ],

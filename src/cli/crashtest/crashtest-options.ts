@@ -1,10 +1,12 @@
+import { isPostgres } from "../../store/postgres-address.ts";
 import { EXPLORER_MODES, type ExplorerMode } from "../../testing/crash/explorer-options.ts";
 import { parseSchedule, type Schedule } from "../../testing/crash/schedule.ts";
 import type { CommandInput } from "../context/command.ts";
 import { WrongUseError } from "../context/wrong-use-error.ts";
 
-/** Which schedules to run. */
+/** Which schedules to run, and on which database. */
 export type CrashtestOptions = {
+  readonly database?: string;
   readonly modes?: readonly ExplorerMode[];
   readonly pairs?: number | "all";
   readonly courses?: number;
@@ -13,6 +15,19 @@ export type CrashtestOptions = {
 };
 
 export function readCrashtestOptions(input: CommandInput): CrashtestOptions {
+  return { ...readDatabase(input), ...readSchedules(input) };
+}
+
+export function readDatabase(input: CommandInput): Pick<CrashtestOptions, "database"> {
+  const database = input.text("database");
+  if (database === null) return {};
+  if (isPostgres(database)) return { database };
+  throw new WrongUseError(
+    "--database takes the address of a PostgreSQL database, postgres://user@host/database: leave it out for SQLite.",
+  );
+}
+
+function readSchedules(input: CommandInput): CrashtestOptions {
   const modes = readModes(input.text("mode"));
   const pairs = input.text("pairs") === "all" ? "all" : input.wholeNumber("pairs", 1);
   const courses = input.wholeNumber("courses", 1);

@@ -17,9 +17,10 @@ import type { CommandInput, CommandResult } from "../context/command.ts";
 import { Interruption } from "../context/interruption.ts";
 import { paragraph } from "../context/terminal-text.ts";
 import { findTarget, type RunTarget } from "../job/run-target.ts";
+import { shownAddress } from "../run/command-store.ts";
 import { constraintsFor } from "../run/run-work.ts";
 import { counted } from "../screen/format.ts";
-import { type CrashtestOptions, readCrashtestOptions } from "./crashtest-options.ts";
+import { type CrashtestOptions, readCrashtestOptions, readDatabase } from "./crashtest-options.ts";
 import { CrashtestProgress } from "./crashtest-progress.ts";
 import type { RecordedRun } from "./crashtest-recording.ts";
 import { type CrashtestTarget, findCrashtestTarget } from "./crashtest-target.ts";
@@ -47,9 +48,19 @@ export async function crashtestPipeline(context: CliContext, input: CommandInput
     context.stderr.write(
       paragraph(`Step code really runs, in every schedule: ${code.join(", ")}.`, context.stderr.columns),
     );
+  if (options.database !== undefined)
+    context.stderr.write(
+      paragraph(
+        `On ${shownAddress(options.database)}: schemas named pawl_explorer_… are made there, and dropped at the end.`,
+        context.stderr.columns,
+      ),
+    );
   return watched(context, input, async (onProgress) => {
     // Once undisturbed: errors in the stand-ins show immediately.
-    const { undisturbed } = await explore({ schedule: UNDISTURBED }, onProgress).finally(() => {
+    const { undisturbed } = await explore(
+      { ...readDatabase(input), schedule: UNDISTURBED },
+      onProgress,
+    ).finally(() => {
       // Any other error is a consequence of the refusal.
       if (refusals[0] !== undefined) throw new ConfigurationError(refusals[0]);
     });

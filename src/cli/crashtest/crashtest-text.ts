@@ -41,7 +41,7 @@ const COLOURS: { readonly [T in ReportLine["tone"]]: (paints: Paint, text: strin
 };
 
 function replayText(context: CliContext, input: CommandInput, { violations }: CrashReport): string {
-  const given = ["run", "input"].flatMap((name) => {
+  const given = ["run", "input", "database"].flatMap((name) => {
     const value = input.text(name);
     return value === null ? [] : [`--${name}`, value];
   });

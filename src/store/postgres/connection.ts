@@ -1,6 +1,6 @@
 import { COMMIT, ROLLBACK, type ServerSession, type Statement } from "../sql/planned/server-session.ts";
 import type { Row, SqlValue } from "../sql/row.ts";
-import type { PgClient, PgModule } from "./pg-driver.ts";
+import type { Answers, Network, PgClient } from "./pg-driver.ts";
 import { sqlState } from "./postgres-error.ts";
 import { PreparedStatements, RoundTrip } from "./round-trip.ts";
 
@@ -28,6 +28,7 @@ const QUERY_MS = 40_000;
 
 /** One session on the server. Once it is lost, it stays lost. */
 export class Connection implements ServerSession {
+  readonly #network: Network;
   readonly #client: PgClient;
   readonly #prepared: PreparedStatements | null;
   #isLost = false;
@@ -43,7 +44,8 @@ export class Connection implements ServerSession {
   /** Behind a pooler every transaction brings its settings. */
   readonly #settings: readonly Statement[];
 
-  private constructor(client: PgClient, server: Row, settings: Statement) {
+  private constructor(network: Network, client: PgClient, server: Row, settings: Statement) {
+    this.#network = network;
     this.#client = client;
     this.backend = [server.int("pid"), server.text("since")];
     this.isReplica = server.flag("replica");
@@ -55,10 +57,10 @@ export class Connection implements ServerSession {
   }
 
   static async open(
-    pg: PgModule,
+    network: Network,
     { url, schema }: Pick<ConnectionOptions, "url" | "schema">,
   ): Promise<Connection> {
-    const client = new pg.Client({
+    const client = await network.connect({
       connectionString: url,
       application_name: "pawl",
       connectionTimeoutMillis: CONNECT_MS,
@@ -66,12 +68,9 @@ export class Connection implements ServerSession {
       keepAlive: true,
       keepAliveInitialDelayMillis: 1_000,
     });
-    // Without a listener an error of the connection would end the process.
-    client.on("error", () => undefined);
-    await client.connect();
-    const [server] = (await exchangeOver(client, null, [SERVER])).flat();
+    const [server] = (await exchangeOver(network, client, null, [SERVER])).flat();
     if (server === undefined) throw new Error("The server does not say which session this is.");
-    const connection = new Connection(client, server, settingsOf(schema, true));
+    const connection = new Connection(network, client, server, settingsOf(schema, true));
     // Other clients use the sessions of a pooler, too: what is set there would be set for them.
     if (!connection.isPooled) await connection.exchange([settingsOf(schema, false)]);
     return connection;
@@ -89,7 +88,7 @@ export class Connection implements ServerSession {
     return [BEGIN_SNAPSHOT, ...this.#settings];
   }
 
-  exchange(statements: readonly Statement[]): Promise<readonly (readonly Row[])[]> {
+  exchange(statements: readonly Statement[]): Promise<Answers> {
     const sent = this.#last.then(() => this.#send(statements));
     this.#last = sent.catch(() => undefined);
     return sent;
@@ -119,14 +118,14 @@ export class Connection implements ServerSession {
     this.#onLost = callback;
   }
 
-  async #send(statements: readonly Statement[]): Promise<readonly (readonly Row[])[]> {
+  async #send(statements: readonly Statement[]): Promise<Answers> {
     if (this.#isLost) throw new Error("The connection was closed.");
     try {
-      return await exchangeOver(this.#client, this.#prepared, statements);
+      return await exchangeOver(this.#network, this.#client, this.#prepared, statements);
     } catch (error) {
       // Without a word of the server the connection is of no use: what was sent last may be under way.
       if (sqlState(error) === null) this.#lose();
-      else await exchangeOver(this.#client, null, [ROLLBACK]).catch(() => undefined);
+      else await exchangeOver(this.#network, this.#client, null, [ROLLBACK]).catch(() => undefined);
       throw error;
     }
   }
@@ -148,18 +147,21 @@ const BEGIN: Statement = { text: "BEGIN", values: [] };
 const BEGIN_SNAPSHOT: Statement = { text: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", values: [] };
 
 function exchangeOver(
+  network: Network,
   client: PgClient,
   prepared: PreparedStatements | null,
   statements: readonly Statement[],
-): Promise<readonly (readonly Row[])[]> {
-  return new Promise((resolve, reject) => {
-    client.query(
-      new RoundTrip(statements, prepared, (outcome) => {
-        if ("error" in outcome) reject(outcome.error);
-        else resolve(outcome);
-      }),
-    );
-  });
+): Promise<Answers> {
+  const send = () =>
+    new Promise<Answers>((resolve, reject) => {
+      client.query(
+        new RoundTrip(statements, prepared, (outcome) => {
+          if ("error" in outcome) reject(outcome.error);
+          else resolve(outcome);
+        }),
+      );
+    });
+  return network.exchange(client, statements, send);
 }
 
 /** Sets the tables' schema and the limits, for the transaction or for the session. */

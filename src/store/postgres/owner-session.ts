@@ -27,6 +27,12 @@ const SERVER_ERA = `
     THEN concat(extract(epoch FROM pg_postmaster_start_time()), ' ', extract(epoch FROM stats_reset)) END AS era
     FROM pg_stat_bgwriter WHERE stats_reset IS NOT NULL`;
 
+/** The time between two looks, and a clock that replaces the server's in tests. */
+export type OwnerClocks = {
+  readonly now: (() => number) | null;
+  readonly after: (ms: number, callback: () => void) => () => void;
+};
+
 /**
  * Shows that this process lives: an advisory lock of a session of its own. The server frees it when the session ends,
  * so a lock that can be taken permits taking the runs of its owner. It does not prove that the process is dead: its
@@ -39,6 +45,7 @@ export class OwnerSession implements OwnerWatch {
   readonly #connect: () => Promise<Connection>;
   /** Names the server and its uninterrupted time in which this owner began; empty if that is unknown. */
   readonly #firstEra: string;
+  readonly #clocks: OwnerClocks;
   #connection: Connection;
   /** By the server's clock. A server that has lost all sessions at once frees all locks: those prove nothing. */
   #since = 0;
@@ -52,19 +59,25 @@ export class OwnerSession implements OwnerWatch {
     connection: Connection,
     connect: () => Promise<Connection>,
     schema: string,
-    era: string,
+    { era, ...clocks }: OwnerClocks & { readonly era: string },
   ) {
     this.#connection = connection;
     this.#connect = connect;
+    this.#clocks = clocks;
     this.#number = randomInt(1, 2 ** 31 - 1);
     this.#space = lockSpace(schema);
     this.#firstEra = era;
     this.owner = `${hostname()}/${process.pid}/pg-${this.#number}${era}`;
   }
 
-  static async take(connect: () => Promise<Connection>, schema: string): Promise<OwnerSession> {
+  static async take(
+    connect: () => Promise<Connection>,
+    schema: string,
+    clocks: OwnerClocks,
+  ): Promise<OwnerSession> {
     const connection = await connect();
-    const session = new OwnerSession(connection, connect, schema, await eraOf(connection));
+    const era = await eraOf(connection);
+    const session = new OwnerSession(connection, connect, schema, { ...clocks, era });
     await session.#lock();
     session.#watch();
     return session;
@@ -113,7 +126,7 @@ export class OwnerSession implements OwnerWatch {
     const connection = this.#connection;
     let free = 0;
     try {
-      while (!(await this.#isLocked(connection, number)) && ++free < looks) await sleep(BETWEEN_LOOKS_MS);
+      while (!(await this.#isLocked(connection, number)) && ++free < looks) await this.#pause();
     } catch (error) {
       // What another session finds out does not follow from what this one has seen.
       if (!connection.isLost) throw error;
@@ -125,10 +138,14 @@ export class OwnerSession implements OwnerWatch {
 
   /** How often in a row the lock of an owner has to be free to count. */
   #looksAt(owner: string, renewedAt: number): number {
-    if (this.#since <= renewedAt) return LOOKS;
+    if (this.#since < renewedAt) return LOOKS;
     // After a break the other sessions may have broken with this one.
     const isNewcomer = this.#generation === 1 && this.#firstEra !== "" && eraIn(owner) === this.#firstEra;
     return isNewcomer ? LOOKS_OF_A_NEWCOMER : Number.POSITIVE_INFINITY;
+  }
+
+  #pause(): Promise<void> {
+    return new Promise((resolve) => this.#clocks.after(BETWEEN_LOOKS_MS, resolve));
   }
 
   async release(): Promise<void> {
@@ -153,7 +170,7 @@ export class OwnerSession implements OwnerWatch {
       `SELECT pg_advisory_lock(?::int, ?::int), (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS since`,
       [this.#space, this.#number],
     );
-    this.#since = row?.int("since") ?? 0;
+    this.#since = this.#clocks.now?.() ?? row?.int("since") ?? 0;
   }
 
   /** The lock is taken again at once: until then other processes may take the runs of this one. */

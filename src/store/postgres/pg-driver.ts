@@ -1,6 +1,8 @@
 // What Pawl uses of the package "pg": the rest of it is not needed, and its types are not a dependency.
 
 import { ConfigurationError } from "../../core/errors.ts";
+import type { Statement } from "../sql/planned/server-session.ts";
+import type { Row } from "../sql/row.ts";
 
 /** A column of an answer. */
 export type PgField = { readonly name: string; readonly dataTypeID: number };
@@ -37,9 +39,10 @@ export interface PgClient {
   on(event: "error" | "end", listener: (error?: Error) => void): unknown;
   /** The number of the server's process for this connection, as it was given when the connection was made. */
   readonly processID: number | null;
+  readonly connection: { readonly stream: { destroy(): unknown } };
 }
 
-type PgClientOptions = {
+export type PgClientOptions = {
   readonly connectionString?: string;
   readonly application_name?: string;
   readonly connectionTimeoutMillis?: number;
@@ -49,6 +52,31 @@ type PgClientOptions = {
 };
 
 export type PgModule = { readonly Client: new (options: PgClientOptions) => PgClient };
+
+/** The answers to some statements. */
+export type Answers = readonly (readonly Row[])[];
+
+/** How connections are made, and how statements travel over them. Tests replace it by a network that fails. */
+export interface Network {
+  connect(options: PgClientOptions): Promise<PgClient>;
+  exchange(
+    client: PgClient,
+    statements: readonly Statement[],
+    send: () => Promise<Answers>,
+  ): Promise<Answers>;
+}
+
+export const realNetwork: Network = {
+  connect: async (options) => {
+    const { Client } = await loadPg();
+    const client = new Client(options);
+    // Without a listener an error of the connection would end the process.
+    client.on("error", () => undefined);
+    await client.connect();
+    return client;
+  },
+  exchange: (_client, _statements, send) => send(),
+};
 
 /** Loads the package, which is an optional peer. */
 export async function loadPg(): Promise<PgModule> {

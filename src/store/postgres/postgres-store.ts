@@ -3,11 +3,11 @@ import { postgresAddress } from "../postgres-address.ts";
 import { NO_NOTES } from "../sql/owners.ts";
 import { Readers } from "../sql/planned/readers.ts";
 import { SqlStore } from "../sql/sql-store.ts";
-import { type SqlStoreOptions, storeParts } from "../sql/store-options.ts";
+import { afterMs, type SqlStoreOptions, storeParts } from "../sql/store-options.ts";
 import { Connection, type ConnectionOptions } from "./connection.ts";
 import { assertMigrated, migrate } from "./migrate.ts";
 import { OwnerSession } from "./owner-session.ts";
-import { loadPg } from "./pg-driver.ts";
+import { type Network, realNetwork } from "./pg-driver.ts";
 import { PostgresDriver, type PostgresDriverParts } from "./postgres-driver.ts";
 import { isConnectionLost, postgresError } from "./postgres-error.ts";
 
@@ -38,15 +38,18 @@ export class PostgresStore extends SqlStore {
     super(new PostgresDriver({ ...parts, leases: mine.leases }), mine);
   }
 
-  /** Connects, and creates or migrates the tables if that is needed. */
-  static async open(address: string, options: PostgresStoreOptions = {}): Promise<PostgresStore> {
+  /** Connects, and creates or migrates the tables if that is needed. The network is replaced by tests. */
+  static async open(
+    address: string,
+    options: PostgresStoreOptions = {},
+    network: Network = realNetwork,
+  ): Promise<PostgresStore> {
     const { acceptLostCommits = false, readOnly = false } = options;
     const { url, schema, name } = postgresAddress(address, options.schema);
-    const pg = await loadPg();
     const where: ConnectionOptions = { url, schema, acceptLostCommits };
-    const connect = async () => onPrimary(await Connection.open(pg, where));
+    const connect = async () => onPrimary(await Connection.open(network, where));
     try {
-      const first = await Connection.open(pg, where);
+      const first = await Connection.open(network, where);
       let clockOffset: number;
       try {
         await assertUsable(first, where, name);
@@ -56,13 +59,13 @@ export class PostgresStore extends SqlStore {
       } finally {
         await first.end();
       }
-      const { now = null, onCommit = () => undefined } = options;
+      const { now = null, after = afterMs, onCommit = () => undefined } = options;
       const parts = {
         name,
         isReadOnly: readOnly,
         connect,
         readers: new Readers(connect, isConnectionLost),
-        owner: await OwnerSession.take(connect, schema),
+        owner: await OwnerSession.take(connect, schema, { now, after }),
         now,
         clockOffset,
         redactionKey: keyIn(options.redactionKey),

@@ -2,7 +2,7 @@ import { postgresAddress } from "../postgres-address.ts";
 import type { Row } from "../sql/row.ts";
 import { Connection, quoted } from "./connection.ts";
 import { LATEST_VERSION, versionOf } from "./migrate.ts";
-import { loadPg } from "./pg-driver.ts";
+import { realNetwork } from "./pg-driver.ts";
 import { postgresError } from "./postgres-error.ts";
 
 /** What a PostgreSQL server says about itself, as far as the role may see it. Nothing is created or changed. */
@@ -57,9 +57,8 @@ const SETTINGS = [
 /** Asks the server of a store about itself. */
 export async function reportOnServer(address: string): Promise<ServerReport> {
   const { url, schema, name } = postgresAddress(address);
-  const pg = await loadPg();
   try {
-    const connection = await Connection.open(pg, { url, schema });
+    const connection = await Connection.open(realNetwork, { url, schema });
     try {
       return await read(connection, schema);
     } finally {

@@ -33,7 +33,8 @@ export function storeParts(owners: OwnerWatch, notes: SentNotes, options: SqlSto
   };
 }
 
-function afterMs(ms: number, callback: () => void): () => void {
+/** A timer of Node. */
+export function afterMs(ms: number, callback: () => void): () => void {
   const timer = setTimeout(callback, ms);
   return () => clearTimeout(timer);
 }

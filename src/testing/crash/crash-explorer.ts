@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { ConfigurationError } from "../../core/errors.ts";
 import { ownProperty } from "../../core/own-property.ts";
-import { openStore } from "../../store/open-store.ts";
 import { checkInvariants } from "./check-invariants.ts";
 import { CrashReport, type ReportCounts, type Violation } from "./crash-report.ts";
+import { crashDatabase } from "./databases/index.ts";
 import type { Evidence } from "./evidence.ts";
 import {
   assertExplorable,
@@ -42,9 +42,12 @@ export async function crashExplorer(options: CrashExplorerOptions): Promise<Cras
   assertExplorable(options);
   const folder = mkdtempSync(join(options.folder ?? explorerFolder(), "pawl-explorer-"));
   try {
-    const template = join(folder, "empty.db");
-    await (await openStore(`file:${template}`)).close();
-    return await new Exploration(options, { folder, template }).explore();
+    const database = await crashDatabase(options.database, folder);
+    try {
+      return await new Exploration(options, { folder, database }).explore();
+    } finally {
+      await database.remove();
+    }
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }

@@ -1,6 +1,7 @@
 import { type BlobReference, blobReferenceOf } from "../../core/blob-reference.ts";
 import type { Message } from "../../core/message.ts";
 import type { Store, StoredSlice, Verification } from "../../store/store.ts";
+import type { DatabaseKind } from "./databases/crash-database.ts";
 import type { Point } from "./point.ts";
 import { type RunRows, readRunRows } from "./run-rows.ts";
 import type { Scenario } from "./scenario.ts";
@@ -40,6 +41,8 @@ export type ScheduleOutcome = {
 
 /** Everything that is known after a schedule; the invariants are checked against it. */
 export type Evidence = {
+  /** The kind of the database that the processes worked on. */
+  readonly database: DatabaseKind;
   readonly scenario: Scenario;
   readonly schedule: Schedule;
   /** The processes, in the order in which they were started. */
@@ -74,16 +77,13 @@ export async function readAccounts(store: Store): Promise<readonly RunAccount[]>
 async function readAccount(store: Store, runId: string): Promise<RunAccount> {
   const account = await readRunRows(store, runId);
   const paths = [...new Set(account.turns.map(({ stepPath }) => stepPath))];
-  const histories = await Promise.all(
-    paths.map(async (path) => [path, await store.readHistory(runId, path)] as const),
-  );
-  return {
-    ...account,
-    histories: Object.fromEntries(histories),
-    blobs: await readBlobs(store, account),
-    session: await store.readSession(runId),
-    verification: await store.verify(runId),
-  };
+  const [histories, blobs, session, verification] = await Promise.all([
+    Promise.all(paths.map(async (path) => [path, await store.readHistory(runId, path)] as const)),
+    readBlobs(store, account),
+    store.readSession(runId),
+    store.verify(runId),
+  ]);
+  return { ...account, histories: Object.fromEntries(histories), blobs, session, verification };
 }
 
 async function readBlobs(

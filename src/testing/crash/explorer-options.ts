@@ -4,6 +4,7 @@ import { assertJson } from "../../core/canonical-json.ts";
 import { ConfigurationError } from "../../core/errors.ts";
 import { nearestName } from "../../core/naming/nearest-name.ts";
 import { assertOptions, type OptionNames } from "../../core/naming/option-names.ts";
+import { isPostgres } from "../../store/postgres-address.ts";
 import type { OwnInvariant } from "./invariant.ts";
 import { INVARIANTS } from "./invariants/index.ts";
 import { assertPerson } from "./person-answers.ts";
@@ -43,6 +44,11 @@ export type CrashExplorerOptions = Scenario & {
    * (`/dev/shm`) if there is room, or else in the system's folder for temporary files.
    */
   readonly folder?: string;
+  /**
+   * A PostgreSQL database, `postgres://user@host/database`: the processes work on it, in schemas of their own
+   * (`pawl_explorer_…`) that are made there and dropped again. Nothing else in it is touched. By default SQLite files.
+   */
+  readonly database?: string;
   /** Runs only this schedule, as a report printed it. */
   readonly schedule?: Schedule | string;
   /** Called after each schedule. */
@@ -83,10 +89,18 @@ const EXPLORER_NAMES = {
   courses: true,
   seed: true,
   folder: true,
+  database: true,
   schedule: true,
   onProgress: true,
 } satisfies OptionNames<CrashExplorerOptions>;
-const EXPLORER_OTHER_NAMES = { agent: "pipeline", target: "pipeline", mode: "modes", store: "folder" };
+const EXPLORER_OTHER_NAMES = {
+  agent: "pipeline",
+  target: "pipeline",
+  mode: "modes",
+  store: "database",
+  db: "database",
+  url: "database",
+};
 
 /** With wrong options the explorer would test nothing, or something else, without notice. */
 export function assertExplorable(options: CrashExplorerOptions): void {
@@ -101,6 +115,7 @@ export function assertExplorable(options: CrashExplorerOptions): void {
     throw new ConfigurationError(
       `The folder ${options.folder} does not exist: create it, or leave \`folder\` out.`,
     );
+  assertDatabase(options.database);
   assertInvariants(options.invariants ?? {});
   for (const [name, standIn] of Object.entries(options.tools ?? {})) assertStandIn(name, standIn);
   if (options.person !== undefined) assertPerson(options.person);
@@ -121,6 +136,14 @@ function assertModes(modes: readonly string[] | undefined): void {
   if (modes === undefined || (modes.length > 0 && unknown === undefined)) return;
   const what = unknown === undefined ? "is empty" : `has ${JSON.stringify(unknown)}`;
   throw new ConfigurationError(`\`modes\` ${what}: give some of ${MODES.join(", ")}.`);
+}
+
+/** Without the address: it may hold a password. */
+function assertDatabase(database: unknown): void {
+  if (database === undefined || isPostgres(database)) return;
+  throw new ConfigurationError(
+    "`database` is not the address of a PostgreSQL database: give postgres://user@host/database, or leave it out for SQLite.",
+  );
 }
 
 function assertCount(name: (typeof COUNTS)[number], value: unknown): void {

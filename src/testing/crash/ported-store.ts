@@ -1,4 +1,3 @@
-import { StoreUnavailableError } from "../../core/errors.ts";
 import {
   type EffectAttempt,
   type Fence,
@@ -19,6 +18,8 @@ export const INTENT_NAMES: readonly Intent[] = STORE_INTENTS.filter(isIntent);
 
 /** Notified of the writes of a process. */
 export type StoreListener = {
+  /** Before every write; if it throws, there is none. */
+  readonly beforeWrite: (intent: Intent) => void;
   /** After every fenced write of a worker, once it is durable. */
   readonly onWrite: (intent: Intent, fence: Fence) => Promise<void>;
   /** After every effect that was marked as about to be sent. */
@@ -37,8 +38,7 @@ export function portedStore(inner: Store, life: SimulatedProcess, listener: Stor
       if (!isIntent(name)) return (...args: unknown[]) => life.read(() => method(...args));
       return (...args: unknown[]) =>
         life.call(`store.${name}`, async () => {
-          // A sent mark goes into space that its file already has.
-          if (life.isDiskFull && name !== "beginEffect") throw diskFull();
+          listener.beforeWrite(name);
           const result = await method(...args);
           const [fence, effect] = args;
           if (name === "beginEffect") await listener.onEffect(fence as Fence, effect as EffectAttempt);
@@ -47,10 +47,6 @@ export function portedStore(inner: Store, life: SimulatedProcess, listener: Stor
         });
     },
   });
-}
-
-function diskFull(): StoreUnavailableError {
-  return new StoreUnavailableError("The simulated disk is full: nothing was written.", { reason: "full" });
 }
 
 function isIntent(name: string): name is Intent {

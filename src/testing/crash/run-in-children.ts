@@ -1,6 +1,7 @@
-import { appendFileSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { openStore } from "../../store/open-store.ts";
+import type { WorldAddress, WorldDatabase } from "./databases/crash-database.ts";
+import { worldDatabaseAt } from "./databases/index.ts";
 import { type Evidence, type ProcessRecord, type RunAccount, readAccounts } from "./evidence.ts";
 import { isSamePoint, type Point, parsePoint, pointText } from "./point.ts";
 import type { ExplorerFolder } from "./run-schedule.ts";
@@ -9,12 +10,14 @@ import type { Schedule } from "./schedule.ts";
 import { seededRandom } from "./seeded-random.ts";
 import type { Gate } from "./simulated-process.ts";
 import { Witness } from "./witness.ts";
-import { databaseIn, type ProcessOutcome, threwOutcome, World, witnessIn } from "./world.ts";
+import { type ProcessOutcome, threwOutcome, World, witnessIn } from "./world.ts";
 
 /** The order for a child process, as JSON. */
 export type ChildOrder = {
   /** The folder of the world, made by the parent. */
   readonly folder: string;
+  /** The database of the world. */
+  readonly database: WorldAddress;
   /** The number of the process in that world, from 1. */
   readonly life: number;
   /** The text of the point at which it kills itself; null for a child that is left alone. */
@@ -27,18 +30,20 @@ export type StartChild = (order: ChildOrder) => Promise<ProcessOutcome>;
 /** In the child: runs one process in a world that the parent made. At its point the child ends with SIGKILL. */
 export async function runAsChild(
   scenario: Scenario,
-  { folder, life: number, at }: ChildOrder,
+  { folder, database: address, life: number, at }: ChildOrder,
 ): Promise<ProcessOutcome> {
   const dyingAt = at === null ? null : parsePoint(at);
   try {
-    const options = { folder, random: seededRandom(number), livesBefore: number - 1, isReal: true };
-    const world = await World.open(scenario, options);
+    const database = worldDatabaseAt(folder, address);
+    const random = seededRandom(number);
+    const world = await World.open(scenario, { folder, database, random, livesBefore: number - 1 });
     try {
       const { life, end } = await world.runProcess(killedAt(folder, number, dyingAt));
       await world.exit(life);
       return end.kind === "returned" ? { kind: "returned", value: asJson(end.value) } : end;
     } finally {
       await world.dispose();
+      await database.remove();
     }
   } catch (error) {
     // A failing disk may keep it from opening the store.
@@ -116,22 +121,25 @@ export async function runInChildren(
 ): Promise<Evidence> {
   const folder = join(explorer.folder, `killed-${++worlds}`);
   mkdirSync(folder);
-  copyFileSync(explorer.template, databaseIn(folder));
+  const database = await explorer.database.newWorld(folder);
+  const runChild = (start: StartChild, at: Point | null, number: number) =>
+    runOneChild({ folder, database: database.address, life: number, at: textOf(at) }, start);
   const witness = new Witness(witnessIn(folder));
   try {
     const lives: ProcessRecord[] = [];
     const moments: (readonly RunAccount[])[] = [];
     for (const { start, at } of children) {
-      const life = await runChild(folder, lives.length + 1, start, at);
+      const life = await runChild(start, at, lives.length + 1);
       lives.push(life);
       if (lives.length === children.length || !continuesAfter(life.end)) break;
-      moments.push((await readCopy(folder)).accounts);
+      moments.push((await readStored(database)).accounts);
     }
     const seen = witness.lines();
-    const { accounts } = await readCopy(folder);
-    const last = await runChild(folder, lives.length + 1, again, null);
-    const end = await readCopy(folder);
+    const { accounts } = await readStored(database);
+    const last = await runChild(again, null, lives.length + 1);
+    const end = await readStored(database);
     return {
+      database: database.kind,
       scenario,
       schedule,
       lives,
@@ -145,39 +153,27 @@ export async function runInChildren(
       undisturbed,
     };
   } finally {
+    await database.remove();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
-async function runChild(
-  folder: string,
-  number: number,
-  start: StartChild,
-  at: Point | null,
-): Promise<ProcessRecord> {
-  const end = await start({ folder, life: number, at: at === null ? null : pointText(at) });
-  const file = pointsFile(folder, number);
+async function runOneChild(order: ChildOrder, start: StartChild): Promise<ProcessRecord> {
+  const end = await start(order);
+  const file = pointsFile(order.folder, order.life);
   const points = existsSync(file) ? readFileSync(file, "utf8").split("\n").slice(0, -1) : [];
-  return { number, reached: points.map(parsePoint), pausedAt: [], end };
+  return { number: order.life, reached: points.map(parsePoint), pausedAt: [], end };
 }
 
-/**
- * Reads what is stored, from a copy: opening the database itself would start the recovery of the dead process's runs,
- * which the next child must do.
- */
-async function readCopy(
-  folder: string,
+function textOf(point: Point | null): string | null {
+  return point === null ? null : pointText(point);
+}
+
+function readStored(
+  database: WorldDatabase,
 ): Promise<{ readonly accounts: readonly RunAccount[]; readonly integrity: readonly string[] }> {
-  const copyFolder = join(folder, "copy");
-  mkdirSync(copyFolder);
-  const [database, copy] = [databaseIn(folder), databaseIn(copyFolder)];
-  for (const suffix of ["", "-wal"])
-    if (existsSync(`${database}${suffix}`)) copyFileSync(`${database}${suffix}`, `${copy}${suffix}`);
-  const store = await openStore(`file:${copy}`);
-  try {
-    return { accounts: await readAccounts(store), integrity: await store.checkIntegrity() };
-  } finally {
-    await store.close();
-    rmSync(copyFolder, { recursive: true, force: true });
-  }
+  return database.read(async (store) => ({
+    accounts: await readAccounts(store),
+    integrity: await store.checkIntegrity(),
+  }));
 }

@@ -1,4 +1,5 @@
-import { copyFileSync, mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
+import type { CrashDatabase } from "./databases/crash-database.ts";
 import {
   type Evidence,
   type ProcessRecord,
@@ -13,10 +14,10 @@ import type { Scenario } from "./scenario.ts";
 import type { Schedule } from "./schedule.ts";
 import { seededRandom } from "./seeded-random.ts";
 import { type Gate, NO_GATE } from "./simulated-process.ts";
-import { databaseIn, World } from "./world.ts";
+import { World } from "./world.ts";
 
-/** Where worlds are made: a folder of the explorer, and an empty database to copy. */
-export type ExplorerFolder = { readonly folder: string; readonly template: string };
+/** Where worlds are made: a folder of the explorer, and its databases. */
+export type ExplorerFolder = { readonly folder: string; readonly database: CrashDatabase };
 
 let worlds = 0;
 
@@ -30,14 +31,15 @@ export async function runSchedule(
   const random = seededRandom(schedule.kind === "random" ? schedule.seed : 1);
   const folder = `${explorer.folder}/world-${++worlds}`;
   mkdirSync(folder);
-  copyFileSync(explorer.template, databaseIn(folder));
-  const world = await World.open(scenario, { folder, random });
+  const database = await explorer.database.newWorld(folder);
+  const world = await World.open(scenario, { folder, database, random });
   try {
     const { lives, moments } = await disturb(world, schedule, random);
     const witness = world.witness.lines();
     const accounts = await readAccounts(world.observer);
     const last = await world.runProcess(NO_GATE);
     return {
+      database: database.kind,
       scenario,
       schedule,
       lives,
@@ -56,6 +58,7 @@ export async function runSchedule(
     };
   } finally {
     await world.dispose();
+    await database.remove();
     rmSync(folder, { recursive: true, force: true });
   }
 }
@@ -88,6 +91,7 @@ async function runWithCrashes(world: World, points: readonly Point[]): Promise<S
     }
     await world.crash(life);
     moments.push(await readAccounts(world.observer));
+    world.passLeases();
   }
   return { lives, moments };
 }
@@ -145,13 +149,15 @@ async function runWithClose(world: World, at: Point): Promise<ScheduleOutcome> {
   };
 }
 
-/** The disk is full from its point on, and has space again when the same process works again, with the same store. */
+/** The database fails from its point on, and works again when the same process works again, with the same store. */
 async function runWithFullDisk(world: World, at: Point): Promise<ScheduleOutcome> {
+  let isReached = false;
   const { life, end } = await world.runProcess((failed, point) => {
-    if (isSamePoint(point, at)) failed.isDiskFull = true;
+    if (!isSamePoint(point, at)) return;
+    isReached = true;
+    world.fail(failed, point);
   });
-  const isReached = life.isDiskFull;
-  life.isDiskFull = false;
+  world.recover(life);
   const moments = isReached ? [await readAccounts(world.observer)] : [];
   const last = isReached ? await world.until(world.workAgain(life)) : end;
   await world.exit(life);

@@ -1,4 +1,5 @@
 import type { Clock } from "../../engine/ports/clock.ts";
+import type { StoreActivity } from "./databases/crash-database.ts";
 import type { Point } from "./point.ts";
 import type { SimulatedTime, TimerOwner } from "./simulated-time.ts";
 
@@ -8,7 +9,7 @@ export type Gate = (life: SimulatedProcess, point: Point) => Promise<void> | voi
 export const NO_GATE: Gate = () => undefined;
 
 /** How many calls to the outside are in flight, over all processes of a machine. */
-export type Activity = { inFlight: number; hanging: number };
+export type Activity = StoreActivity & { hanging: number };
 
 /**
  * One process of a simulated machine, from its start to its end. All its calls go through here. Once it is dead, no call
@@ -23,13 +24,13 @@ export class SimulatedProcess implements TimerOwner {
   readonly reached: Point[] = [];
   /** The reached points at which simulated time passed while it stood there. */
   readonly pausedAt: Point[] = [];
-  /** True while every write to its disk fails. */
-  isDiskFull = false;
   readonly #gate: Gate;
   readonly #activity: Activity;
   readonly #time: SimulatedTime;
   readonly #calls = new Map<string, number>();
   readonly #served = new Set<Promise<unknown>>();
+  /** Timers of its store that a call waits for. */
+  #asleep = 0;
   readonly #dying = Promise.withResolvers<void>();
   #state: TimerOwner["state"] = "alive";
   #waking = Promise.withResolvers<void>();
@@ -86,9 +87,32 @@ export class SimulatedProcess implements TimerOwner {
     return this.#time.clockOf(this).sleep(ms, signal);
   }
 
-  /** Waits for every call in flight, so that none of a dead process takes effect later. */
+  /** A timer of its store. What waits for it does not work meanwhile. The returned function cancels it. */
+  asleep(ms: number, fire: () => void): () => void {
+    const cancelled = new AbortController();
+    let isOver = false;
+    const end = () => {
+      if (isOver) return;
+      isOver = true;
+      this.#activity.inFlight += 1;
+      this.#asleep -= 1;
+      cancelled.abort();
+    };
+    this.#activity.inFlight -= 1;
+    this.#asleep += 1;
+    this.sleep(ms, cancelled.signal).then(
+      () => {
+        end();
+        fire();
+      },
+      () => undefined,
+    );
+    return end;
+  }
+
+  /** Waits for every call in flight, so that none of a dead process takes effect later. One that sleeps never will. */
   async drain(): Promise<void> {
-    while (this.#served.size > 0) await Promise.allSettled(this.#served);
+    while (this.#served.size > this.#asleep) await new Promise((resolve) => setImmediate(resolve));
   }
 
   async #around<T>(call: string, work: (nth: number) => Promise<T>): Promise<T> {

@@ -5,14 +5,13 @@ import type { Agent } from "../../engine/definition/agent.ts";
 import type { StepNode } from "../../engine/definition/step.ts";
 import { Runner } from "../../engine/runner/runner.ts";
 import type { RunnerOptions } from "../../engine/runner/runner-options.ts";
-import { openStore } from "../../store/open-store.ts";
-import { SqliteStore, type SqliteStoreOptions } from "../../store/sqlite/sqlite-store.ts";
 import type { Store } from "../../store/store.ts";
 import { answerWaits } from "./answer-waits.ts";
+import type { MachineClocks, ProcessStore, WorldDatabase } from "./databases/crash-database.ts";
 import { type ModelFaults, workDespiteTimeouts } from "./model-fault.ts";
+import type { Point } from "./point.ts";
 import { type Intent, portedStore } from "./ported-store.ts";
 import { type ProcessTools, type Scenario, workUntilDone } from "./scenario.ts";
-import { simulatedDoorbell } from "./simulated-doorbell.ts";
 import { SimulatedOutside } from "./simulated-outside.ts";
 import { type Activity, type Gate, SimulatedProcess } from "./simulated-process.ts";
 import { SimulatedTime } from "./simulated-time.ts";
@@ -53,18 +52,17 @@ export type NotedEffect = {
 export type StartedProcess = { readonly life: SimulatedProcess; readonly end: Promise<ProcessOutcome> };
 
 export type WorldOptions = {
-  /** Holds the database, the witness file, and the run's workspace. */
+  /** Holds the witness file and the run's workspace. */
   readonly folder: string;
+  readonly database: WorldDatabase;
   readonly random: () => number;
   /** The number of processes that worked in the folder before; 0 by default. */
   readonly livesBefore?: number;
-  /** Each process is a real one, with a `World` of its own over the same folder. */
-  readonly isReal?: boolean;
 };
 
 /**
  * A simulated machine with a real database: its time, its processes, the systems outside of it, and the witness. Each
- * process has its own connection and lock file, as real ones have.
+ * process has its own connections and its own lock, as real ones have.
  */
 export class World {
   readonly scenario: Scenario;
@@ -77,10 +75,11 @@ export class World {
   readonly leaseMs: number;
   /** Injected faults of the provider; by default only the scenario's stand-in fails. */
   faults: ModelFaults | null = null;
-  readonly #machine: SqliteStoreOptions;
+  readonly #clocks: MachineClocks;
+  readonly #database: WorldDatabase;
   readonly #folder: string;
-  readonly #activity: Activity = { inFlight: 0, hanging: 0 };
-  readonly #open = new Map<SimulatedProcess, SqliteStore>();
+  readonly #activity: Activity = { inFlight: 0, hanging: 0, lastAnswer: null };
+  readonly #open = new Map<SimulatedProcess, ProcessStore>();
   readonly #random: () => number;
   #lives: number;
   #patienceMs = SLOW_AFTER_MS;
@@ -90,42 +89,36 @@ export class World {
     options: WorldOptions,
     time: SimulatedTime,
     observer: Store,
-    machine: SqliteStoreOptions,
+    clocks: MachineClocks,
   ) {
-    const { folder, random, livesBefore = 0 } = options;
+    const { folder, database, random, livesBefore = 0 } = options;
     this.scenario = scenario;
     this.observer = observer;
     this.time = time;
     this.witness = new Witness(witnessIn(folder));
     this.leaseMs = scenario.runner?.leaseMs ?? 30_000;
-    this.#machine = machine;
+    this.#clocks = clocks;
+    this.#database = database;
     this.#folder = folder;
     this.#random = random;
     this.#lives = livesBefore;
   }
 
-  /** The folder must already hold a database. */
   static async open(scenario: Scenario, options: WorldOptions): Promise<World> {
     const time = new SimulatedTime(START_TIME + (options.livesBefore ?? 0) * BETWEEN_PROCESSES_MS);
     // The observer uses the simulated clock too: by a real one, every lease would look expired.
-    const machine: SqliteStoreOptions = {
-      now: () => time.now(),
-      monotonic: () => time.monotonic(),
-      ...(options.isReal === true ? {} : { doorbell: simulatedDoorbell() }),
-    };
-    const observer = await openStore(`file:${databaseIn(options.folder)}`, machine);
-    return new World(scenario, options, time, observer, machine);
+    const clocks: MachineClocks = { now: () => time.now(), monotonic: () => time.monotonic() };
+    const observer = await options.database.observe(clocks);
+    return new World(scenario, options, time, observer, clocks);
   }
 
   /** Starts a new process. */
   async start(gate: Gate): Promise<StartedProcess> {
     const life = new SimulatedProcess(++this.#lives, this.time, this.#activity, gate);
-    const store = await SqliteStore.open(databaseIn(this.#folder), {
-      ...this.#machine,
-      after: (ms, callback) => life.clock.after(ms, callback),
-    });
-    this.#open.set(life, store);
-    return { life, end: this.#work(life, store) };
+    const after = (ms: number, callback: () => void) => life.asleep(ms, callback);
+    const opened = await this.#database.open({ ...this.#clocks, after }, this.#activity);
+    this.#open.set(life, opened);
+    return { life, end: this.#work(life, opened) };
   }
 
   /** Starts a new process, and runs the world until it has ended. */
@@ -161,8 +154,10 @@ export class World {
 
   /** Waits until no process works any more, or `isSettled`. `slow`: some call takes too long. */
   async untilQuiet(isSettled: () => boolean = () => false): Promise<"quiet" | "slow"> {
-    const since = performance.now();
+    let since = performance.now();
     for (let turns = 0; turns < QUIET_TURNS; turns++) {
+      // A server has timeouts of its own.
+      if (await this.#hadAnswer()) since = performance.now();
       await new Promise((resolve) => setImmediate(resolve));
       if (isSettled()) return "quiet";
       if (this.#activity.inFlight > 0 || hasPendingNodeWork()) turns = -1;
@@ -175,44 +170,72 @@ export class World {
     return "quiet";
   }
 
+  /** While a server works, this process leaves the processor to it. False if none was asked anything. */
+  async #hadAnswer(): Promise<boolean> {
+    const { lastAnswer } = this.#activity;
+    this.#activity.lastAnswer = null;
+    await lastAnswer;
+    return lastAnswer !== null;
+  }
+
   /** Advances time towards the next sleep that ends. False if there is none. */
   advanceTime(): boolean {
     return this.time.advanceToNextTimer({ includeTimeouts: this.#activity.hanging > 0 });
   }
 
-  /** Kills a process: its store is not closed, and its files stay behind. */
+  /** Where leases outlive their processes, time advances until those of a dead one are over. */
+  passLeases(): void {
+    if (this.#database.keepsLeases) this.time.advance(this.leaseMs + 1);
+  }
+
+  /** The database of a process fails, from this point on. */
+  fail(life: SimulatedProcess, { phase }: Point): void {
+    this.#open.get(life)?.fail(phase);
+  }
+
+  /** It works again. */
+  recover(life: SimulatedProcess): void {
+    this.#open.get(life)?.recover();
+  }
+
+  /** Kills a process: its store is not closed, and its files and sessions stay behind. */
   async crash(life: SimulatedProcess): Promise<void> {
     life.die();
-    const store = this.#open.get(life);
-    if (store === undefined) return;
+    const opened = this.#open.get(life);
+    if (opened === undefined) return;
     this.#open.delete(life);
     await Promise.race([life.drain(), sleep(this.#patienceMs, undefined, { ref: false })]);
-    await store.vanish();
+    await opened.vanish();
   }
 
   /** A process that has done its work closes its store and ends. */
   async exit(life: SimulatedProcess): Promise<void> {
-    const store = this.#open.get(life);
+    const opened = this.#open.get(life);
     this.#open.delete(life);
     // A tool that timed out is not awaited: it ends with the process.
-    const closed = store?.close({ graceMs: 0 });
+    const closed = opened?.store.close({ graceMs: 0 });
     this.time.advance(0);
     await closed;
-    await store?.vanish();
+    await opened?.vanish();
     life.die();
   }
 
   /** A process closes its store while it works, as a handler for SIGTERM does. Then it ends. */
   async close(life: SimulatedProcess): Promise<void> {
-    await this.#open.get(life)?.close();
+    this.#activity.inFlight += 1;
+    try {
+      await this.#open.get(life)?.store.close();
+    } finally {
+      this.#activity.inFlight -= 1;
+    }
     life.die();
   }
 
   /** A process whose work failed does it again. */
   workAgain(life: SimulatedProcess): Promise<ProcessOutcome> {
-    const store = this.#open.get(life);
-    if (store === undefined) throw new Error(`Process ${life.number} has no store open.`);
-    return this.#work(life, store);
+    const opened = this.#open.get(life);
+    if (opened === undefined) throw new Error(`Process ${life.number} has no store open.`);
+    return this.#work(life, opened);
   }
 
   async dispose(): Promise<void> {
@@ -220,8 +243,8 @@ export class World {
     await this.observer.close();
   }
 
-  async #work(life: SimulatedProcess, inner: Store): Promise<ProcessOutcome> {
-    const tools = this.#toolsFor(life, inner);
+  async #work(life: SimulatedProcess, opened: ProcessStore): Promise<ProcessOutcome> {
+    const tools = this.#toolsFor(life, opened);
     const work = this.faults === null ? workUntilDone : workDespiteTimeouts;
     const act = this.scenario.act ?? ((given: ProcessTools) => work(this.scenario, given));
     const end = (async () => act(tools))().then(
@@ -231,9 +254,10 @@ export class World {
     return Promise.race([end, life.death.then((): ProcessOutcome => ({ kind: "died" }))]);
   }
 
-  #toolsFor(life: SimulatedProcess, inner: Store): ProcessTools {
+  #toolsFor(life: SimulatedProcess, opened: ProcessStore): ProcessTools {
     const { scenario, witness } = this;
-    const store = portedStore(inner, life, {
+    const store = portedStore(opened.store, life, {
+      beforeWrite: (intent) => opened.beforeWrite(intent),
       onWrite: async (intent, { runId, epoch }) => {
         const run = await this.observer.getRun(runId);
         if (run !== null) this.writes.push({ intent, life: life.number, epoch, currentEpoch: run.epoch });
@@ -298,10 +322,6 @@ const PENDING_NODE_WORK: ReadonlySet<string> = new Set([
   "CloseReq",
   "Immediate",
 ]);
-
-export function databaseIn(folder: string): string {
-  return join(folder, "pawl.db");
-}
 
 export function witnessIn(folder: string): string {
   return join(folder, "witness.jsonl");

@@ -9,7 +9,7 @@ import type { Json } from "../../../src/core/json.ts";
 import { defineAgent } from "../../../src/engine/definition/agent.ts";
 import { Pipeline, Step } from "../../../src/engine/definition/step.ts";
 import { tool } from "../../../src/engine/definition/tool.ts";
-import { openStore } from "../../../src/store/open-store.ts";
+import { crashDatabase } from "../../../src/testing/crash/databases/index.ts";
 import type { Evidence, RunAccount } from "../../../src/testing/crash/evidence.ts";
 import { runSchedule } from "../../../src/testing/crash/run-schedule.ts";
 import { modelStandIn, type Scenario } from "../../../src/testing/crash/scenario.ts";
@@ -85,8 +85,7 @@ export async function evidenceOf(
 ): Promise<readonly Evidence[]> {
   const folder = mkdtempSync(join(EXPLORER_FOLDER.folder ?? tmpdir(), "pawl-invariants-"));
   try {
-    const explorerFolder = { folder, template: join(folder, "empty.db") };
-    await (await openStore(`file:${explorerFolder.template}`)).close();
+    const explorerFolder = { folder, database: await crashDatabase(undefined, folder) };
     const undisturbed = await runSchedule(explorerFolder, scenario, UNDISTURBED, null);
     const all = [undisturbed];
     for (const schedule of schedules)

@@ -1,10 +1,8 @@
-import { rmSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import type { ExplorerFolder } from "../../../src/testing/crash/run-schedule.ts";
 import { IS_FULL_TEST } from "../../full-test.ts";
 import { PATIENCE } from "../../patience.ts";
 import { type FaultTrial, IoFaults, whyFaultsUnavailable } from "./io-faults.ts";
-import { KilledChildren, makeExplorerFolder } from "./killed-children.ts";
+import { KilledChildren, makeExplorerFolder, type RemovableFolder } from "./killed-children.ts";
 import { runConcurrently } from "./killed-sample.ts";
 
 const SEED = 3;
@@ -17,7 +15,7 @@ const reason = whyFaultsUnavailable();
 if (reason !== null) console.log(`The tests of a failing disk are skipped: ${reason}.`);
 
 describe.skipIf(reason !== null)("a disk that fails", () => {
-  let explorerFolder: ExplorerFolder;
+  let explorerFolder: RemovableFolder;
   let children: KilledChildren;
 
   beforeAll(async () => {
@@ -25,9 +23,9 @@ describe.skipIf(reason !== null)("a disk that fails", () => {
     children = await KilledChildren.make();
   });
 
-  afterAll(() => {
+  afterAll(async () => {
     children.remove();
-    rmSync(explorerFolder.folder, { recursive: true, force: true });
+    await explorerFolder.remove();
   });
 
   test("is reported in an error, and breaks no promise once it works again", PATIENCE, async () => {

@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { openStore } from "../../../src/index.ts";
+import { crashDatabase } from "../../../src/testing/crash/databases/index.ts";
 import type { ChildOrder, StartChild } from "../../../src/testing/crash/run-in-children.ts";
 import type { ExplorerFolder } from "../../../src/testing/crash/run-schedule.ts";
 import type { ProcessOutcome } from "../../../src/testing/crash/world.ts";
@@ -15,12 +15,20 @@ import { EXPLORER_FOLDER } from "./explored-scenario.ts";
 /** A child that has not ended after this time counts as stuck. */
 const LONGEST_MS = 30_000;
 
-/** A folder for worlds, with an empty database to copy; the caller removes it. */
-export async function makeExplorerFolder(): Promise<ExplorerFolder> {
+export type RemovableFolder = ExplorerFolder & { readonly remove: () => Promise<void> };
+
+/** A folder for worlds, with databases on the server at this address, or SQLite files; the caller removes it. */
+export async function makeExplorerFolder(url?: string): Promise<RemovableFolder> {
   const folder = mkdtempSync(join(EXPLORER_FOLDER.folder ?? tmpdir(), "pawl-killed-"));
-  const template = join(folder, "empty.db");
-  await (await openStore(`file:${template}`)).close();
-  return { folder, template };
+  const database = await crashDatabase(url, folder);
+  return {
+    folder,
+    database,
+    remove: async () => {
+      await database.remove();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
 }
 
 /** The worker bundled into one file: from its sources it would take several times as long to start. */
@@ -42,7 +50,7 @@ export class KilledChildren {
       await bundle(
         folder,
         ["test/testing/crash/killed-worker.ts"],
-        ["pdfkit", "nodemailer", "ai", /^@ai-sdk\//],
+        ["pdfkit", "nodemailer", "ai", "pg", /^@ai-sdk\//],
       );
     } catch (error) {
       rmSync(folder, { recursive: true, force: true });

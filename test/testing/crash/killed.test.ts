@@ -1,17 +1,15 @@
-import { rmSync } from "node:fs";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import type { ExplorerFolder } from "../../../src/testing/crash/run-schedule.ts";
 import { scheduleText } from "../../../src/testing/crash/schedule.ts";
 import { IS_FULL_TEST } from "../../full-test.ts";
 import { PATIENCE } from "../../patience.ts";
-import { KilledChildren, makeExplorerFolder } from "./killed-children.ts";
+import { KilledChildren, makeExplorerFolder, type RemovableFolder } from "./killed-children.ts";
 import { KilledSample, type KilledTrial, runConcurrently, violationLines } from "./killed-sample.ts";
 import { SCENARIOS } from "./scenarios/index.ts";
 
 const SEED = 7;
 const KILLS = IS_FULL_TEST ? 40 : 20;
 
-let explorerFolder: ExplorerFolder;
+let explorerFolder: RemovableFolder;
 let children: KilledChildren;
 
 beforeAll(async () => {
@@ -19,9 +17,9 @@ beforeAll(async () => {
   children = await KilledChildren.make();
 });
 
-afterAll(() => {
+afterAll(async () => {
   children.remove();
-  rmSync(explorerFolder.folder, { recursive: true, force: true });
+  await explorerFolder.remove();
 });
 
 test("a process that is really killed, once or twice, breaks no promise", PATIENCE, async () => {

@@ -122,24 +122,31 @@ function judgeTurns({ run, turns, modelCalls }: RunAccount, lines: readonly Mode
 
 /**
  * A reservation stays charged only for a request that was sent. There are two exceptions: a process that dies between its
- * sent mark and the send, which is one function call, and a paused process, which may send when it wakes.
+ * sent mark and the send, which is one function call, and a paused process, which may send when it wakes. PostgreSQL has
+ * no sent marks: there each process that dies may leave one reservation for a request that it never sent.
  */
 function judgeUnsent(
   { run, modelCalls }: RunAccount,
-  { schedule, noted, lives }: Evidence,
+  { database, schedule, noted, lives }: Evidence,
   lines: readonly ModelLine[],
 ): readonly Problem[] {
   if (noted === null || schedule.kind === "pause" || schedule.kind === "random") return FINE;
-  return modelCalls.flatMap((call) => {
-    const isOf = (attempt: { readonly runId: string } & ModelAttempt) =>
-      attemptKey(attempt.runId, attempt) === attemptKey(run.runId, call);
-    if (call.charge?.basis !== "baseline" || lines.some(isOf)) return FINE;
-    const mark = noted.find((each) => each.callIndex === 0 && isOf(each));
+  const unsent = modelCalls.filter(
+    (call) => call.charge?.basis === "baseline" && !lines.some((line) => isOf(run.runId, call, line)),
+  );
+  const deaths = lives.filter(({ end }) => end.kind === "died").length;
+  if (database === "postgres" && schedule.kind === "crash" && unsent.length <= deaths) return FINE;
+  return unsent.flatMap((call) => {
+    const mark = noted.find((each) => each.callIndex === 0 && isOf(run.runId, call, each));
     const life = lives.find(({ number }) => number === mark?.life);
     const last = life?.reached.at(-1);
     if (last !== undefined && AFTER_MARK_BEFORE_SEND.has(`${last.phase} ${last.call}`)) return FINE;
     return wrong(`${attemptName(run.runId, call)} was never sent, but its reservation is charged`);
   });
+}
+
+function isOf(runId: string, call: ModelAttempt, other: { readonly runId: string } & ModelAttempt): boolean {
+  return attemptKey(other.runId, other) === attemptKey(runId, call);
 }
 
 const AFTER_MARK_BEFORE_SEND: ReadonlySet<string> = new Set(["after store.beginEffect", "before model"]);

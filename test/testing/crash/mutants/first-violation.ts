@@ -5,11 +5,11 @@ import type { Mutant } from "./mutant.ts";
 
 export type FirstViolation = { readonly schedule: Schedule; readonly problems: readonly string[] };
 
-/** Explores until the promise is broken; null if it never is. With a schedule, runs that one alone. */
+/** Explores until the promise is broken; null if it never is. With a schedule, runs that one alone. SQLite by default. */
 export async function firstViolation(
   { crashExplorer, INVARIANTS, SCENARIOS }: Bundled,
   { breaks, scenario, mode = "crash" }: Pick<Mutant, "breaks" | "scenario" | "mode">,
-  schedule?: Schedule,
+  { schedule, database }: { readonly schedule?: Schedule; readonly database?: string } = {},
 ): Promise<FirstViolation | null> {
   const invariant = INVARIANTS.find(({ name }) => name === breaks);
   const explored = SCENARIOS[scenario]?.();
@@ -32,6 +32,7 @@ export async function firstViolation(
       ...explored,
       ...EXPLORER_FOLDER,
       ...(schedule === undefined ? { modes: [mode] } : { schedule }),
+      ...(database === undefined ? {} : { database }),
       onProgress,
       invariants: { ...Object.fromEntries(INVARIANTS.map(({ name }) => [name, false])), stopAtFirst },
     });

@@ -15,7 +15,14 @@ export type Mutant = {
   readonly mode?: ExplorerMode;
   /** The text of the schedule that shows it, if exploring up to there would take long. */
   readonly schedule?: string;
+  /** Why it is planted on SQLite only; by default it is on both databases, unless it is in the code of SQLite. */
+  readonly sqliteOnly?: string;
 };
+
+/** True if the bug is planted on PostgreSQL too. */
+export function isForPostgres({ patches, sqliteOnly }: Mutant): boolean {
+  return sqliteOnly === undefined && !patches.some(({ file }) => file.startsWith("store/sqlite/"));
+}
 
 /** True if the promise holds. */
 export type MutantCheck = (bundle: Bundled) => Promise<boolean>;

@@ -1,5 +1,5 @@
 import { existsSync, writeFileSync } from "node:fs";
-import type { Doorbell } from "../../store/sqlite/owner-lock.ts";
+import type { Doorbell } from "../../../store/sqlite/owner-lock.ts";
 
 /** In memory: the simulated processes share one real process, and a real socket would answer at an unpredictable time. */
 export function simulatedDoorbell(): Doorbell {

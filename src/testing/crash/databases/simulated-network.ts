@@ -1,0 +1,153 @@
+import type { Answers, Network, PgClient, PgClientOptions } from "../../../store/postgres/pg-driver.ts";
+import type { Statement } from "../../../store/sql/planned/server-session.ts";
+import type { StoreActivity } from "./crash-database.ts";
+import type { Delivery } from "./delivery.ts";
+import type { PooledSessions } from "./pooled-sessions.ts";
+
+/** What happens to the next commit that is sent. */
+type CommitFault =
+  /** The connection breaks before the commit arrives. */
+  | "lost"
+  /** It is done, and the connection breaks before its answer arrives. */
+  | "answer-lost";
+
+/** A connection of the process. */
+type OpenConnection = {
+  readonly session: PgClient;
+  /** Resolves when its transaction may begin; null outside of one that writes. */
+  begun: Promise<void> | null;
+  /** The transaction only reads, and others need not wait for it. */
+  isReading: boolean;
+  /** The transaction has changed something. */
+  hasWritten: boolean;
+};
+
+const IS_WRITE = /^(INSERT|UPDATE|DELETE|WITH changed)\b/;
+
+/**
+ * The connections of one process to a real server. They count as activity while an answer is missing. The network can
+ * fail, and so can the server behind it.
+ */
+export class SimulatedNetwork implements Network {
+  readonly #sessions: PooledSessions;
+  readonly #delivery: Delivery;
+  readonly #activity: StoreActivity;
+  readonly #open = new Map<PgClient, OpenConnection>();
+  #nextCommit: CommitFault | null = null;
+  #isServerFull = false;
+  #isCut = false;
+
+  constructor(sessions: PooledSessions, delivery: Delivery, activity: StoreActivity) {
+    this.#sessions = sessions;
+    this.#delivery = delivery;
+    this.#activity = activity;
+  }
+
+  /** The next commit is cut off, and after it the server has no room for another one. */
+  fail(commit: CommitFault): void {
+    this.#nextCommit = commit;
+    this.#isServerFull = true;
+  }
+
+  recover(): void {
+    this.#nextCommit = null;
+    this.#isServerFull = false;
+  }
+
+  /** Ends all sessions, as the system does for a killed process. */
+  async cut(): Promise<void> {
+    this.#isCut = true;
+    await Promise.all([...this.#open.keys()].map((client) => client.end()));
+  }
+
+  connect(options: PgClientOptions): Promise<PgClient> {
+    return this.#ask(null, async () => {
+      // What is left of a dead process must not reach the sessions of others.
+      if (this.#isCut) throw new Error("The process is dead.");
+      const listeners: ((error?: Error) => void)[] = [];
+      const session = await this.#sessions.take(options, (error) => {
+        this.#closed(client);
+        for (const listener of listeners) listener(error);
+      });
+      const client: PgClient = {
+        connect: () => Promise.resolve(),
+        query: session.query.bind(session),
+        end: () => this.#end(client),
+        on: (_, listener) => listeners.push(listener),
+        processID: session.processID,
+        connection: session.connection,
+      };
+      this.#open.set(client, { session, begun: null, isReading: false, hasWritten: false });
+      return client;
+    });
+  }
+
+  exchange(
+    client: PgClient,
+    statements: readonly Statement[],
+    send: () => Promise<Answers>,
+  ): Promise<Answers> {
+    const connection = this.#open.get(client);
+    if (connection === undefined) return Promise.reject(broken());
+    const texts = statements.map(({ text }) => text);
+    const begin = texts.find((text) => text.startsWith("BEGIN"));
+    if (begin !== undefined) {
+      connection.isReading = begin.includes("READ ONLY");
+      connection.hasWritten = false;
+    }
+    connection.hasWritten ||= texts.some((text) => IS_WRITE.test(text));
+    if (begin !== undefined && !connection.isReading) connection.begun = this.#delivery.begin(connection);
+    const isCommit = texts.includes("COMMIT") && !connection.isReading;
+    const answers = this.#ask(connection.begun, () =>
+      isCommit && connection.hasWritten ? this.#commit(connection.session, send) : send(),
+    );
+    if (isCommit || texts.includes("ROLLBACK")) {
+      connection.begun = null;
+      const end = () => this.#delivery.end(connection);
+      answers.then(end, end);
+    }
+    return answers;
+  }
+
+  /** Sends a commit of a process, unless something fails. */
+  async #commit(session: PgClient, send: () => Promise<Answers>): Promise<Answers> {
+    const fault = this.#nextCommit;
+    this.#nextCommit = null;
+    if (fault === null && this.#isServerFull)
+      throw Object.assign(new Error("could not extend file: No space left on device"), { code: "53100" });
+    if (fault === null) return send();
+    if (fault === "answer-lost") await send();
+    session.connection.stream.destroy();
+    throw broken();
+  }
+
+  #end(client: PgClient): Promise<void> {
+    const connection = this.#open.get(client);
+    if (connection === undefined) return Promise.resolve();
+    this.#closed(client);
+    return this.#ask(null, () => this.#sessions.give(connection.session));
+  }
+
+  #closed(client: PgClient): void {
+    const connection = this.#open.get(client);
+    this.#open.delete(client);
+    if (connection !== undefined) this.#delivery.end(connection);
+  }
+
+  /** Asks the server, once the transaction has begun. */
+  async #ask<T>(begun: Promise<void> | null, ask: () => Promise<T>): Promise<T> {
+    this.#activity.inFlight += 1;
+    try {
+      if (begun !== null) await begun;
+      const answer = this.#delivery.inOrder(ask);
+      this.#activity.lastAnswer = Promise.allSettled([answer]);
+      return await answer;
+    } finally {
+      this.#activity.inFlight -= 1;
+    }
+  }
+}
+
+function broken(): Error {
+  return Object.assign(new Error("The simulated network broke."), { code: "ECONNRESET" });
+}
