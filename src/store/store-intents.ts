@@ -16,14 +16,8 @@ import type { Limit } from "../core/usage/quota.ts";
 import type { Amount } from "../core/usage/usage.ts";
 import type { NewWait } from "../core/wait.ts";
 import type { RunStatus } from "./run-move.ts";
-import type {
-  Charge,
-  CheckpointType,
-  ModelCallRecord,
-  ReceiptSource,
-  RunRecord,
-  StoredResponse,
-} from "./store-records.ts";
+import type { CheckpointType } from "./session-records.ts";
+import type { Charge, ModelCallRecord, ReceiptSource, RunRecord, StoredResponse } from "./store-records.ts";
 
 // The parameters of the store's intents, and their results.
 

@@ -3,6 +3,7 @@ import type { Message } from "../core/message.ts";
 import type { StepPath } from "../core/step-path.ts";
 import type { ResultLimits } from "../core/usage/result-share.ts";
 import type { RunUsage } from "./run-usage.ts";
+import type { CheckpointRecord, CheckpointSnapshot, StoredSlice } from "./session-records.ts";
 import type { BundlePart, BundlePosition } from "./store-moving.ts";
 import type {
   CheckpointRange,
@@ -17,8 +18,6 @@ import type {
 import type {
   ArtifactRecord,
   AttemptRecord,
-  CheckpointRecord,
-  CheckpointSnapshot,
   Conversation,
   EventRecord,
   GranularState,
@@ -30,7 +29,6 @@ import type {
   RunOfInput,
   RunRecord,
   StepRecord,
-  StoredSlice,
   ToolCallAttempt,
   ToolCallRecord,
   TurnRecord,

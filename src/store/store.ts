@@ -42,6 +42,7 @@ export type * from "./blob-collection.ts";
 export type { WorkerRequest } from "./checkpoint-store.ts";
 export type { OwnStatus, RunMove, RunStatus } from "./run-move.ts";
 export type { BaselineUsage, RunUsage } from "./run-usage.ts";
+export type * from "./session-records.ts";
 export type * from "./store-intents.ts";
 export type * from "./store-moving.ts";
 export type * from "./store-ranges.ts";

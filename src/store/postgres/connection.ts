@@ -51,7 +51,10 @@ export class Connection implements ServerSession {
     client.on("end", () => this.#lose());
   }
 
-  static async open(pg: PgModule, { url, schema }: ConnectionOptions): Promise<Connection> {
+  static async open(
+    pg: PgModule,
+    { url, schema }: Pick<ConnectionOptions, "url" | "schema">,
+  ): Promise<Connection> {
     const client = new pg.Client({
       connectionString: url,
       application_name: "pawl",

@@ -39,8 +39,8 @@ export class CuttingProxy {
     return address.port;
   }
 
-  /** Cuts the next connection that sends a COMMIT after a write. */
-  cutNext(how: Cut): void {
+  /** Cuts the next connection that sends a COMMIT after a write; null for none. */
+  cutNext(how: Cut | null): void {
     this.#next = how;
   }
 
@@ -57,14 +57,15 @@ export class CuttingProxy {
       socket.on("error", () => undefined);
       socket.on("close", () => this.#sockets.delete(socket));
     }
-    let [isCut, hasWritten] = [false, false];
+    let [isCut, hasWritten, isReader] = [false, false, false];
     const counter = new RoundTrips();
     client.on("data", (bytes: Buffer) => {
       this.roundTrips += counter.sent(bytes);
       hasWritten ||= bytes.includes("INSERT INTO events") || bytes.includes("pawl_");
+      isReader ||= bytes.includes("READ ONLY");
       const at = bytes.indexOf("COMMIT\0");
       if (isCut) return;
-      if (at === -1 || this.#next === null || !hasWritten) {
+      if (at === -1 || this.#next === null || !hasWritten || isReader) {
         server.write(bytes);
         return;
       }
