@@ -2,8 +2,8 @@ import { hash, randomInt } from "node:crypto";
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { StoreUnavailableError } from "../../core/errors.ts";
+import type { Connection } from "../postgres-wire/connection.ts";
 import type { OwnerLiveness, OwnerWatch } from "../sql/owners.ts";
-import type { Connection } from "./connection.ts";
 
 /** A lock that is free is looked at again after this long: a connection may break while its process lives. */
 const BETWEEN_LOOKS_MS = 500;
