@@ -18,9 +18,7 @@ export function bareFloor(messages: readonly string[]): Floor {
     name: "the messages alone, in one table",
     measure: (file, runs, turns) =>
       timed(
-        file,
-        runs,
-        turns,
+        { file, runs, turns, pageBytes: SQLITE_PAGE_BYTES },
         "CREATE TABLE messages (message_no INTEGER PRIMARY KEY, message TEXT NOT NULL)",
         (database) => {
           const insert = database.prepare("INSERT INTO messages (message) VALUES (?)");
@@ -30,9 +28,10 @@ export function bareFloor(messages: readonly string[]): Floor {
   };
 }
 
-/** The rows that Pawl writes, taken from a database it made, into the same tables with the same indexes. */
+/** The rows that Pawl writes, taken from a database it made, into the same tables with the same indexes and pages. */
 export function sameRowsFloor(made: string): Floor {
   const source = new DatabaseSync(made, { readOnly: true });
+  const pageBytes = Number(Object.values(source.prepare("PRAGMA page_size").get() ?? {})[0]);
   const schema = source
     .prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'")
     .all();
@@ -46,7 +45,7 @@ export function sameRowsFloor(made: string): Floor {
   return {
     name: "the same rows, in the same tables",
     measure: (file, runs, turns) =>
-      timed(file, runs, turns, schema.map((row) => String(row.sql)).join(";\n"), (database) =>
+      timed({ file, runs, turns, pageBytes }, schema.map((row) => String(row.sql)).join(";\n"), (database) =>
         sameRows(database, sample, runs),
       ),
   };
@@ -150,16 +149,24 @@ function sameRows(
 const lastCall = new Map<number, number>();
 const NO_HASH = Buffer.alloc(32, 1);
 
+/** What SQLite itself gives a new database. */
+const SQLITE_PAGE_BYTES = 4_096;
+
+type FloorSize = {
+  readonly file: string;
+  readonly runs: number;
+  readonly turns: number;
+  readonly pageBytes: number;
+};
+
 function timed(
-  file: string,
-  runs: number,
-  turns: number,
+  { file, runs, turns, pageBytes }: FloorSize,
   schema: string,
   prepare: (database: DatabaseSync) => [(run: number) => void, (run: number) => void],
 ): number {
   for (const suffix of ["", "-wal", "-shm"]) rmSync(file + suffix, { force: true });
   const database = new DatabaseSync(file, { enableForeignKeyConstraints: true });
-  database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL");
+  database.exec(`PRAGMA page_size = ${pageBytes}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL`);
   database.exec(schema);
   const [first, second] = prepare(database);
   const [begin, commit]: [StatementSync, StatementSync] = [

@@ -8,7 +8,9 @@ import { join } from "node:path";
 import { bareFloor, type Floor, sameRowsFloor } from "./floor.ts";
 import { guardCosts } from "./guards.ts";
 import { ledger } from "./ledger.ts";
-import { type LongRun, longRun, manyRuns, median, opener } from "./measure.ts";
+import { type LongRun, longRun, loopLag, manyRuns, median, opener } from "./measure.ts";
+import { resumeInNewProcess, workTogether } from "./processes.ts";
+import { atLeast, atMost, figure, logProgress, printReport, type Section, us } from "./report.ts";
 import { sessionCommitBytes } from "./session.ts";
 import { aiSdkModel, instantModel } from "./workload.ts";
 
@@ -16,60 +18,88 @@ const TURNS = 1_000;
 const ROUNDS = 5;
 const RUNS = 100;
 const TURNS_EACH = 20;
+/** How many runs are at once where the event loop is watched. */
+const WATCHED_RUNS = 200;
 
-type Line = {
-  readonly what: string;
-  readonly measured: string;
-  readonly target: string;
-  readonly met: boolean | null;
-};
+type Floors = { readonly same: Floor; readonly bare: Floor };
 
 const folder = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), "pawl-bench-"));
 const file = (name: string) => join(folder, `${name}.db`);
 try {
-  const { lines, figures } = await measureAll();
-  for (const { what, measured, target, met } of [
-    { what: "", measured: "measured", target: "target", met: null },
-    ...lines,
-  ]) {
-    console.log(
-      `${what.padEnd(62)}${measured.padStart(14)}${target.padStart(12)}  ${met === null ? "" : met ? "✓" : "✗"}`,
-    );
-  }
-  console.log(`\n${JSON.stringify(figures, null, 2)}`);
+  const floors = await warmUp();
+  printReport([
+    await oneRun(floors),
+    await openedRuns(),
+    await foundCalls(),
+    await sessionCommits(),
+    await runsAtOnce(floors),
+    await twoProcesses(),
+    await watchedLoop(),
+    { lines: [], figures: { node: process.version, sqlite: process.versions.sqlite } },
+  ]);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }
 
-async function measureAll(): Promise<{ lines: Line[]; figures: object }> {
+async function warmUp(): Promise<Floors> {
   logProgress("warming up");
   const made = await longRun(file("made"), TURNS, instantModel(TURNS));
   const bare = bareFloor(["x".repeat(Math.round(made.messageBytes / TURNS) - 1_120), "x".repeat(1_120)]);
   const same = sameRowsFloor(file("made"));
   for (const floor of [bare, same]) floor.measure(file("floor"), 1, 200);
+  return { same, bare };
+}
 
-  const long: LongRun[] = [];
-  const sdk: LongRun[] = [];
-  const floors = new Map<Floor, number[]>([
-    [bare, []],
-    [same, []],
-  ]);
+async function oneRun({ same, bare }: Floors): Promise<Section> {
+  const rounds: { long: LongRun; sdk: LongRun; same: number; bare: number }[] = [];
   for (let round = 1; round <= ROUNDS; round++) {
     logProgress(`one run of ${TURNS} turns, round ${round} of ${ROUNDS}`);
-    for (const [floor, times] of floors) times.push(floor.measure(file("floor"), 1, TURNS));
-    long.push(await longRun(file("long"), TURNS, instantModel(TURNS)));
-    sdk.push(await longRun(file("sdk"), TURNS, aiSdkModel(TURNS)));
+    rounds.push({
+      same: same.measure(file("floor"), 1, TURNS),
+      bare: bare.measure(file("floor"), 1, TURNS),
+      long: await longRun(file("long"), TURNS, instantModel(TURNS)),
+      sdk: await longRun(file("sdk"), TURNS, aiSdkModel(TURNS)),
+    });
   }
-  const turn = median(long.map((run) => run.microsecondsPerTurn));
-  const bareTurn = median(floors.get(bare) ?? []);
-  const sameTurn = median(floors.get(same) ?? []);
-  const growth = median(long.map((run) => run.lastHundred / run.firstHundred));
-  const commits = (long[0]?.turnCommits ?? 0) / TURNS;
-  const bytes = (long[0]?.databaseBytes ?? 0) / (long[0]?.messageBytes ?? 1);
-  const adapter = median(sdk.map((run) => run.microsecondsPerTurn)) - turn;
-
+  const over = (each: (round: (typeof rounds)[number]) => number) => median(rounds.map(each));
+  const turn = over(({ long }) => long.microsecondsPerTurn);
+  const ratios = {
+    same: over(({ long, same }) => long.microsecondsPerTurn / same),
+    bare: over(({ long, bare }) => long.microsecondsPerTurn / bare),
+    growth: over(({ long }) => long.lastHundred / long.firstHundred),
+    bytes: over(({ long }) => long.databaseBytes / long.messageBytes),
+  };
+  const adapter = over(({ long, sdk }) => sdk.microsecondsPerTurn - long.microsecondsPerTurn);
+  const cpu = over(({ long }) => long.cpuMicrosecondsPerTurn);
+  const commits = over(({ long }) => long.turnCommits / TURNS);
+  const kilobytes = over(({ long }) => long.deviceKilobytesPerTurn ?? Number.NaN);
   const guards = guardCosts(file("long"));
+  return {
+    lines: [
+      figure("a turn with an effect", us(turn)),
+      figure("  of it, work of the processor", us(cpu)),
+      figure(`  floor: ${same.name}`, us(over((round) => round.same))),
+      atMost("  × that floor", ratios.same, 2),
+      figure(`  floor: ${bare.name}`, us(over((round) => round.bare))),
+      atMost("  × that floor", ratios.bare, 2),
+      {
+        ...figure("durable commits a turn", commits.toFixed(3)),
+        target: "2",
+        met: Math.abs(commits - 2) < 0.002,
+      },
+      ...(Number.isNaN(kilobytes) ? [] : [atMost("written to the device in a turn", kilobytes, 40, " KB")]),
+      atMost("checking the files for changes, of a turn", (1_000 * guards.files) / turn, 0.02),
+      figure("checking the schema in a turn", us(1_000 * guards.schema)),
+      figure("the sent marks of a turn", us(1_000 * guards.marks)),
+      atMost("last 100 turns ÷ first 100", ratios.growth, 1.15),
+      atMost("bytes in the database ÷ bytes of the messages", ratios.bytes, 2.5),
+      figure("what the AI SDK adds to a turn", us(adapter)),
+    ],
+    figures: { turn, cpu, ratios, commits, kilobytes, adapter, guards, rounds },
+  };
+}
 
+async function openedRuns(): Promise<Section> {
   logProgress("opening runs");
   const [empty, full] = [await opener(file("empty"), 0), await opener(file("full"), TURNS)];
   const opened: { empty: number[]; full: number[] } = { empty: [], full: [] };
@@ -78,7 +108,19 @@ async function measureAll(): Promise<{ lines: Line[]; figures: object }> {
     opened.full.push(await full.open());
   }
   await Promise.all([empty.close(), full.close()]);
+  const resumed: number[] = [];
+  for (let i = 0; i < ROUNDS; i++) resumed.push(await resumeInNewProcess(file("full")));
+  const [openEmpty, openFull] = [median(opened.empty), median(opened.full)];
+  return {
+    lines: [
+      atMost(`opening a run at turn ${TURNS} ÷ opening an empty one`, openFull / openEmpty, 3),
+      atMost(`resuming at turn ${TURNS} in a new process`, median(resumed), 30, " ms"),
+    ],
+    figures: { openEmpty, openFull, resumed },
+  };
+}
 
+async function foundCalls(): Promise<Section> {
   logProgress("finding keys in the ledger");
   const [small, large] = [await ledger(file("small"), 1_000), await ledger(file("large"), 1_000_000)];
   const found: { small: number[]; large: number[] } = { small: [], large: [] };
@@ -88,112 +130,95 @@ async function measureAll(): Promise<{ lines: Line[]; figures: object }> {
   }
   await Promise.all([small.close(), large.close()]);
   const [findSmall, findLarge] = [median(found.small), median(found.large)];
+  return {
+    lines: [
+      figure("finding a call among a million by its key", us(findLarge)),
+      atMost("  ÷ finding it among a thousand", findLarge / findSmall, 2),
+    ],
+    figures: { findSmall, findLarge },
+  };
+}
 
+async function sessionCommits(): Promise<Section> {
   logProgress("sessions with one slice and with a hundred large ones beside it");
-  const [oneSlice, manySlices] = [
-    await sessionCommitBytes(file("one-slice"), 0),
-    await sessionCommitBytes(file("many-slices"), 100),
-  ];
+  const oneSlice = await sessionCommitBytes(file("one-slice"), 0);
+  const manySlices = await sessionCommitBytes(file("many-slices"), 100);
+  return {
+    lines: [
+      figure("a commit that changes one small slice", `${Math.round(oneSlice)} bytes`),
+      atMost("  with a hundred large ones beside it ÷ that", manySlices / oneSlice, 1.2),
+    ],
+    figures: { oneSlice, manySlices },
+  };
+}
 
-  const many: number[] = [];
-  const manyFloors = new Map<Floor, number[]>([
-    [bare, []],
-    [same, []],
-  ]);
+async function runsAtOnce({ same, bare }: Floors): Promise<Section> {
   await manyRuns(file("many"), RUNS, TURNS_EACH);
+  const rounds: { many: number; same: number; bare: number }[] = [];
   for (let round = 1; round <= ROUNDS; round++) {
     logProgress(`${RUNS} runs of ${TURNS_EACH} turns at once, round ${round} of ${ROUNDS}`);
-    for (const [floor, times] of manyFloors) times.push(floor.measure(file("floor"), RUNS, TURNS_EACH));
-    many.push(await manyRuns(file("many"), RUNS, TURNS_EACH));
+    rounds.push({
+      same: same.measure(file("floor"), RUNS, TURNS_EACH),
+      bare: bare.measure(file("floor"), RUNS, TURNS_EACH),
+      many: await manyRuns(file("many"), RUNS, TURNS_EACH),
+    });
   }
-  const manyTurn = median(many);
-  const [manyBare, manySame] = [median(manyFloors.get(bare) ?? []), median(manyFloors.get(same) ?? [])];
-  const [openEmpty, openFull] = [median(opened.empty), median(opened.full)];
-
-  const lines: Line[] = [
-    { what: "a turn", measured: us(turn), target: "", met: null },
-    { what: `  floor: ${same.name}`, measured: us(sameTurn), target: "", met: null },
-    atMost("  × that floor", turn / sameTurn, 1.6),
-    { what: `  floor: ${bare.name}`, measured: us(bareTurn), target: "", met: null },
-    atMost("  × that floor", turn / bareTurn, 1.6),
-    {
-      what: "durable commits a turn",
-      measured: commits.toFixed(3),
-      target: "2",
-      met: Math.abs(commits - 2) < 0.002,
-    },
-    atMost("checking the files for changes, of a turn", (1_000 * guards.files) / turn, 0.02),
-    { what: "checking the schema in a turn", measured: us(1_000 * guards.schema), target: "", met: null },
-    { what: "the sent marks of a turn", measured: us(1_000 * guards.marks), target: "", met: null },
-    atMost("last 100 turns ÷ first 100", growth, 1.15),
-    atMost(`opening a run at turn ${TURNS} ÷ opening an empty one`, openFull / openEmpty, 3),
-    atMost("bytes in the database ÷ bytes of the messages", bytes, 2.5),
-    { what: "finding a call among a million by its key", measured: us(findLarge), target: "", met: null },
-    atMost("  ÷ finding it among a thousand", findLarge / findSmall, 2),
-    {
-      what: "a commit that changes one small slice",
-      measured: `${Math.round(oneSlice)} bytes`,
-      target: "",
-      met: null,
-    },
-    atMost("  with a hundred large ones beside it ÷ that", manySlices / oneSlice, 1.2),
-    { what: `${RUNS} runs at once: a turn`, measured: us(manyTurn), target: "", met: null },
-    atLeast("  throughput ÷ the same rows in group commits", manySame / manyTurn, 0.4),
-    atLeast("  throughput ÷ the messages alone in group commits", manyBare / manyTurn, 0.4),
-    { what: "what the AI SDK adds to a turn", measured: us(adapter), target: "", met: null },
-  ];
-  const figures = {
-    microseconds: {
-      turn,
-      sameTurn,
-      bareTurn,
-      manyTurn,
-      manySame,
-      manyBare,
-      openEmpty,
-      openFull,
-      findSmall,
-      findLarge,
-      adapter,
-    },
-    ratios: {
-      slices: manySlices / oneSlice,
-      same: turn / sameTurn,
-      bare: turn / bareTurn,
-      growth,
-      open: openFull / openEmpty,
-      bytes,
-      find: findLarge / findSmall,
-      manySame: manySame / manyTurn,
-      manyBare: manyBare / manyTurn,
-    },
-    commitsPerTurn: commits,
-    guards,
-    rounds: {
-      turn: long.map((run) => run.microsecondsPerTurn),
-      same: floors.get(same),
-      bare: floors.get(bare),
-      many,
-    },
-    node: process.version,
-    sqlite: process.versions.sqlite,
+  const turn = median(rounds.map(({ many }) => many));
+  return {
+    lines: [
+      figure(`${RUNS} runs at once: a turn`, us(turn)),
+      atLeast("  turns a second", 1_000_000 / turn, 3_000, " /s"),
+      atLeast(
+        "  throughput ÷ the same rows in group commits",
+        median(rounds.map(({ many, same }) => same / many)),
+        0.4,
+      ),
+      atLeast(
+        "  throughput ÷ the messages alone in group commits",
+        median(rounds.map(({ many, bare }) => bare / many)),
+        0.4,
+      ),
+    ],
+    figures: { runsAtOnce: rounds },
   };
-  return { lines, figures };
 }
 
-function atMost(what: string, value: number, limit: number): Line {
-  return { what, measured: value.toFixed(2), target: `≤ ${limit}`, met: value <= limit };
+async function twoProcesses(): Promise<Section> {
+  const rounds: { one: number; two: number }[] = [];
+  for (let round = 1; round <= ROUNDS; round++) {
+    logProgress(`one and two processes of ${RUNS} runs each, round ${round} of ${ROUNDS}`);
+    rounds.push({
+      one: await workTogether(file("work"), 1, RUNS, TURNS_EACH),
+      two: await workTogether(file("work"), 2, RUNS, TURNS_EACH),
+    });
+  }
+  return {
+    lines: [
+      figure(
+        "two processes on one database: turns a second",
+        `${median(rounds.map(({ two }) => two)).toFixed(0)} /s`,
+      ),
+      atLeast("  ÷ those of one new process", median(rounds.map(({ one, two }) => two / one)), 1.7),
+    ],
+    figures: { processes: rounds },
+  };
 }
 
-function atLeast(what: string, value: number, limit: number): Line {
-  return { what, measured: value.toFixed(2), target: `≥ ${limit}`, met: value >= limit };
-}
-
-function us(value: number): string {
-  return `${value.toFixed(0)} µs`;
-}
-
-function logProgress(what: string): void {
-  if (process.stderr.isTTY) process.stderr.write(`\r\u001b[K${what} …`);
-  else process.stderr.write(`${what} …\n`);
+async function watchedLoop(): Promise<Section> {
+  logProgress(`the event loop at ${WATCHED_RUNS} runs at once`);
+  const rounds: Awaited<ReturnType<typeof loopLag>>[] = [];
+  for (let round = 1; round <= ROUNDS; round++)
+    rounds.push(await loopLag(file("lag"), WATCHED_RUNS, TURNS_EACH));
+  return {
+    lines: [
+      atMost(
+        `${WATCHED_RUNS} runs at once: the event loop lags, in the middle`,
+        median(rounds.map(({ p50 }) => p50)),
+        10,
+        " ms",
+      ),
+      atMost("  at the most", median(rounds.map(({ max }) => max)), 50, " ms"),
+    ],
+    figures: { lag: rounds },
+  };
 }

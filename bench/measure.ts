@@ -1,4 +1,4 @@
-import { rmSync, statSync } from "node:fs";
+import { readFileSync, rmSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { ModelCallError, openStore, Runner, type Store } from "../src/index.ts";
 import type { CrashProbe } from "../src/testing/index.ts";
@@ -20,6 +20,8 @@ export type LongRun = {
   readonly lastHundred: number;
   /** Transactions that held an intent of a turn, by their number: exactly two a turn. */
   readonly turnCommits: number;
+  /** Written to the device, as Linux counts them; null on other systems. */
+  readonly deviceKilobytesPerTurn: number | null;
   readonly databaseBytes: number;
   readonly messageBytes: number;
 };
@@ -37,11 +39,13 @@ export async function longRun(
   const marks: number[] = [];
   let atFirstTurn = process.cpuUsage();
   let used = atFirstTurn;
+  const written: (number | null)[] = [];
   const probe: CrashProbe = (point) => {
     if (point !== "turn:committed") return;
     marks.push(performance.now());
     if (marks.length === 1) atFirstTurn = process.cpuUsage();
     if (marks.length === turns) used = process.cpuUsage(atFirstTurn);
+    if (marks.length === 1 || marks.length === turns) written.push(writtenBytes());
   };
   await new Runner(benchStep(model, turns), { store, probe }).run("Go.", { runId: "run" });
   const messages = await store.readHistory("run", "work");
@@ -54,9 +58,23 @@ export async function longRun(
     firstHundred: between(0, 100),
     lastHundred: between(turns - 101, turns - 1),
     turnCommits,
+    deviceKilobytesPerTurn: writtenPerTurn(written, turns),
     databaseBytes: checkpointedSize(file),
     messageBytes: messages.reduce((sum, message) => sum + Buffer.byteLength(JSON.stringify(message)), 0),
   };
+}
+
+/** What this process has given to the disk so far, in whole pages of the system's cache. */
+function writtenBytes(): number | null {
+  if (process.platform !== "linux") return null;
+  return Number(/^write_bytes: (\d+)/m.exec(readFileSync("/proc/self/io", "utf8"))?.[1]);
+}
+
+function writtenPerTurn(
+  [first = null, last = null]: readonly (number | null)[],
+  turns: number,
+): number | null {
+  return first === null || last === null ? null : (last - first) / 1_024 / (turns - 1);
 }
 
 function checkpointedSize(file: string): number {
@@ -69,15 +87,44 @@ function checkpointedSize(file: string): number {
 /** `runs` runs at once in one process; returns microseconds a turn. */
 export async function manyRuns(file: string, runs: number, turns: number): Promise<number> {
   const store = await freshStore(file);
+  const elapsed = await runTogether(store, "run", runs, turns);
+  await store.close();
+  return (elapsed * 1_000) / (runs * turns);
+}
+
+/** `runs` runs at once; returns milliseconds. */
+export async function runTogether(
+  store: Store,
+  prefix: string,
+  runs: number,
+  turns: number,
+): Promise<number> {
   const runners = Array.from(
     { length: runs },
     () => new Runner(benchStep(instantModel(turns), turns), { store }),
   );
   const start = performance.now();
-  await Promise.all(runners.map((runner, i) => runner.run("Go.", { runId: `run-${i}` })));
-  const elapsed = performance.now() - start;
+  await Promise.all(runners.map((runner, i) => runner.run("Go.", { runId: `${prefix}-${i}` })));
+  return performance.now() - start;
+}
+
+/** How long the event loop keeps a timer of one millisecond waiting while many runs work, in milliseconds. */
+export type LoopLag = { readonly p50: number; readonly max: number };
+
+export async function loopLag(file: string, runs: number, turns: number): Promise<LoopLag> {
+  const store = await freshStore(file);
+  await runTogether(store, "warm", 50, turns);
+  const lags: number[] = [];
+  let last = performance.now();
+  const timer = setInterval(() => {
+    const now = performance.now();
+    lags.push(Math.max(0, now - last - 1));
+    last = now;
+  }, 1);
+  await runTogether(store, "run", runs, turns);
+  clearInterval(timer);
   await store.close();
-  return (elapsed * 1_000) / (runs * turns);
+  return { p50: median(lags), max: Math.max(...lags) };
 }
 
 /** The time from `resume` to the request to the model, for a run of `turns` turns. */
@@ -91,17 +138,9 @@ export async function opener(
   const model = instantModel(turns + 2);
   const respond: typeof model.respond = (request) => {
     asked = performance.now();
-    if (answers-- > 0) return model.respond(request);
-    const details = { kind: "rejected", status: 400, retryAfterMs: null, retryable: false } as const;
-    return Promise.reject(new ModelCallError("Not now.", details));
+    return answers-- > 0 ? model.respond(request) : refuse();
   };
   const runner = new Runner(benchStep({ ...model, respond }, turns + 1), { store });
-  const interrupted = async (work: Promise<unknown>) => {
-    await work.then(
-      () => Promise.reject(new Error("The run must stop.")),
-      (error: unknown) => (error instanceof ModelCallError ? undefined : Promise.reject(error as Error)),
-    );
-  };
   await interrupted(runner.run("Go.", { runId: "run" }));
   return {
     open: async () => {
@@ -111,6 +150,20 @@ export async function opener(
     },
     close: () => store.close(),
   };
+}
+
+/** What a model answers that refuses a request: the run stops, and can be resumed. */
+export function refuse(): Promise<never> {
+  const details = { kind: "rejected", status: 400, retryAfterMs: null, retryable: false } as const;
+  return Promise.reject(new ModelCallError("Not now.", details));
+}
+
+/** Waits for a run that its model stops. */
+export async function interrupted(work: Promise<unknown>): Promise<void> {
+  await work.then(
+    () => Promise.reject(new Error("The run must stop.")),
+    (error: unknown) => (ModelCallError.isInstance(error) ? undefined : Promise.reject(error as Error)),
+  );
 }
 
 export function median(values: readonly number[]): number {

@@ -7,14 +7,16 @@ const RESULT_TEXT = Array.from({ length: 200 }, (_, i) => `item${(i * 7919) % 10
   .join(" ")
   .slice(0, 1024);
 
-const lookup = tool({
-  description: "Looks something up.",
+/** An effect: its answer must be in the journal before it begins, and its receipt before the next request. */
+const order = tool({
+  description: "Orders something.",
   inputSchema: z.object({ query: z.string(), limit: z.number() }),
-  effect: "read_only",
+  effect: "external",
+  recovery: "keyed",
   execute: () => ({ text: RESULT_TEXT }),
 });
 
-const SAYS = "Let me look that up.";
+const SAYS = "Let me order that.";
 
 /** Requests one tool call a turn, `turns - 1` times, and then ends: immediately, without a network or an SDK. */
 export function instantModel(turns: number, onCall: () => void = () => undefined): ModelPort {
@@ -36,7 +38,7 @@ function call(n: number): ModelResponse {
   const input = { query: `item number ${n}`, limit: 10 };
   const content = [
     { type: "text", text: SAYS },
-    { type: "tool-call", toolCallId: `call-${n}`, toolName: "lookup", input },
+    { type: "tool-call", toolCallId: `call-${n}`, toolName: "order", input },
   ];
   return { content, finishReason: "tool-calls", usage, invalidCalls: {}, responseId: `response-${n}` };
 }
@@ -54,13 +56,13 @@ export function aiSdkModel(turns: number) {
     if (calls % turns === 0) return { text: "All done." };
     return {
       text: SAYS,
-      toolCalls: [{ name: "lookup", input: { query: `item number ${calls}`, limit: 10 } }],
+      toolCalls: [{ name: "order", input: { query: `item number ${calls}`, limit: 10 } }],
     };
   });
 }
 
 /** One tool call of 1 KB a turn, and a history of at most 8,000 tokens. */
 export function benchStep(model: Parameters<typeof agent>[0]["model"], maxTurns: number) {
-  const worker = agent({ name: "worker", model, instructions: "You look things up.", tools: { lookup } });
+  const worker = agent({ name: "worker", model, instructions: "You order things.", tools: { order } });
   return Step.granular("work", worker, { maxTurns, historyMaxTokens: 8_000 });
 }

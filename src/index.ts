@@ -7,6 +7,7 @@ export {
   AnswerCutOffError,
   BlobMissingError,
   BudgetExceededError,
+  BundleRefusedError,
   CheckpointStoreError,
   ConfigurationError,
   DeadlineExceededError,
@@ -25,6 +26,7 @@ export {
   QuotaExceededError,
   ResumeError,
   RunBusyError,
+  RunMovedError,
   RunNotBegunError,
   RunNotFoundError,
   SchemaMisfitError,
@@ -158,5 +160,12 @@ export {
   type FileCheckpointStoreOptions,
 } from "./store/checkpoint/file-checkpoint-store.ts";
 export type { CheckpointStore, WorkerCheckpoint } from "./store/checkpoint-store.ts";
+export {
+  type BundleTarget,
+  type ExportedBundle,
+  exportBundle,
+  type ImportedBundle,
+  importBundle,
+} from "./store/moving-runs.ts";
 export { type OpenStoreOptions, openStore } from "./store/open-store.ts";
 export type * from "./store/store.ts";

@@ -17,6 +17,7 @@ const LOADERS: { readonly [name: string]: () => Promise<Command> } = {
   cancel: async () => (await import("./commands/cancel.ts")).cancel,
   fork: async () => (await import("./commands/fork.ts")).fork,
   export: async () => (await import("./commands/export.ts")).exportCommand,
+  import: async () => (await import("./commands/import.ts")).importCommand,
   verify: async () => (await import("./commands/verify.ts")).verify,
   gc: async () => (await import("./commands/gc.ts")).gc,
   migrate: async () => (await import("./commands/migrate.ts")).migrate,

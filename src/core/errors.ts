@@ -181,6 +181,16 @@ export class RunNotFoundError extends PawlError<{ runId: string }> {
   readonly code = "run_not_found";
 }
 
+/** The run was moved to another store and continues there; or it is on its way into this one. */
+export class RunMovedError extends PawlError<{ runId: string; to: string }> {
+  readonly code = "run_moved";
+}
+
+/** A bundle of a run was not imported: it is damaged, for another store, or of another version. */
+export class BundleRefusedError extends PawlError<{ reason: string }> {
+  readonly code = "bundle_refused";
+}
+
 /** A living process holds the run. */
 export class RunBusyError extends PawlError<{ runId: string; owner: string; until: string }> {
   readonly code = "run_busy";
@@ -354,6 +364,8 @@ const CLASSES = [
   StoreUnavailableError,
   StoreUnusableError,
   RunNotFoundError,
+  RunMovedError,
+  BundleRefusedError,
   RunBusyError,
   RunNotBegunError,
   LeaseLostError,

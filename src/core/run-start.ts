@@ -12,7 +12,7 @@ export type RunStart =
   /** Another run might repeat the side effects of these. */
   | { readonly kind: "refuse"; readonly why: StartRefusal; readonly runIds: readonly string[] };
 
-export type StartRefusal = "held" | "waiting" | "several" | "failed";
+export type StartRefusal = "held" | "waiting" | "several" | "failed" | "moved";
 
 /**
  * Decides what a call without a run id does. A process that restarts after a crash or a shutdown makes the same call again,

@@ -106,10 +106,15 @@ function afterEvent(section: OutlineSection, event: EventRecord): OutlineSection
 /** True for events by people, or by a worker that has lost the run: they are no sign of life of the current worker. */
 export function isByOthers(event: EventRecord): boolean {
   if (event.type === "run.cancelled") return textIn(factsOf(event), "by") !== null;
-  return (
-    event.type.startsWith("wait.") || event.type === "call.late" || event.type === "run.cancel_requested"
-  );
+  return event.type.startsWith("wait.") || BY_OTHERS.has(event.type);
 }
+
+const BY_OTHERS: ReadonlySet<string> = new Set([
+  "call.late",
+  "run.cancel_requested",
+  "run.moved",
+  "run.arrived",
+]);
 
 /** A run may have been claimed again since its log was read: that attempt has no events yet and is left out. */
 function chaptersOf(

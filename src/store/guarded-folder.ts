@@ -172,13 +172,23 @@ export function openFile(path: string): Promise<FileHandle> {
 export type FileContent = string | Uint8Array | AsyncIterable<string>;
 
 /** Temporary file → fsync → rename → fsync of its folder. */
-export async function replaceFile(target: string, content: FileContent): Promise<void> {
+export function replaceFile(target: string, content: FileContent): Promise<void> {
+  return replaceCheckedFile(target, content, () => Promise.resolve());
+}
+
+/** The same, if the check accepts the temporary file; if it throws, the target stays as it was. */
+export async function replaceCheckedFile(
+  target: string,
+  content: FileContent | AsyncIterable<Uint8Array>,
+  check: (temporary: string) => Promise<void>,
+): Promise<void> {
   const temporary = `${target}.${randomBytes(6).toString("hex")}.tmp`;
   try {
     await withFile(temporary, "wx", async (file) => {
       await writeFile(file, content);
       await file.sync();
     });
+    await check(temporary);
     // Replaces a symbolic link instead of following it.
     await rename(temporary, target);
   } catch (error) {

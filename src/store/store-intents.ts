@@ -15,15 +15,9 @@ import type { BudgetName } from "../core/usage/budget.ts";
 import type { Limit } from "../core/usage/quota.ts";
 import type { Amount } from "../core/usage/usage.ts";
 import type { NewWait } from "../core/wait.ts";
-import type {
-  Charge,
-  CheckpointType,
-  ModelCallRecord,
-  ReceiptSource,
-  RunRecord,
-  RunStatus,
-  StoredResponse,
-} from "./store-records.ts";
+import type { RunStatus } from "./run-move.ts";
+import type { CheckpointType } from "./session-records.ts";
+import type { Charge, ModelCallRecord, ReceiptSource, RunRecord, StoredResponse } from "./store-records.ts";
 
 // The parameters of the store's intents, and their results.
 
@@ -153,10 +147,9 @@ export type NewCheckpoint = {
   readonly cursor: JsonObject;
 };
 
-/** A checkpoint of a turn, saved after its commit. */
+/** A checkpoint of the last committed turn, saved after its commit. */
 export type LateCheckpoint = {
   readonly stepKey: number;
-  /** The last committed turn. */
   readonly turnIndex: number;
   readonly checkpoint: NewCheckpoint;
 };

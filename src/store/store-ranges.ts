@@ -1,5 +1,5 @@
+import type { CheckpointRecord } from "./session-records.ts";
 import type {
-  CheckpointRecord,
   ModelCallRecord,
   StepRecord,
   ToolCallAttempt,

@@ -3,6 +3,8 @@ import type { Message } from "../core/message.ts";
 import type { StepPath } from "../core/step-path.ts";
 import type { ResultLimits } from "../core/usage/result-share.ts";
 import type { RunUsage } from "./run-usage.ts";
+import type { CheckpointRecord, CheckpointSnapshot, StoredSlice } from "./session-records.ts";
+import type { BundlePart, BundlePosition } from "./store-moving.ts";
 import type {
   CheckpointRange,
   EventRange,
@@ -16,8 +18,6 @@ import type {
 import type {
   ArtifactRecord,
   AttemptRecord,
-  CheckpointRecord,
-  CheckpointSnapshot,
   Conversation,
   EventRecord,
   GranularState,
@@ -29,7 +29,6 @@ import type {
   RunOfInput,
   RunRecord,
   StepRecord,
-  StoredSlice,
   ToolCallAttempt,
   ToolCallRecord,
   TurnRecord,
@@ -49,8 +48,8 @@ export interface StoreReader {
   /** True if a living process holds the run. */
   isHeld(runId: string): Promise<boolean>;
   /**
-   * The runs of this pipeline and input that have not ended, plus the newest run of all; newest first, each
-   * with whether a living process holds it. Forks are not listed: a fork is resumed by its id only.
+   * The runs of this pipeline and input that have not ended or were moved away, plus the newest run of all; newest
+   * first, each with whether a living process holds it. Forks are not listed: a fork is resumed by its id only.
    */
   findRunsOf(pipeline: string, inputHash: Uint8Array): Promise<readonly RunOfInput[]>;
   /** The run's input and pinned shape, as given. */
@@ -126,6 +125,8 @@ export interface StoreReader {
   readArtifact(runId: string, name: string): Promise<Uint8Array | null>;
   /** The number of step instances and tool calls that the run performed itself, without those a fork started with. */
   countWork(runId: string): Promise<{ readonly steps: number; readonly toolCalls: number }>;
+  /** A part of a run that was moved away, as rows for a bundle: the first one, or the one at `next` of the part before. */
+  readMovedRows(runId: string, from?: BundlePosition): Promise<BundlePart>;
   /**
    * True if the path leads to one of the store's own files, which no other code may open, replace or move.
    * Opens nothing.

@@ -19,11 +19,9 @@ import type { Amount, ChargeBasis, Usage } from "../core/usage/usage.ts";
 import type { WaitAnswer, WaitKind } from "../core/wait.ts";
 
 import type { WorkerRequest } from "./checkpoint-store.ts";
+import type { OwnStatus, RunMove, RunStatus } from "./run-move.ts";
 
 // The records that a store returns.
-
-/** The status of a run. A run whose worker died is `running` until another worker claims it. */
-export type RunStatus = "queued" | "running" | "waiting" | "succeeded" | "failed" | "cancelled";
 
 /** The status of a step. */
 export type StepStatus = "ready" | "running" | "blocked" | "succeeded" | "failed" | "skipped";
@@ -51,6 +49,8 @@ export type RunRecord = {
   /** When a cancellation was requested while a worker held the run. */
   readonly cancelRequestedAt: number | null;
   readonly forkedFrom: ForkOrigin | null;
+  /** Where it was moved to; null unless its status is `moved`. */
+  readonly moved: RunMove | null;
   /** Null if it was not given. */
   readonly startedBy: Decision | null;
   readonly charged: Amount;
@@ -299,42 +299,6 @@ export type GranularState = {
   readonly fingerprint: string;
 };
 
-/** The session as it is stored: every slice with all of its values. */
-export type StoredSlice = {
-  readonly name: string;
-  readonly kind: "state" | "log";
-  readonly version: number;
-  readonly values: readonly Json[];
-};
-
-/**
- * `milestone`: the agent reported progress. `step_boundary`, `phase_boundary`: a step, or the last one of its
- * phase, has ended. `pre_side_effect`: an effect outside is about to happen; a record of where the run stood,
- * never a target of a rollback.
- */
-export type CheckpointType = "milestone" | "step_boundary" | "phase_boundary" | "pre_side_effect";
-
-/** A checkpoint, as it is stored, without its snapshot. */
-export type CheckpointRecord = {
-  /** From 1, in the order of the run. */
-  readonly checkpoint: number;
-  readonly type: CheckpointType;
-  readonly stepPath: StepPath;
-  /** The turn it was committed with; 0 at the end of a step. */
-  readonly turnIndex: number;
-  readonly cursor: JsonObject;
-  /** A summary of the contract of its run; null if that has none. */
-  readonly contract: JsonObject | null;
-  /** Bytes of the snapshot as JSON. */
-  readonly size: number;
-  /** The session was rolled back to an earlier one since. */
-  readonly isSuperseded: boolean;
-  readonly at: number;
-};
-
-/** A checkpoint with its snapshot. */
-export type CheckpointSnapshot = CheckpointRecord & { readonly snapshot: JsonObject };
-
 /** The request of a worker, and when it was completed. */
 export type WorkRecord = WorkerRequest & { readonly completedAt: number | null };
 
@@ -367,7 +331,7 @@ export type AttemptRecord = {
   readonly startedAt: number;
   readonly endedAt: number | null;
   /** `interrupted`: the worker gave up the run in good order, and left it to be resumed. */
-  readonly endStatus: RunStatus | "interrupted" | null;
+  readonly endStatus: OwnStatus | "interrupted" | null;
   /** Null for the first attempt. */
   readonly resumedFrom: "turn" | "milestone" | null;
   readonly reason: string | null;

@@ -3,6 +3,7 @@ import type { Person } from "../core/person.ts";
 import type { Settlement } from "../core/wait.ts";
 import type { BlobCollection, BlobRetention } from "./blob-collection.ts";
 import type { WorkerRequest } from "./checkpoint-store.ts";
+import type { RunMove } from "./run-move.ts";
 import type {
   AcceptedDivergence,
   CancelOutcome,
@@ -31,6 +32,7 @@ import type {
   TurnOpened,
   TurnOpening,
 } from "./store-intents.ts";
+import type { ArrivalOutcome, ArrivingRun, BundleRow } from "./store-moving.ts";
 import type { StoreReader } from "./store-reader.ts";
 import type { ArtifactRecord, LoopDecision, NewStep, RunRecord, StepRecord } from "./store-records.ts";
 import type { Attendance, EffectInProgress } from "./work-in-progress.ts";
@@ -38,8 +40,11 @@ import type { Attendance, EffectInProgress } from "./work-in-progress.ts";
 export type { Authenticated, Decision, Person } from "../core/person.ts";
 export type * from "./blob-collection.ts";
 export type { WorkerRequest } from "./checkpoint-store.ts";
+export type { OwnStatus, RunMove, RunStatus } from "./run-move.ts";
 export type { BaselineUsage, RunUsage } from "./run-usage.ts";
+export type * from "./session-records.ts";
 export type * from "./store-intents.ts";
+export type * from "./store-moving.ts";
 export type * from "./store-ranges.ts";
 export type * from "./store-reader.ts";
 export type * from "./store-records.ts";
@@ -256,6 +261,35 @@ export interface Store extends StoreReader {
   /** Deletes blobs that only ended runs refer to, by age and by total size. Blobs of a live run stay. */
   collectBlobs(policy: BlobRetention): Promise<BlobCollection>;
 
+  /** The id of this database, which bundles name as their target: random, and made when it is first asked for. */
+  storeId(): Promise<string>;
+
+  /**
+   * Marks the run as moved to the store of this id, for good: from then on it is only read here, and everything else is
+   * refused with `RunMovedError`. What a dead worker left open is settled as by a claim. The same target again changes
+   * nothing; another one is refused, and so is a run that a living process holds, or that is not what was written.
+   */
+  moveRun(runId: string, to: string): Promise<RunMove>;
+
+  /**
+   * Begins to receive a run that another store has marked as moved to this one. Until `finishArrival`, the run has the
+   * status `moved` here too, and nobody claims it. `RunBusyError` while a living process receives it. A bundle for
+   * another store is refused, and so is one of another run of the same id.
+   */
+  beginArrival(arriving: ArrivingRun): Promise<ArrivalOutcome>;
+
+  /** Removes some rows that an earlier import, or the run before it was moved away, left; false if there were none. */
+  dropArrivingRows(fence: Fence): Promise<boolean>;
+
+  /** Stores some rows of a run that arrives, and renews its lease. A row that is there already stays. */
+  storeArrivingRows(fence: Fence, rows: readonly BundleRow[]): Promise<void>;
+
+  /**
+   * The run is whole and lives here from now on, with the status that it had: its rows are verified in the same
+   * transaction, and there must be this many blobs.
+   */
+  finishArrival(fence: Fence, blobs: number): Promise<RunRecord>;
+
   /**
    * The key for digests of hidden values: the same for every process, and stored apart from the data it
    * protects. A store in memory has a key that dies with the process.
@@ -312,6 +346,12 @@ const NAMES = {
   keepArtifact: true,
   requestCancel: true,
   collectBlobs: true,
+  storeId: true,
+  moveRun: true,
+  beginArrival: true,
+  dropArrivingRows: true,
+  storeArrivingRows: true,
+  finishArrival: true,
   redactionKey: true,
   close: true,
 } as const satisfies { readonly [Name in StoreIntent]: true };

@@ -9,7 +9,14 @@ type Rank = string | readonly string[];
 /** The folders that have rooms, each with its rooms from the first to the last. */
 export const rooms: Readonly<Record<string, readonly Rank[]>> = {
   "src/core": [".", "naming", "secret", "call", "job", "usage", "turn", "run"],
-  "src/store": [".", "sql", ["sqlite", "postgres"], "checkpoint", "open-store.ts"],
+  "src/store": [
+    ".",
+    "sql",
+    ["sqlite", "postgres"],
+    "checkpoint",
+    "bundle",
+    ["moving-runs.ts", "open-store.ts"],
+  ],
   "src/store/sql": [
     ".",
     "tables",

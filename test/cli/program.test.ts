@@ -34,7 +34,7 @@ describe("a command line that is wrong ends with code 2 and one sentence:", () =
     [["ls", "--limit", "-1"], 'error: --limit is "-1": give a whole number of at least 1.'],
     [
       ["ls", "--status", "done"],
-      "error: option '--status <status>' argument 'done' is invalid. Allowed choices are queued, running, interrupted, waiting, succeeded, failed, cancelled: see `pawl ls --help`.",
+      "error: option '--status <status>' argument 'done' is invalid. Allowed choices are queued, running, interrupted, waiting, succeeded, failed, cancelled, moved: see `pawl ls --help`.",
     ],
     [
       ["policy", "explian", "x"],

@@ -3,9 +3,13 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openStore } from "../../src/store/open-store.ts";
-import type { Store } from "../../src/store/store.ts";
+import { STORE_INTENTS, type Store } from "../../src/store/store.ts";
 import { type OpenConformanceDatabase, storeConformance } from "../../src/testing/store/index.ts";
 import { sampled } from "../full-test.ts";
+import { captureStatements } from "./sql/captured-statements.ts";
+import { FAN_OUT_INTENTS, FAN_OUTS, fanOutOf, oneLine } from "./sql/one-run-statements.ts";
+
+const captured = captureStatements();
 
 /** An empty database, copied for each check: creating its tables takes longer than most checks. */
 const empty = join(mkdtempSync(join(tmpdir(), "pawl-conformance-")), "empty.db");
@@ -41,6 +45,47 @@ describe("the SQLite store on a file conforms to the contract", () => {
 describe("the SQLite store in memory conforms to the contract", () => {
   const checks = storeConformance(inMemory).filter(({ stores }) => stores === "one");
   for (const check of checks) it(check.name, () => check.run());
+});
+
+// The checks above have run every statement of the store.
+describe("the statements of the store", () => {
+  it("are captured", () => {
+    expect(captured.queries.length).toBeGreaterThan(140);
+    expect(captured.writes.size).toBeGreaterThan(40);
+    // Three have no transaction of their own, and closing is called goodbye.
+    const others: readonly string[] = ["attend", "beginEffect", "redactionKey", "close"];
+    expect([...captured.intents]).toEqual(
+      expect.arrayContaining(STORE_INTENTS.filter((intent) => !others.includes(intent))),
+    );
+  });
+
+  it("each name their run, or are in the list of those that concern several", () => {
+    const fanOuts = captured.queries.filter(({ text }) => fanOutOf(text).length > 0);
+    const unlisted = fanOuts.filter(({ text }) => FAN_OUTS.every((each) => !each.text.test(oneLine(text))));
+    expect(unlisted.map(({ text }) => [oneLine(text), fanOutOf(text)])).toEqual([]);
+    const unused = FAN_OUTS.filter((each) => fanOuts.every(({ text }) => !each.text.test(oneLine(text))));
+    expect(unused).toEqual([]);
+  });
+
+  it("of an intent concern its own run alone, and are in no turn if they concern several", () => {
+    expect([...captured.strangers]).toEqual([]);
+    const intents = captured.queries
+      .filter(({ text }) => fanOutOf(text).length > 0)
+      .flatMap((query) => [...query.intents]);
+    expect([...new Set(intents)].sort()).toEqual(FAN_OUT_INTENTS);
+  });
+
+  it.each([
+    ["a scan", "SELECT * FROM turns"],
+    [
+      "a join that forgets the run",
+      "SELECT * FROM tool_calls JOIN receipts USING (call_no) WHERE tool_calls.run_key = ?",
+    ],
+    ["an index over runs", "SELECT 1 FROM runs WHERE pipeline = ?"],
+    ["a subquery", "SELECT (SELECT count(*) FROM waits) AS n FROM runs WHERE run_key = ?"],
+  ])("would be found out by %s", (_, text) => {
+    expect(fanOutOf(text)).not.toEqual([]);
+  });
 });
 
 describe("the conformance suite", () => {

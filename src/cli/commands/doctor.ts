@@ -1,6 +1,8 @@
 import { existsSync } from "node:fs";
+import { StoreUnavailableError } from "../../core/errors.ts";
 import { openStore } from "../../store/open-store.ts";
 import { isPostgres } from "../../store/postgres-address.ts";
+import type { Store } from "../../store/store.ts";
 import { assertNotMoved } from "../../store/store-home.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { Command, CommandInput } from "../context/command.ts";
@@ -8,6 +10,7 @@ import { cleanLine, pad, wrap } from "../context/terminal-text.ts";
 import { fileOfStore, redactionKeyIn, shownAddress, storeAddress } from "../run/command-store.ts";
 import {
   checkConfig,
+  databaseHealth,
   diskHealth,
   failed,
   type Health,
@@ -52,17 +55,17 @@ async function storeHealth(context: CliContext, input: CommandInput): Promise<re
   } catch (error) {
     return [failed("store", error)];
   }
+  if (isPostgres(url)) return serverHealth(context, input, url);
   const file = fileOfStore(url);
   if (file !== null && !existsSync(file))
     return [missingStore(file), await diskHealth(file), await locationHealth(context, input, file, [])];
   const disk = file === null ? [] : [await diskHealth(file)];
   try {
-    // A database that only this looks at is not given tables by it.
-    const store = await openStore(url, { readOnly: isPostgres(url), ...redactionKeyIn(context, url) });
+    const store = await openStore(url);
     try {
       // Opening the store checks both, and fails if one does not hold.
       const durable = ok("durability", "journal_mode WAL and synchronous FULL hold");
-      const runs = await runHealth(store, input, context.clock.now());
+      const runs = [await databaseHealth(store), ...(await runHealth(store, input, context.clock.now()))];
       const place =
         file === null
           ? []
@@ -72,6 +75,7 @@ async function storeHealth(context: CliContext, input: CommandInput): Promise<re
             ];
       return [
         ok("store", shownAddress(url)),
+        await identityHealth(store),
         ...disk,
         ...place,
         ...(file === null ? [] : [durable]),
@@ -82,6 +86,49 @@ async function storeHealth(context: CliContext, input: CommandInput): Promise<re
     }
   } catch (error) {
     return [failed("store", error), ...disk];
+  }
+}
+
+/** Bundles of runs name their target by it. A database that is only read here may have none yet. */
+async function identityHealth(store: Store): Promise<Health> {
+  try {
+    return ok("store id", await store.storeId());
+  } catch (error) {
+    if (!StoreUnavailableError.isInstance(error)) throw error;
+    return ok("store id", "none yet: `pawl migrate` gives it one");
+  }
+}
+
+/** The checks of a PostgreSQL server, and of the runs if the store can be opened. It creates and changes nothing. */
+async function serverHealth(
+  context: CliContext,
+  input: CommandInput,
+  url: string,
+): Promise<readonly Health[]> {
+  let server: readonly Health[];
+  try {
+    const { reportOnServer } = await import("../../store/postgres/server-report.ts");
+    const { postgresHealth } = await import("../run/postgres-health.ts");
+    const report = await reportOnServer(url);
+    server = postgresHealth(report);
+    if (report.schemaVersion === 0) return server;
+  } catch (error) {
+    return [failed("store", error)];
+  }
+  try {
+    const store = await openStore(url, { readOnly: true, ...redactionKeyIn(context, url) });
+    try {
+      return [
+        ok("store", shownAddress(url)),
+        await identityHealth(store),
+        ...server,
+        ...(await runHealth(store, input, context.clock.now())),
+      ];
+    } finally {
+      await store.close();
+    }
+  } catch (error) {
+    return [failed("store", error), ...server];
   }
 }
 

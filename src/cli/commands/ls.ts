@@ -17,6 +17,7 @@ const STATUSES = Object.keys({
   succeeded: true,
   failed: true,
   cancelled: true,
+  moved: true,
 } satisfies { readonly [S in ShownStatus]: true });
 const DEFAULT_LIMIT = 20;
 

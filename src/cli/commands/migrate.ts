@@ -13,12 +13,13 @@ export const migrate: Command = {
     const url = await storeAddress(context, input);
     // Opening a store for writing does it; a process that starts later finds it done.
     const store = await openStore(url, redactionKeyIn(context, url));
+    const storeId = await store.storeId();
     await store.close();
     return {
       exitCode: 0,
-      document: { migrated: true },
+      document: { migrated: true, storeId },
       text: paragraph(
-        `The database ${fileOfStore(url) ?? shownAddress(url)} has the tables of this version of Pawl.`,
+        `The database ${fileOfStore(url) ?? shownAddress(url)} has the tables of this version of Pawl. Its id is ${storeId}.`,
         context.stdout.columns,
       ),
     };

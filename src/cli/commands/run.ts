@@ -146,6 +146,7 @@ const REASONS: { readonly [S in RunRecord["status"]]: string } = {
   failed: "failed",
   succeeded: "succeeded",
   cancelled: "was cancelled",
+  moved: "was moved to another store",
 };
 
 /** The newest unfinished run of this pipeline, job and (if given) input that no living process holds. */

@@ -89,7 +89,7 @@ async function follow(
 }
 
 function ended(context: CliContext, input: CommandInput, runId: string, status: string): CommandResult {
-  const what = `Run ${runId} ${status === "cancelled" ? "was cancelled" : `has ${status}`}`;
+  const what = `Run ${runId} ${status === "cancelled" || status === "moved" ? `was ${status}` : `has ${status}`}`;
   const next = [{ what, commands: [commandHint(input, "show", runId)] }];
   return { exitCode: 0, text: formatNextSteps(context, next), document: undefined };
 }

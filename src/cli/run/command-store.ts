@@ -35,6 +35,24 @@ export async function withExistingStore<T>(
   }
 }
 
+/** The id of the store that the user names by its id or by its address. A store that does not exist is not created. */
+export async function namedStoreId(context: CliContext, named: string): Promise<string> {
+  if (isStoreId(named)) return named;
+  const url = resolveStore(context, NO_CONFIG, named);
+  assertExists(url);
+  const store = await openPatiently(context, url, {});
+  try {
+    return await store.storeId();
+  } finally {
+    await store.close();
+  }
+}
+
+/** True for the id of a store, which no address looks like. */
+export function isStoreId(text: string): boolean {
+  return /^[0-9a-f]{32}$/.test(text);
+}
+
 export type StoreUse = {
   readonly readOnly?: boolean;
   /** The configuration, if the command has executed it. Without it the store's address is read from the file's text. */

@@ -22,7 +22,14 @@ export function nextSteps(
   now: number,
 ): readonly NextStep[] {
   if (run.status === "succeeded") return [];
-  const { runId } = run;
+  const { runId, moved } = run;
+  if (moved !== null)
+    return [
+      {
+        what: `It was moved to the store ${moved.to}: continue it there. If its bundle was lost before it arrived, make it again`,
+        commands: [commandHint(input, "export", runId, "--bundle", "FILE", "--to", moved.to)],
+      },
+    ];
   if (run.status === "running" && !isInterrupted(run, now))
     return [
       {

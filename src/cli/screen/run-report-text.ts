@@ -58,7 +58,7 @@ function headText(
   const status = shownStatus(run, now);
   const isOver = hasEnded(run);
   const took = formatDuration((isOver ? run.updatedAt : now) - run.createdAt);
-  const { spec, error, currentStep, forkedFrom } = run;
+  const { spec, error, currentStep, forkedFrom, moved } = run;
   const most = context.stdout.isTerminal ? LONGEST_VALUE : Number.POSITIVE_INFINITY;
   return `${paints.bold(cleanLine(run.runId))}  ${paintStatus(paints, status)}\n${formatFacts(context, [
     spec === null ? null : ["objective", cleanText(spec.objective)],
@@ -77,6 +77,7 @@ function headText(
           `from ${cleanLine(`${forkedFrom.runId}, ${forkedFrom.stepPath} turn ${forkedFrom.turnIndex}`)}`,
         ],
     run.finalArtifact === null ? null : ["result", cleanLine(run.finalArtifact.name)],
+    moved === null ? null : ["moved", `to the store ${moved.to}, ${moved.status} there`],
     ["work", `${counted(committedTurns, "turn")}, ${counted(calls.count, "tool call")}`],
     ["usage", usageText(usage)],
     ...budgetFacts(run, work, now),

@@ -12,7 +12,7 @@ export function shownStatus(run: RunRecord, now: number): ShownStatus {
   return isInterrupted(run, now) ? "interrupted" : run.status;
 }
 
-/** True if the run continues only when it is resumed. */
+/** True if the run continues only when it is resumed, or in another store. */
 export function hasEnded({ status }: Pick<RunRecord, "status">): boolean {
-  return status === "succeeded" || status === "failed" || status === "cancelled";
+  return status === "succeeded" || status === "failed" || status === "cancelled" || status === "moved";
 }

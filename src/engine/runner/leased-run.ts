@@ -243,8 +243,9 @@ export class LeasedRun {
     try {
       await this.#store.settleModelCall(this.#fence, settlement);
     } catch (error) {
-      // Any other refusal means that the call is settled already.
-      if (StoreUnavailableError.isInstance(error)) throw error;
+      // Any other refusal means that the call is settled already, or is settled with the release: what a database has
+      // lost is charged there.
+      if (StoreUnavailableError.isInstance(error) && error.details.reason !== "lost_commits") throw error;
     }
   }
 }

@@ -8,7 +8,7 @@ import {
   type UnfinishedRun,
 } from "../../core/run-start.ts";
 import { assertRunId } from "../../core/step-path.ts";
-import type { RunOfInput, RunRecord, Store } from "../../store/store.ts";
+import type { RunOfInput, RunRecord, RunStatus, Store } from "../../store/store.ts";
 import { isSameSpec } from "../definition/run-spec-checks.ts";
 import { runBusy, withRunId } from "./run-checks.ts";
 import type { RunnerOptions, RunOptions } from "./runner-options.ts";
@@ -43,15 +43,21 @@ export async function decideUnnamedStart(
 ): Promise<RunStart> {
   const found = (await store.findRunsOf(pipeline, inputHash)).filter(({ run }) => isSameSpec(run.spec, spec));
   const [newest] = found;
+  const movedAway = found.flatMap(({ run }) => (isUnfinished(run.moved?.status ?? null) ? [run.runId] : []));
+  if (newest?.run.moved?.status === "failed" && (await hadEffects(store, newest.run.runId)))
+    movedAway.push(newest.run.runId);
+  if (movedAway.length > 0) return { kind: "refuse", why: "moved", runIds: movedAway };
   if (newest?.run.status === "failed") assertNotDiverged(newest.run);
   const failed = newest?.run.status === "failed" && (await hadEffects(store, newest.run.runId));
   return decideRunStart(found.flatMap(unfinished), failed ? newest.run.runId : null);
 }
 
 function unfinished({ run: { runId, status }, isHeld }: RunOfInput): UnfinishedRun[] {
-  return status === "queued" || status === "running" || status === "waiting"
-    ? [{ runId, status, isHeld }]
-    : [];
+  return isUnfinished(status) ? [{ runId, status, isHeld }] : [];
+}
+
+function isUnfinished(status: RunStatus | null): status is UnfinishedRun["status"] {
+  return status === "queued" || status === "running" || status === "waiting";
 }
 
 /** Throws the error of a diverged run again: a new run of the same input would repeat its effects. */
@@ -94,6 +100,8 @@ const REASONS: { readonly [W in Exclude<StartRefusal, "held">]: (runs: string) =
     `run ${run} of the same input waits for a person; answer what it asks, or continue it with \`resume\`.`,
   several: (runs) =>
     `several runs of the same input are unfinished (${runs}); continue one with \`resume\`, cancel the others, and give runs a \`runId\` or a \`key\` to tell them apart.`,
+  moved: (runs) =>
+    `a run of the same input was moved to another store, and did not succeed before (${runs}); continue it there.`,
   failed: (run) =>
     `run ${run} of the same input has failed after it had effects outside; continue it with \`resume\`, so that they are not done again.`,
 };

@@ -100,6 +100,9 @@ export class ChapterWriter {
         return this.#runEnd(incident);
       case "run.cancel_requested":
         return ofRun.requestedCancel(incident);
+      case "run.moved":
+      case "run.arrived":
+        return ofRun.movedRun(incident);
       case "wait.answered":
         return [
           ...(answer === null ? [] : [answeredBy(answer)]),

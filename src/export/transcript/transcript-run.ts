@@ -99,6 +99,16 @@ export function endedRun(incident: Incident, runError: RunRecord["error"]): read
   ];
 }
 
+/** The run left a store, or arrived in one. */
+export function movedRun(incident: Incident): readonly string[] {
+  const { event, facts } = incident;
+  const where =
+    event.type === "run.moved"
+      ? `moved to the store ${code(textIn(facts, "to") ?? "?")}`
+      : `taken over from the store ${code(textIn(facts, "from") ?? "?")}`;
+  return [...lostCalls(incident), `**The run was ${where}** at ${isoTime(event.at)}.`];
+}
+
 export function requestedCancel({ event, facts }: Incident): readonly string[] {
   return [
     `**${inline(textIn(facts, "by") ?? "A person")}** requested to cancel the run at ${isoTime(event.at)}.`,

@@ -37,23 +37,29 @@ export class Connection implements ServerSession {
   #last: Promise<unknown> = Promise.resolve();
   /** True if a pooler is in between: settings and prepared statements do not stay with this connection. */
   readonly isPooled: boolean;
-  /** The process of the server that serves this connection. */
-  readonly backend: number;
+  /** True if the server takes no writes, since it follows another one. */
+  readonly isReplica: boolean;
+  /** The process of the server that serves this connection, and when it began: numbers are given out again. */
+  readonly backend: readonly [pid: number, since: string];
   /** Behind a pooler every transaction brings its settings. */
   readonly #settings: readonly Statement[];
 
-  private constructor(network: Network, client: PgClient, backend: number, settings: Statement) {
+  private constructor(network: Network, client: PgClient, server: Row, settings: Statement) {
     this.#network = network;
     this.#client = client;
-    this.backend = backend;
-    this.isPooled = client.processID !== backend;
+    this.backend = [server.int("pid"), server.text("since")];
+    this.isReplica = server.flag("replica");
+    this.isPooled = client.processID !== this.backend[0];
     this.#prepared = this.isPooled ? null : new PreparedStatements();
     this.#settings = this.isPooled ? [settings] : [];
     client.on("error", () => this.#lose());
     client.on("end", () => this.#lose());
   }
 
-  static async open(network: Network, { url, schema }: ConnectionOptions): Promise<Connection> {
+  static async open(
+    network: Network,
+    { url, schema }: Pick<ConnectionOptions, "url" | "schema">,
+  ): Promise<Connection> {
     const client = await network.connect({
       connectionString: url,
       application_name: "pawl",
@@ -62,11 +68,12 @@ export class Connection implements ServerSession {
       keepAlive: true,
       keepAliveInitialDelayMillis: 1_000,
     });
-    const answers = await exchangeOver(network, client, null, [
-      settingsOf(schema, false),
-      { text: "SELECT pg_backend_pid() AS pid", values: [] },
-    ]);
-    return new Connection(network, client, answers[1]?.[0]?.int("pid") ?? 0, settingsOf(schema, true));
+    const [server] = (await exchangeOver(network, client, null, [SERVER])).flat();
+    if (server === undefined) throw new Error("The server does not say which session this is.");
+    const connection = new Connection(network, client, server, settingsOf(schema, true));
+    // Other clients use the sessions of a pooler, too: what is set there would be set for them.
+    if (!connection.isPooled) await connection.exchange([settingsOf(schema, false)]);
+    return connection;
   }
 
   get isLost(): boolean {
@@ -131,6 +138,11 @@ export class Connection implements ServerSession {
   }
 }
 
+const SERVER: Statement = {
+  text: `SELECT pid, backend_start::text AS since, pg_is_in_recovery() AS replica
+           FROM pg_stat_activity WHERE pid = pg_backend_pid()`,
+  values: [],
+};
 const BEGIN: Statement = { text: "BEGIN", values: [] };
 const BEGIN_SNAPSHOT: Statement = { text: "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", values: [] };
 

@@ -61,7 +61,7 @@ export async function assertMigrated(connection: Connection, schema: string, nam
 }
 
 /** 0 if there are no tables of Pawl in the schema. */
-async function versionOf(connection: Connection): Promise<number> {
+export async function versionOf(connection: Connection): Promise<number> {
   const [table] = await connection.rows("SELECT to_regclass('migrations') IS NOT NULL AS found");
   if (table?.flag("found") !== true) return 0;
   const [last] = await connection.rows("SELECT max(number) AS number FROM migrations");

@@ -1,12 +1,31 @@
 import { hash, randomInt } from "node:crypto";
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
+import { StoreUnavailableError } from "../../core/errors.ts";
 import type { OwnerLiveness, OwnerWatch } from "../sql/owners.ts";
 import type { Connection } from "./connection.ts";
 
 /** A lock that is free is looked at again after this long: a connection may break while its process lives. */
 const BETWEEN_LOOKS_MS = 500;
+const LOOKS = 2;
+/**
+ * Of a session that is younger than the owner's last renewal. If a network has cut off all sessions, this one may only
+ * have been faster than the owner's: a lost first packet is sent again after a second.
+ */
+const LOOKS_OF_A_NEWCOMER = 4;
 const RECONNECT_MS = 250;
+/** A worker that waits for its lock gives up after this long; the lock is still taken once that is possible. */
+const PATIENCE_MS = 10_000;
+
+/**
+ * Changes whenever the server drops all sessions at once. A restart has another start time. If a session of the server
+ * is killed, it ends all of them and keeps its start time, but begins its statistics again. Roles without further rights
+ * see both. Older servers than 15 keep their statistics elsewhere.
+ */
+const SERVER_ERA = `
+  SELECT CASE WHEN current_setting('server_version_num')::int >= 150000
+    THEN concat(extract(epoch FROM pg_postmaster_start_time()), ' ', extract(epoch FROM stats_reset)) END AS era
+    FROM pg_stat_bgwriter WHERE stats_reset IS NOT NULL`;
 
 /** The time between two looks, and a clock that replaces the server's in tests. */
 export type OwnerClocks = {
@@ -24,6 +43,8 @@ export class OwnerSession implements OwnerWatch {
   readonly #number: number;
   readonly #space: number;
   readonly #connect: () => Promise<Connection>;
+  /** Names the server and its uninterrupted time in which this owner began; empty if that is unknown. */
+  readonly #firstEra: string;
   readonly #clocks: OwnerClocks;
   #connection: Connection;
   /** By the server's clock. A server that has lost all sessions at once frees all locks: those prove nothing. */
@@ -31,20 +52,23 @@ export class OwnerSession implements OwnerWatch {
   #generation = 1;
   #isEnded = false;
   #ready: Promise<void> = Promise.resolve();
-  readonly #seen = new Map<string, OwnerLiveness>();
+  /** How often in a row the lock of an owner was found free; 0 if it was held. */
+  readonly #free = new Map<string, number>();
 
   private constructor(
     connection: Connection,
     connect: () => Promise<Connection>,
     schema: string,
+    era: string,
     clocks: OwnerClocks,
   ) {
     this.#connection = connection;
     this.#connect = connect;
-    this.#clocks = clocks;
     this.#number = randomInt(1, 2 ** 31 - 1);
     this.#space = lockSpace(schema);
-    this.owner = `${hostname()}/${process.pid}/pg-${this.#number}`;
+    this.#firstEra = era;
+    this.#clocks = clocks;
+    this.owner = `${hostname()}/${process.pid}/pg-${this.#number}${era}`;
   }
 
   static async take(
@@ -52,7 +76,8 @@ export class OwnerSession implements OwnerWatch {
     schema: string,
     clocks: OwnerClocks,
   ): Promise<OwnerSession> {
-    const session = new OwnerSession(await connect(), connect, schema, clocks);
+    const connection = await connect();
+    const session = new OwnerSession(connection, connect, schema, await eraOf(connection), clocks);
     await session.#lock();
     session.#watch();
     return session;
@@ -65,30 +90,62 @@ export class OwnerSession implements OwnerWatch {
 
   /** Resolves once the lock is held. */
   async held(): Promise<void> {
-    await this.#ready;
+    const limit = new AbortController();
+    const isLate = sleep(PATIENCE_MS, true, { signal: limit.signal }).catch(() => false);
+    const late = await Promise.race([this.#ready.then(() => false), isLate]);
+    limit.abort();
+    if (late)
+      throw new StoreUnavailableError(
+        "The database cannot be reached, so other workers cannot see that this one lives: nothing was begun; check the server, and resume.",
+        { reason: "disconnected" },
+      );
   }
 
   get isWitness(): boolean {
     return !this.#connection.isPooled;
   }
 
-  /** Free counts only if this session is older than the owner's last renewal. */
+  /**
+   * A free lock counts only if the server cannot have freed it with all others: if this session is older than the
+   * owner's last renewal, or if the server has not dropped its sessions since the owner began.
+   */
   livenessOf(owner: string, renewedAt: number): OwnerLiveness {
-    const seen = this.#seen.get(owner) ?? "unknown";
-    return seen === "gone" && this.#since >= renewedAt ? "unknown" : seen;
+    const free = this.#free.get(owner);
+    if (free === undefined) return "unknown";
+    if (free === 0) return "alive";
+    return free >= this.#looksAt(owner, renewedAt) ? "gone" : "unknown";
   }
 
-  async look(owner: string): Promise<OwnerLiveness> {
+  async look(owner: string, renewedAt: number): Promise<OwnerLiveness> {
     const number = numberOf(owner);
     if (number === null || owner === this.owner || !this.isWitness) return "unknown";
     await this.held();
-    let liveness: OwnerLiveness = (await this.#isLocked(number)) ? "alive" : "gone";
-    if (liveness === "gone") {
-      await new Promise<void>((resolve) => this.#clocks.after(BETWEEN_LOOKS_MS, resolve));
-      if (await this.#isLocked(number)) liveness = "alive";
+    const needed = this.#looksAt(owner, renewedAt);
+    // One look shows whether the lock is held, where it proves nothing if it is free.
+    const looks = Number.isFinite(needed) ? needed : 1;
+    const connection = this.#connection;
+    let free = 0;
+    try {
+      while (!(await this.#isLocked(connection, number)) && ++free < looks) await this.#betweenLooks();
+    } catch (error) {
+      // What another session finds out does not follow from what this one has seen.
+      if (!connection.isLost) throw error;
+      return "unknown";
     }
-    this.#seen.set(owner, liveness);
-    return liveness;
+    this.#free.set(owner, free < looks ? 0 : free);
+    return this.livenessOf(owner, renewedAt);
+  }
+
+  async #betweenLooks(): Promise<void> {
+    await new Promise<void>((resolve) => this.#clocks.after(BETWEEN_LOOKS_MS, resolve));
+  }
+
+  /** How often in a row the lock of an owner has to be free to count. */
+  #looksAt(owner: string, renewedAt: number): number {
+    if (this.#since < renewedAt) return LOOKS;
+    // After a break the other sessions may have broken with this one.
+    const isNewcomer = this.#generation === 1 && this.#firstEra !== "" && eraIn(owner) === this.#firstEra;
+    return isNewcomer ? LOOKS_OF_A_NEWCOMER : Number.POSITIVE_INFINITY;
   }
 
   async release(): Promise<void> {
@@ -96,8 +153,8 @@ export class OwnerSession implements OwnerWatch {
     await this.#connection.end();
   }
 
-  async #isLocked(number: number): Promise<boolean> {
-    const rows = await this.#connection.rows(
+  async #isLocked(connection: Connection, number: number): Promise<boolean> {
+    const rows = await connection.rows(
       "SELECT 1 AS found FROM pg_locks WHERE locktype = 'advisory' AND classid = ? AND objid = ? AND granted LIMIT 1",
       [this.#space, number],
     );
@@ -129,24 +186,27 @@ export class OwnerSession implements OwnerWatch {
   }
 
   async #takeAgain(): Promise<void> {
-    for (let tries = 0; ; tries++) {
+    while (!this.#isEnded) {
       try {
         this.#connection = await this.#connect();
-        this.#seen.clear();
+        this.#free.clear();
         await this.#lock();
         this.#watch();
         return;
-      } catch (error) {
-        if (tries >= 40 || this.#isEnded) throw error;
+      } catch {
         await sleep(RECONNECT_MS);
       }
     }
   }
 
-  /** The lock of an owner, for a claim to take until the end of its transaction; null if locks prove nothing here. */
+  /**
+   * The lock of an owner that was seen to be free, for a claim to take until the end of its transaction: an owner that
+   * has come back keeps its run. Null if nothing was seen.
+   */
   lockOf(owner: string): readonly [number, number] | null {
     const number = numberOf(owner);
-    return number === null || !this.isWitness ? null : [this.#space, number];
+    const isFree = (this.#free.get(owner) ?? 0) > 0;
+    return number === null || !this.isWitness || !isFree ? null : [this.#space, number];
   }
 }
 
@@ -155,7 +215,19 @@ function lockSpace(schema: string): number {
   return hash("sha256", `pawl ${schema}`, "buffer").readInt32BE(0);
 }
 
+/** As a part of an owner's name. */
+async function eraOf(connection: Connection): Promise<string> {
+  // Where the role may not read it, the lease decides.
+  const [row] = await connection.rows(SERVER_ERA).catch(() => []);
+  const era = row?.optionalText("era") ?? null;
+  return era === null ? "" : `-${hash("sha256", era, "hex").slice(0, 16)}`;
+}
+
 function numberOf(owner: string): number | null {
-  const number = /\/pg-(\d+)$/.exec(owner)?.[1];
+  const number = /\/pg-(\d+)(-[0-9a-f]+)?$/.exec(owner)?.[1];
   return number === undefined ? null : Number(number);
+}
+
+function eraIn(owner: string): string {
+  return /\/pg-\d+(-[0-9a-f]+)$/.exec(owner)?.[1] ?? "";
 }

@@ -31,7 +31,7 @@ function* lockRuns(keys: readonly RunKey[]): SqlScript<boolean> {
 
 function* mayTakeFrom(session: OwnerSession, owner: string): SqlScript<boolean> {
   const lock = session.lockOf(owner);
-  if (lock === null || session.livenessOf(owner, 0) !== "gone") return true;
+  if (lock === null) return true;
   const row = yield* get("SELECT pg_try_advisory_xact_lock(?::int, ?::int) AS taken", ...lock);
   return row?.flag("taken") === true;
 }

@@ -102,6 +102,9 @@ const NOW_AND_VERSION: Statement = {
   values: [],
 };
 
+const END_SESSION =
+  "SELECT pg_terminate_backend(pid, 2000) FROM pg_stat_activity WHERE pid = ? AND backend_start::text = ?";
+
 /** The server, as the commits of this process use it. */
 class Server implements PlanServer {
   readonly name: string;
@@ -127,9 +130,7 @@ class Server implements PlanServer {
     this.#connection = await this.#connect();
     // What the old session still does must not come after what this one finds out.
     if (lost !== null && !lost.isPooled)
-      await this.#connection
-        .rows("SELECT pg_terminate_backend(?::int, 2000)", [lost.backend])
-        .catch(() => undefined);
+      await this.#connection.rows(END_SESSION, lost.backend).catch(() => undefined);
     return this.#connection;
   }
 

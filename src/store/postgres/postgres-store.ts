@@ -47,9 +47,9 @@ export class PostgresStore extends SqlStore {
     const { acceptLostCommits = false, readOnly = false } = options;
     const { url, schema, name } = postgresAddress(address, options.schema);
     const where: ConnectionOptions = { url, schema, acceptLostCommits };
-    const connect = () => Connection.open(network, where);
+    const connect = async () => onPrimary(await Connection.open(network, where));
     try {
-      const first = await connect();
+      const first = await Connection.open(network, where);
       let clockOffset: number;
       try {
         await assertUsable(first, where, name);
@@ -78,6 +78,13 @@ export class PostgresStore extends SqlStore {
   }
 }
 
+/** A store that connects again while a replica takes the place of its server waits for that, as for one that starts. */
+async function onPrimary(connection: Connection): Promise<Connection> {
+  if (!connection.isReplica) return connection;
+  await connection.end();
+  throw Object.assign(new Error("The server is a replica."), { code: "57P03" });
+}
+
 /** Until the first intent has read the server's clock: a process that only reads judges leases by it, too. */
 async function clockOffsetOf(connection: Connection): Promise<number> {
   const [row] = await connection.rows("SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now");
@@ -91,10 +98,10 @@ async function assertUsable(
   name: string,
 ): Promise<void> {
   const [row] = await connection.rows(
-    `SELECT pg_is_in_recovery() AS replica, current_setting('fsync') AS fsync,
-            current_setting('synchronous_commit') AS commits, current_setting('server_encoding') AS encoding`,
+    `SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commits,
+            current_setting('server_encoding') AS encoding`,
   );
-  if (row?.flag("replica") === true)
+  if (connection.isReplica)
     throw new StoreUnavailableError(
       `The database ${name} is a replica, or is being restored: name the primary server.`,
       { reason: "read_only" },

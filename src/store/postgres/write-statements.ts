@@ -78,18 +78,20 @@ function copyText(group: WriteGroup): string {
   return insertText("keep", table, all, source);
 }
 
-/** Fails if this owner no longer has the run. */
+/** Fails if this owner no longer has one of the runs. Those that another session has locked are left, and named. */
 function renewText(group: WriteGroup): string {
-  return guarded(
-    group,
-    `UPDATE runs SET lease_until = coalesce($${group.columns.length + 2}::bigint, ${SERVER_NOW}) + new.lease_ms, lease_ms = new.lease_ms FROM ${newRows(group)}
-      WHERE ${sameKey(group)} AND runs.owner = new.owner AND runs.epoch = new.epoch`,
-  );
+  const now = `coalesce($${group.columns.length + 1}::bigint, ${SERVER_NOW})`;
+  return `WITH new AS (SELECT * FROM ${newRows(group)}),
+    free AS (SELECT run_key FROM runs WHERE run_key IN (SELECT run_key FROM new) ORDER BY run_key FOR UPDATE SKIP LOCKED),
+    changed AS (UPDATE runs SET lease_until = ${now} + new.lease_ms, lease_ms = new.lease_ms FROM new JOIN free USING (run_key)
+      WHERE ${sameKey(group)} AND runs.owner = new.owner AND runs.epoch = new.epoch RETURNING 1)
+    SELECT 1 / CASE WHEN (SELECT count(*) FROM changed) = (SELECT count(*) FROM free) THEN 1 ELSE 0 END AS held,
+      (SELECT string_agg(run_key::text, ' ') FROM new WHERE run_key NOT IN (SELECT run_key FROM free)) AS locked`;
 }
 
 /** True if the statement fails where a row is not as the writer knows it. */
 function mustMatch({ kind }: WriteGroup): boolean {
-  return kind === "update" || kind === "advance" || kind === "renew";
+  return kind === "update" || kind === "advance";
 }
 
 /** A division by zero: in a pipeline, a statement that changes too few rows would not stop those after it. */

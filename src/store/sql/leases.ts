@@ -2,6 +2,10 @@ import { isLeaseHeld, type LeaseFacts, type LeaseOwner, leaseEndsIn } from "../.
 import type { EffectAttempt } from "../store.ts";
 import type { WorkInProgress } from "../work-in-progress.ts";
 import type { OwnerWatch, SentBefore, SentNotes } from "./owners.ts";
+import type { Write } from "./write.ts";
+
+/** An event that is known to be durable. */
+export type KnownEvent = { readonly seq: number; readonly hash: Uint8Array };
 
 /** The lease of a run, as stored in its row. */
 export type LeaseRow = {
@@ -21,7 +25,7 @@ export type AbandonedAttempts = {
 };
 
 /** Everything may have been sent, and may still be running. */
-const ANYTHING: AbandonedAttempts = { mayHaveSent: () => true, hasEnded: false };
+export const ANYTHING: AbandonedAttempts = { mayHaveSent: () => true, hasEnded: false };
 
 /** Which owner holds which run, as far as this store can know: from locks, from time, and from its own work. */
 export class Leases {
@@ -33,6 +37,8 @@ export class Leases {
   readonly #watched = new Map<string, { readonly lease: string; readonly since: number }>();
   /** Attempts of this store that were sent and are not settled, by `placeOf`. */
   readonly #sent = new Map<string, number>();
+  /** The last event of each run that this store holds, where a server may lose it. */
+  readonly #known = new Map<string, KnownEvent>();
 
   constructor(owners: OwnerWatch, work: WorkInProgress, notes: SentNotes, monotonic: () => number) {
     this.#owners = owners;
@@ -78,6 +84,18 @@ export class Leases {
   retire(runId: string, effect: Omit<EffectAttempt, "attempt">): void {
     this.#sent.delete(placeOf(runId, effect));
     this.#notes.retire(runId, effect);
+  }
+
+  /** The last event of a run of this store that is durable; null if none was remembered. */
+  lastEvent(runId: string): KnownEvent | null {
+    return this.#known.get(runId) ?? null;
+  }
+
+  /** A commit is durable. An event that gives the run to an owner, or to none, says so. */
+  remember(runId: string, event: KnownEvent, owner?: string | null): void {
+    const isOwn = owner === undefined ? this.#known.has(runId) : owner === this.owner;
+    if (isOwn) this.#known.set(runId, event);
+    else this.#known.delete(runId);
   }
 
   /** The run no longer belongs to this store. */
@@ -140,6 +158,21 @@ export class Leases {
     if (known?.lease === lease) return now - known.since;
     if (owner !== null && owner !== this.owner) this.#watched.set(runId, { lease, since: now });
     return 0;
+  }
+}
+
+/** Remembers the events of writes that are durable. */
+export function rememberEvents(leases: Leases, writes: readonly Write[]): void {
+  for (const write of writes) {
+    if (write.kind !== "advance") continue;
+    const { event_seq: seq, event_hash: hash, owner } = write.set;
+    if (typeof seq !== "number" || !(hash instanceof Uint8Array))
+      throw new Error("A head moves to no event.");
+    leases.remember(
+      write.runId,
+      { seq, hash },
+      typeof owner === "string" ? owner : owner === null ? null : undefined,
+    );
   }
 }
 

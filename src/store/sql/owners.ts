@@ -19,8 +19,8 @@ export interface OwnerWatch {
   held(): Promise<void>;
   /** The last observation of an owner whose lease was renewed at that time. */
   livenessOf(owner: string, renewedAt: number): OwnerLiveness;
-  /** Observes whether the process behind an owner lives. */
-  look(owner: string): Promise<OwnerLiveness>;
+  /** Observes whether the process behind an owner lives, whose lease was renewed at that time, or later. */
+  look(owner: string, renewedAt: number): Promise<OwnerLiveness>;
 }
 
 /** The model call of a turn, among the effects of the turn: its tool calls are numbered from 1. */

@@ -6,11 +6,12 @@ import type { ResultLimits } from "../../core/usage/result-share.ts";
 import type * as contract from "../store.ts";
 import type { Driver } from "./driver.ts";
 import { readLeftBehind } from "./intents/left-open.ts";
-import { isRunHeld, ownerOf } from "./intents/run-interruption.ts";
+import { isRunHeld, leaseOf } from "./intents/run-interruption.ts";
 import * as steps from "./intents/step-intents.ts";
 import * as workers from "./intents/worker-intents.ts";
 import type { Leases } from "./leases.ts";
 import type { OwnerWatch } from "./owners.ts";
+import { readMovedRows } from "./queries/moved-rows.ts";
 import * as lists from "./queries/run-lists.ts";
 import * as readers from "./queries/run-queries.ts";
 import * as sessions from "./queries/session-queries.ts";
@@ -59,7 +60,7 @@ export abstract class SqlReader implements contract.StoreReader {
   async findRunsOf(pipeline: string, inputHash: Uint8Array): Promise<readonly contract.RunOfInput[]> {
     const found = await this.read(() => readers.findRunsOf(pipeline, inputHash));
     const owners = new Set(found.flatMap(({ owner }) => owner ?? []));
-    await Promise.all([...owners].map((owner) => this.owners.look(owner)));
+    await Promise.all([...owners].map((owner) => this.owners.look(owner, 0)));
     const { leases } = this;
     const now = this.driver.now();
     return this.read(function* () {
@@ -219,6 +220,10 @@ export abstract class SqlReader implements contract.StoreReader {
     return this.read(() => readers.countWork(runId));
   }
 
+  readMovedRows(runId: string, from?: contract.BundlePosition): Promise<contract.BundlePart> {
+    return this.read(() => readMovedRows(runId, from ?? null));
+  }
+
   isOwnFile(path: string): Promise<boolean> {
     return this.driver.isOwnFile(path);
   }
@@ -234,8 +239,8 @@ export abstract class SqlReader implements contract.StoreReader {
 
   /** The owner of the run may have died: that must be known before a decision about its lease. */
   protected async lookAtOwner(runId: string): Promise<void> {
-    const owner = await this.read(() => ownerOf(runId));
-    if (owner !== null) await this.owners.look(owner);
+    const lease = await this.read(() => leaseOf(runId));
+    if (lease !== null) await this.owners.look(lease.owner, lease.renewedAt);
   }
 
   protected read<T>(script: () => SqlScript<T>): Promise<T> {

@@ -4,10 +4,12 @@ import { parseWaitId, type Settlement } from "../../core/wait.ts";
 import type * as contract from "../store.ts";
 import type { WorkInProgress } from "../work-in-progress.ts";
 import type { Driver } from "./driver.ts";
+import * as arrivals from "./intents/arrival-intents.ts";
 import { saveCheckpoint } from "./intents/checkpoint-intents.ts";
 import { dropTurn } from "./intents/drop-turn-intent.ts";
 import { forkRun } from "./intents/fork-intents.ts";
 import { beginLineage } from "./intents/lineage-intents.ts";
+import { identify, moveRun } from "./intents/move-intents.ts";
 import * as runs from "./intents/run-intents.ts";
 import * as interruption from "./intents/run-interruption.ts";
 import * as steps from "./intents/step-intents.ts";
@@ -22,6 +24,7 @@ import { closedError, SqlReader } from "./sql-reader.ts";
 import type { StoreParts } from "./store-options.ts";
 import * as artifacts from "./tables/artifact-rows.ts";
 import { collectBlobs } from "./tables/blob-rows.ts";
+import { readStoreId } from "./tables/moved-run.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** A store on a SQL database: every intent and every query, once for all of them. */
@@ -42,6 +45,42 @@ export class SqlStore extends SqlReader implements contract.Store {
 
   redactionKey(): Uint8Array {
     return this.driver.redactionKey();
+  }
+
+  async storeId(): Promise<string> {
+    const known = await this.read(() => readStoreId());
+    return known ?? this.#act("storeId", null, identify);
+  }
+
+  async moveRun(runId: string, to: string): Promise<contract.RunMove> {
+    // The event of the move names both stores.
+    await this.storeId();
+    await this.lookAtOwner(runId);
+    const move = await this.#act("moveRun", runId, (tx) => moveRun(tx, runId, to));
+    this.leases.forget(runId);
+    return move;
+  }
+
+  async beginArrival(arriving: contract.ArrivingRun): Promise<contract.ArrivalOutcome> {
+    const runId = arrivals.runIdOf(arriving);
+    await this.lookAtOwner(runId);
+    return this.#take("beginArrival", runId, (tx) => arrivals.beginArrival(tx, arriving));
+  }
+
+  dropArrivingRows(fence: contract.Fence): Promise<boolean> {
+    return this.#write("dropArrivingRows", fence.runId, (tx) => arrivals.dropArrivingRows(tx, fence));
+  }
+
+  storeArrivingRows(fence: contract.Fence, rows: readonly contract.BundleRow[]): Promise<void> {
+    return this.#write("storeArrivingRows", fence.runId, (tx) => arrivals.storeArrivingRows(tx, fence, rows));
+  }
+
+  async finishArrival(fence: contract.Fence, blobs: number): Promise<contract.RunRecord> {
+    const run = await this.#write("finishArrival", fence.runId, (tx) =>
+      arrivals.finishArrival(tx, fence, blobs),
+    );
+    this.leases.forget(fence.runId);
+    return run;
   }
 
   close({ graceMs = DEFAULT_GRACE_MS }: { readonly graceMs?: number } = {}): Promise<void> {

@@ -30,6 +30,7 @@ export const RUN_STATUSES = words<RunStatus>({
   succeeded: true,
   failed: true,
   cancelled: true,
+  moved: true,
 });
 
 export const ATTEMPT_ENDS = words<NonNullable<AttemptRecord["endStatus"]>>({

@@ -220,7 +220,7 @@ export type CoveredTable = keyof typeof TABLES;
 
 /**
  * Tables without digests of this kind: the row of a run is covered as a whole, events are the log, blobs carry their own
- * hash, and requests of workers belong to no run.
+ * hash, and the others belong to no run.
  */
 const UNCOVERED_TABLES = {
   runs: {
@@ -261,6 +261,7 @@ const UNCOVERED_TABLES = {
         cancel_requested_by: "text?",
         forked_from: "text?",
         started_by: "text?",
+        moved: "text?",
         output: "text?",
         context: "text?",
         error: "text?",
@@ -276,6 +277,7 @@ const UNCOVERED_TABLES = {
     key: { ...RUN, blob_hash: "bytes" },
     groups: { row: { created_at: "int", size: "int", bytes: "bytes" } },
   },
+  identity: { key: { place: "int" }, groups: { row: { store_id: "text" } } },
   workers: {
     key: { worker_id: "text" },
     groups: {

@@ -10,6 +10,8 @@ export class SchemaGuard {
   readonly #known: number;
   /** SQLite counts the changes of a schema. */
   #changes: number | null = null;
+  /** SQLite counts what other connections commit. */
+  #commits: number | null = null;
 
   constructor(database: Database) {
     this.#database = database;
@@ -18,9 +20,13 @@ export class SchemaGuard {
 
   /** Called inside a write transaction: rows written by this program would not be what a newer one expects. */
   assertWritable(): void {
+    const commits = this.#database.get("PRAGMA data_version")?.int("data_version") ?? 0;
+    // Nobody else has committed anything since the last check, so the schema is the same.
+    if (commits === this.#commits) return;
     const version = schemaVersion(this.#database);
     if (version !== this.#known) throw newerSchema(this.#database.file, version, this.#known);
     this.assertReadable();
+    this.#commits = commits;
   }
 
   /** Called inside a snapshot. */

@@ -10,10 +10,9 @@ export function writeRow(database: Database, now: number, write: Write): void {
     case "insert":
     case "keep":
     case "upsert": {
-      const make = (table: TableName, columns: readonly string[]) =>
-        insertText(write.kind, table, columns, `VALUES (${columns.map(() => "?").join(", ")})`);
-      const text = textOf(write.kind, write.table, Object.keys(write.row), make);
-      database.run(text, ...Object.values(write.row));
+      const { text, columns } = insertOf(write.kind, write.table);
+      // A column without a value is refused when it is bound.
+      database.run(text, ...columns.map((column) => write.row[column] as SqlValue));
       return;
     }
     case "update": {
@@ -51,9 +50,30 @@ export function writeRow(database: Database, now: number, write: Write): void {
 
 const RENEWAL = "UPDATE runs SET lease_until = ?, lease_ms = ? WHERE run_key = ? AND owner = ? AND epoch = ?";
 
+type Insert = { readonly text: string; readonly columns: readonly string[] };
+type InsertKind = "insert" | "keep" | "upsert";
+
+const inserts = {
+  insert: new Map<TableName, Insert>(),
+  keep: new Map<TableName, Insert>(),
+  upsert: new Map<TableName, Insert>(),
+} as const satisfies { [K in InsertKind]: Map<TableName, Insert> };
+
+/** The insert of a table, made once: a new row is always whole, so it needs no look at its columns. */
+function insertOf(kind: InsertKind, table: TableName): Insert {
+  let insert = inserts[kind].get(table);
+  if (insert === undefined) {
+    const columns = Object.keys(columnTypes(table));
+    const text = insertText(kind, table, columns, `VALUES (${columns.map(() => "?").join(", ")})`);
+    insert = { text, columns };
+    inserts[kind].set(table, insert);
+  }
+  return insert;
+}
+
 const texts = new Map<string, string>();
 
-/** The text of a statement, made once for each table and list of columns. */
+/** The text of another statement, made once for each table and list of columns. */
 function textOf(
   kind: string,
   table: TableName,

@@ -11,12 +11,14 @@ import { settlementChecks } from "./calls/settlements.ts";
 import { toolCallChecks } from "./calls/tool-calls.ts";
 import type { Check, OpenConformanceDatabase, StoresOfCheck } from "./check.ts";
 import { runCheck } from "./check.ts";
+import { arrivingChecks } from "./runs/arriving.ts";
 import { budgetChecks } from "./runs/budgets.ts";
 import { cancelChecks } from "./runs/cancel.ts";
 import { claimQuotaChecks } from "./runs/claim-quota.ts";
 import { eventChecks } from "./runs/events.ts";
 import { fencingChecks } from "./runs/fencing.ts";
 import { leaseChecks } from "./runs/leases.ts";
+import { leavingChecks } from "./runs/leaving.ts";
 import { listRangeChecks } from "./runs/list-ranges.ts";
 import { quotaChecks } from "./runs/quota.ts";
 import { runChecks } from "./runs/runs.ts";
@@ -104,6 +106,8 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   events: eventChecks,
   "events of the ledger": ledgerEventChecks,
   verification: verificationChecks,
+  "leaving a store": leavingChecks,
+  "arriving in a store": arrivingChecks,
   "many at once": togetherChecks,
   texts: textChecks,
   threads: threadChecks,

@@ -161,6 +161,19 @@ describe("show", () => {
     });
   });
 
+  it("shows the artifact that is the result of a job", async () => {
+    const folder = cliFolder();
+    const job = Step.run("write", async (_input, ctx) => void (await ctx.artifact("report.txt", "hello")));
+    const spec = { objective: "Write a report", artifacts: { finalOutput: "report.txt" } };
+    await folder.withStore(async (store) => {
+      await new Runner(job, { store, workspaceRoot: folder.cwd }).run("x", { runId: "job-1", spec });
+    });
+    expect((await pawl(["show", "job-1"], folder)).stdout).toMatch(/ {2}result +report\.txt\n/);
+    const { document } = await pawlJson(["show", "job-1"], folder);
+    const hash = expect.stringMatching(/^2cf24dba5fb0a30e/) as string;
+    expect(document).toMatchObject({ run: { finalArtifact: { name: "report.txt", hash } } });
+  });
+
   it("shows the output of a succeeded run, and no next step", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [SEARCHING] });

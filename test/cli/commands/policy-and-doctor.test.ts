@@ -124,6 +124,7 @@ describe("doctor", () => {
       "config ok",
       "packages ok",
       "store ok",
+      "store id ok",
       "disk ok",
       "rights ok",
       "place ok",

@@ -1,7 +1,7 @@
 // The code blocks of Markdown pages, with the marks in the comments before them.
 
-/** The languages that a block may name. Blocks in the first three are checked; the others hold no code of ours. */
-const LANGUAGES = ["ts", "sh", "yaml", "json", "text", "mermaid", ""] as const;
+/** The languages that a block may name. Blocks in the first four are checked; the others hold no code of ours. */
+const LANGUAGES = ["ts", "sh", "yaml", "sql", "json", "text", "mermaid", ""] as const;
 
 /**
  * The marks of a block, as HTML comments on the lines before it:

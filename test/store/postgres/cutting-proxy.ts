@@ -1,4 +1,4 @@
-// A proxy between a store and its server that cuts a connection around a COMMIT.
+// A proxy between a store and its server that cuts connections, or leads to another server.
 
 import { connect, createServer, type Server, type Socket } from "node:net";
 
@@ -12,9 +12,13 @@ export type Cut =
 
 export class CuttingProxy {
   readonly #server: Server;
-  readonly #target: number;
+  #target: number;
   readonly #sockets = new Set<Socket>();
   #next: Cut | null = null;
+  /** A connection that sends this is cut. */
+  #refused: string | null = null;
+  /** The clients' ends of the connections, and what each has sent that may be refused later. */
+  readonly #sent = new Map<Socket, Buffer[]>();
   /** How many connections were cut. */
   cuts = 0;
   /** How often a client that had all of its answers has sent something: the number of round trips. */
@@ -39,9 +43,25 @@ export class CuttingProxy {
     return address.port;
   }
 
-  /** Cuts the next connection that sends a COMMIT after a write. */
-  cutNext(how: Cut): void {
+  /** Cuts the next connection that sends a COMMIT after a write; null for none. */
+  cutNext(how: Cut | null): void {
     this.#next = how;
+  }
+
+  /** Cuts all connections; new ones lead to this port. */
+  switchTo(target: number): void {
+    this.#target = target;
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  /** Cuts every connection on which this text was sent or is sent; null for none. */
+  refuse(text: string | null): void {
+    this.#refused = text;
+    for (const [client, sent] of this.#sent) if (this.#isRefused(sent)) client.destroy();
+  }
+
+  #isRefused(sent: readonly Buffer[]): boolean {
+    return this.#refused !== null && sent.some((bytes) => bytes.includes(this.#refused ?? ""));
   }
 
   async stop(): Promise<void> {
@@ -57,14 +77,21 @@ export class CuttingProxy {
       socket.on("error", () => undefined);
       socket.on("close", () => this.#sockets.delete(socket));
     }
-    let [isCut, hasWritten] = [false, false];
+    let [isCut, hasWritten, isReader] = [false, false, false];
     const counter = new RoundTrips();
+    const sent: Buffer[] = [];
+    this.#sent.set(client, sent);
     client.on("data", (bytes: Buffer) => {
+      // Statements that are sent again have a name: their texts are in the first messages.
+      if (sent.length < 100) sent.push(bytes);
+      if (this.#isRefused([bytes])) client.destroy();
+      if (client.destroyed) return;
       this.roundTrips += counter.sent(bytes);
       hasWritten ||= bytes.includes("INSERT INTO events") || bytes.includes("pawl_");
+      isReader ||= bytes.includes("READ ONLY");
       const at = bytes.indexOf("COMMIT\0");
       if (isCut) return;
-      if (at === -1 || this.#next === null || !hasWritten) {
+      if (at === -1 || this.#next === null || !hasWritten || isReader) {
         server.write(bytes);
         return;
       }
@@ -76,6 +103,7 @@ export class CuttingProxy {
       if (!isCut) client.write(bytes);
     });
     client.on("close", () => {
+      this.#sent.delete(client);
       if (!isCut) server.destroy();
     });
     server.on("close", () => client.destroy());

@@ -90,6 +90,26 @@ describe("a COMMIT that is cut off", () => {
 });
 
 describe("a server that crashes", () => {
+  it("is waited for by those who read", async (context) => {
+    if (server.port === null) return context.skip(FOREIGN_SERVER);
+    const store = await openStore(server.url, { schema: server.newSchema() });
+    const run = await SampleRun.create(store);
+    let isBack = false;
+    const crash = server.crash().then(() => {
+      isBack = true;
+    });
+    // More at a time than there are sessions for.
+    const reads: Promise<unknown>[] = [];
+    do {
+      reads.push(...Array.from({ length: 5 }, () => store.getRun(run.runId)));
+      await sleep(20);
+    } while (!isBack);
+    await crash;
+    expect((await Promise.all(reads)).filter((found) => found === null)).toEqual([]);
+    expect(reads.length).toBeGreaterThan(10);
+    await store.close();
+  });
+
   it("under load loses no commit and repeats none, and its runs continue by themselves", {
     timeout: 300_000,
   }, async (context) => {

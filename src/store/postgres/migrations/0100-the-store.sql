@@ -9,7 +9,7 @@ CREATE TABLE runs (
   run_id TEXT COLLATE "C" NOT NULL UNIQUE,
   created_at BIGINT NOT NULL,
   updated_at BIGINT NOT NULL,
-  status TEXT NOT NULL CHECK (status IN ('queued', 'running', 'waiting', 'succeeded', 'failed', 'cancelled')),
+  status TEXT NOT NULL CHECK (status IN ('queued', 'running', 'waiting', 'succeeded', 'failed', 'cancelled', 'moved')),
   pipeline TEXT NOT NULL,
   entrypoint TEXT NOT NULL,
   input_hash BYTEA NOT NULL,
@@ -44,6 +44,8 @@ CREATE TABLE runs (
   cancel_requested_by TEXT,
   forked_from TEXT,
   started_by TEXT,
+  -- The store that the run was moved to, and the status that it had.
+  moved TEXT,
   output TEXT,
   context TEXT,
   error TEXT,
@@ -338,4 +340,10 @@ CREATE TABLE workers (
   created_at BIGINT NOT NULL,
   deadline_at BIGINT,
   completed_at BIGINT
+);
+
+-- The name of this database for others, in one row.
+CREATE TABLE identity (
+  place BIGINT PRIMARY KEY CHECK (place = 1),
+  store_id TEXT NOT NULL
 );

@@ -1,7 +1,7 @@
 -- For auditors: the runs, steps, calls and checkpoints with readable ids, statuses, times and contents, the same as on
 -- SQLite. Nothing reads them but people and their tools.
 
--- A text as it was given: where SQLite has the character 0, which PostgreSQL's texts cannot have, it is left out.
+-- A text as it was given, but without the character 0, which PostgreSQL's texts cannot have. No JSON has it.
 CREATE FUNCTION audit_text(stored TEXT) RETURNS TEXT LANGUAGE sql IMMUTABLE
 RETURN replace(replace(stored, U&'\0001\0001', ''), U&'\0001\0002', U&'\0001');
 
@@ -14,7 +14,7 @@ CREATE FUNCTION audit_json(stored TEXT) RETURNS JSON LANGUAGE sql IMMUTABLE
 RETURN replace(replace(stored, '\\', '\/'), '\u', '\\u')::json;
 
 CREATE FUNCTION audit_json_text(part JSON) RETURNS TEXT LANGUAGE sql IMMUTABLE
-RETURN audit_text(replace(replace(part::text, '\\u', '\u'), '\/', '\\'));
+RETURN replace(replace(part::text, '\\u', '\u'), '\/', '\\');
 
 CREATE VIEW audit_runs AS
 SELECT run_id,
@@ -22,11 +22,11 @@ SELECT run_id,
        audit_time(runs.updated_at) AS updated_at,
        runs.status,
        audit_text(entrypoint) AS entrypoint,
-       audit_text(spec) AS run_spec_json,
+       spec AS run_spec_json,
        run_id || '/' || audit_text(step_path) AS current_step_id,
        run_id || '~' || (SELECT max(checkpoint_index) FROM checkpoints
                           WHERE checkpoints.run_key = runs.run_key AND superseded = 0) AS last_checkpoint_id,
-       audit_text(final_artifact) AS final_artifact_ref
+       final_artifact AS final_artifact_ref
   FROM runs
   LEFT JOIN run_inputs ON run_inputs.run_key = runs.run_key
   LEFT JOIN run_steps ON run_steps.run_key = runs.run_key AND step_no = current_step_no;
@@ -57,7 +57,7 @@ SELECT run_id || '/' || audit_text(step_path) || '#' || c.turn_index || '.' || c
        coalesce(receipts.status, c.status) AS status,
        c.attempt,
        -- The arguments of a turn's call are in its response: first the calls that Pawl runs, then the provider's own.
-       coalesce(audit_text(c.request), (
+       coalesce(c.request, (
          SELECT audit_json_text(input) FROM (
            SELECT part -> 'input' AS input,
                   row_number() OVER (ORDER BY part ->> 'providerExecuted' IS NOT DISTINCT FROM 'true', id) AS n
@@ -97,16 +97,16 @@ SELECT run_id || '~' || checkpoint_index AS checkpoint_id,
        run_id || '/' || audit_text(step_path) AS step_id,
        audit_time(c.created_at) AS created_at,
        checkpoint_type,
-       '{"contract":' || coalesce(audit_text(contract), 'null') || ',"slices":{' || coalesce((
+       '{"contract":' || coalesce(contract, 'null') || ',"slices":{' || coalesce((
          SELECT string_agg(to_json(key)::text || ':' || (
-                  SELECT string_agg(audit_text(content), '' ORDER BY n)
+                  SELECT string_agg(content, '' ORDER BY n)
                     FROM json_array_elements_text(hashes) WITH ORDINALITY AS piece (hash, n)
                     JOIN slice_contents ON slice_contents.run_key = c.run_key AND content_hash = piece.hash),
                   ',' ORDER BY id)
            FROM json_each(CASE json_typeof(audit_json(c.snapshot) -> 'slices')
                   WHEN 'object' THEN audit_json(c.snapshot) -> 'slices' ELSE '{}' END)
                 WITH ORDINALITY AS reference (key, hashes, id)), '') || '}}' AS state_snapshot_json,
-       audit_text(cursor) AS cursor_json
+       cursor AS cursor_json
   FROM checkpoints AS c
   JOIN runs ON runs.run_key = c.run_key
   JOIN run_steps ON run_steps.run_key = c.run_key AND run_steps.step_no = c.step_no

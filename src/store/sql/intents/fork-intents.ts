@@ -9,6 +9,7 @@ import type { GranularStateRow } from "../run-head.ts";
 import { all, get, type SqlScript } from "../script.ts";
 import type { RowOf, RunKey } from "../table-list.ts";
 import { granularStateRow } from "../tables/granular-state.ts";
+import { assertHere } from "../tables/moved-run.ts";
 import { budgetsOf } from "../tables/run-budgets.ts";
 import { savedRecord, starterOf } from "../tables/run-record.ts";
 import {
@@ -35,6 +36,7 @@ export function* forkRun(tx: Transaction, fork: NewFork): SqlScript<RunRecord> {
   assertNameSize("run id", fork.runId);
   const parent = yield* findRun(fork.parent);
   if (parent === null) throw runNotFound(fork.parent);
+  yield* assertHere(parent);
   if (tx.leases.isHeld(parent, tx.now)) throw busy(parent);
   if ((yield* findRun(fork.runId)) !== null)
     throw new ConfigurationError(`Run ${fork.runId} already exists: give the fork another id.`);
@@ -150,6 +152,7 @@ function insertFork(tx: Transaction, key: RunKey, runId: string, parent: RunRow,
     waitingSince: tx.now,
     cancelRequestedAt: null,
     cancelRequestedBy: null,
+    moved: null,
     output: null,
     context: null,
     error: null,

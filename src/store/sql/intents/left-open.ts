@@ -4,6 +4,7 @@ import type { AttemptRecord, LeftBehind, ModelCallRecord, StepStatus } from "../
 import type { AbandonedAttempts, Leases } from "../leases.ts";
 import { MODEL_CALL } from "../owners.ts";
 import { all, type SqlScript } from "../script.ts";
+import { leftOpen } from "../tables/fence.ts";
 import { openModelCalls, settleFailedCall } from "../tables/model-calls.ts";
 import { findRun, type RunRow, runNotFound } from "../tables/run-row.ts";
 import { changeRow, type Transaction } from "../transaction.ts";
@@ -29,7 +30,7 @@ export function* settleOpenCalls(
 export function* readLeftBehind(leases: Leases, runId: string): SqlScript<LeftBehind> {
   const row = yield* findRun(runId);
   if (row === null) throw runNotFound(runId);
-  const left = leases.leftOpen(row);
+  const left = yield* leftOpen(leases, row);
   const open = yield* openModelCalls(row.key);
   const lost = open.filter(({ stepKey, record }) => mayBeSent(left, stepKey, record));
   return {

@@ -1,5 +1,5 @@
 import { canonicalJson } from "../../../core/canonical-json.ts";
-import type { StoredError } from "../../../core/errors.ts";
+import type { StoredError, StoreUnavailableError } from "../../../core/errors.ts";
 import { contractSummary } from "../../../core/job/contract-summary.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../core/json.ts";
 import { decideClaim } from "../../../core/run/claim-decision.ts";
@@ -18,11 +18,13 @@ import type {
   NewRun,
   RunEnd,
 } from "../../store.ts";
-import type { AbandonedAttempts } from "../leases.ts";
+import { type AbandonedAttempts, ANYTHING } from "../leases.ts";
 import { assertNameSize } from "../name-size.ts";
 import { exists, get, type SqlScript } from "../script.ts";
 import type { RunKey } from "../table-list.ts";
 import { findArtifactHash } from "../tables/artifact-rows.ts";
+import { leftOpen, lostEvents } from "../tables/fence.ts";
+import { assertHere } from "../tables/moved-run.ts";
 import { allow, allowanceOf, endWaiting } from "../tables/run-budgets.ts";
 import { readPartsOfRecord, requireRecord, savedRecord, starterOf } from "../tables/run-record.ts";
 import {
@@ -34,6 +36,7 @@ import {
   parseJson,
   type RunRow,
   recordEvent,
+  rowToLeave,
   saveRun,
 } from "../tables/run-row.ts";
 import { CODE_STEP_TURN, withdrawWaits } from "../tables/tool-call-rows.ts";
@@ -90,6 +93,7 @@ function firstRow(tx: Transaction, key: RunKey, run: NewRun, startedBy: string |
     waitingSince: null,
     cancelRequestedAt: null,
     cancelRequestedBy: null,
+    moved: null,
     output: null,
     context: null,
     error: null,
@@ -113,6 +117,7 @@ function marksFacts({ marks }: RunRow): { marks?: string } {
 export function* claimRun(tx: Transaction, runId: string, options: ClaimOptions): SqlScript<ClaimOutcome> {
   const row = yield* findRun(runId);
   if (row === null) return { kind: "not_found" };
+  yield* assertHere(row);
   const isHeld = tx.leases.isHeld(row, tx.now);
   const isCancelRequested = row.cancelRequestedAt !== null;
   const { kind } = decideClaim({ status: row.status, isHeld, isCancelRequested }, options.from);
@@ -135,7 +140,7 @@ export function* claimRun(tx: Transaction, runId: string, options: ClaimOptions)
 
 function* claim(tx: Transaction, row: RunRow, options: ClaimOptions): SqlScript<ClaimOutcome> {
   const parts = yield* readPartsOfRecord(row);
-  const left = tx.leases.leftOpen(row);
+  const left = yield* leftOpen(tx.leases, row);
   const attempt = options.attempt === undefined ? null : reasoned(row, options.attempt);
   takeLease(tx, row, options);
   const raised = Object.entries(options.budgets ?? {});
@@ -182,7 +187,7 @@ function takeLease(tx: Transaction, row: RunRow, options: ClaimOptions): void {
   allow(row, allowanceAfter(allowanceOf(row), tx.now, options));
 }
 
-function lostCallFacts({ stepPath, turnIndex, attempt, reserved }: ModelCallRecord): JsonObject {
+export function lostCallFacts({ stepPath, turnIndex, attempt, reserved }: ModelCallRecord): JsonObject {
   return { stepPath, turnIndex, attempt, reserved };
 }
 
@@ -220,13 +225,16 @@ export function* pinShape(tx: Transaction, fence: Fence, shape: Json): SqlScript
 }
 
 export function* releaseRun(tx: Transaction, fence: Fence, given: RunEnd): SqlScript<void> {
-  const row = yield* fencedRunRow(tx, fence);
+  const row = yield* rowToLeave(tx, fence);
+  const lost = yield* lostEvents(tx.leases, row);
+  // Whatever else the worker has to say is about a run that the database does not have.
+  if (lost !== null && given.status !== "failed") throw lost;
   const { status, steps, waits } = decideRelease(given.status, row.cancelRequestedAt !== null);
   const end: RunEnd = status === given.status ? given : { status: "cancelled", error: null };
-  const error = "error" in end ? end.error : null;
-  yield* settleOpenCalls(tx, row, NOTHING_OPEN);
+  const error = lost === null ? errorOf(end) : storedError(lost);
+  yield* settleOpenCalls(tx, row, lost === null ? NOTHING_OPEN : ANYTHING);
   // A tool that was cancelled, or whose outcome could not be stored, may have done its work or may still be running.
-  const { facts } = yield* leaveRunningCalls(tx, row, tx.leases.leftOpen(row));
+  const { facts } = yield* leaveRunningCalls(tx, row, yield* leftOpen(tx.leases, row));
   const asked = end.status === "waiting" ? end.waits : [];
   const opened = yield* openWaits(tx, row, asked);
   if (status === "failed") yield* supersedeCall(tx, row, error);
@@ -249,6 +257,14 @@ export function* releaseRun(tx: Transaction, fence: Fence, given: RunEnd): SqlSc
     ...facts,
     ...(opened.length === 0 ? {} : { waits: opened }),
   });
+}
+
+function errorOf(end: RunEnd): StoredError | null {
+  return "error" in end ? end.error : null;
+}
+
+function storedError({ code, message, details }: StoreUnavailableError): StoredError {
+  return { code, message, details };
 }
 
 /** The result of a run that succeeded, as it is now; null if it has no such artifact. */

@@ -4,9 +4,11 @@ import { toolCallId } from "../../../core/step-path.ts";
 import type { CancelOutcome, Fence } from "../../store.ts";
 import type { Leases } from "../leases.ts";
 import { all, exists, get, type SqlScript } from "../script.ts";
+import { leftOpen } from "../tables/fence.ts";
+import { assertHere } from "../tables/moved-run.ts";
 import { endWaiting } from "../tables/run-budgets.ts";
 import { readPartsOfRecord, requireRecord, savedRecord } from "../tables/run-record.ts";
-import { fencedRunRow, findRun, type RunRow, requireRun, saveRun } from "../tables/run-row.ts";
+import { findRun, type RunRow, requireRun, rowToLeave, saveRun } from "../tables/run-row.ts";
 import { withdrawWaits } from "../tables/tool-call-rows.ts";
 import { changeRow, type Transaction } from "../transaction.ts";
 import { leaveRunningCalls, runningCalls } from "./in-doubt.ts";
@@ -17,12 +19,12 @@ import { endAttempt, markRunningSteps, settleOpenCalls } from "./left-open.ts";
  * Model calls that were certainly not sent are charged nothing, and such tool calls are not in doubt.
  */
 export function* interruptRun(tx: Transaction, fence: Fence): SqlScript<void> {
-  const row = yield* fencedRunRow(tx, fence);
+  const row = yield* rowToLeave(tx, fence);
   if (row.cancelRequestedAt !== null) {
     yield* endAbandoned(tx, row, cancelRequestedBy(row));
     return;
   }
-  const left = tx.leases.leftOpen(row);
+  const left = yield* leftOpen(tx.leases, row);
   yield* settleOpenCalls(tx, row, left);
   const { facts } = yield* leaveRunningCalls(tx, row, left);
   endAttempt(tx, row, "interrupted");
@@ -51,14 +53,19 @@ export function* isRunHeld(leases: Leases, now: number, runId: string): SqlScrip
 }
 
 /** The owner of a run, to check whether it lives. */
-export function* ownerOf(runId: string): SqlScript<string | null> {
-  const row = yield* get("SELECT owner FROM runs WHERE run_id = ?", runId);
-  return row?.optionalText("owner") ?? null;
+export function* leaseOf(runId: string): SqlScript<{ owner: string; renewedAt: number } | null> {
+  const row = yield* get(
+    "SELECT owner, lease_until - lease_ms AS renewed_at FROM runs WHERE run_id = ?",
+    runId,
+  );
+  const owner = row?.optionalText("owner") ?? null;
+  return row === null || owner === null ? null : { owner, renewedAt: row.int("renewed_at") };
 }
 
 export function* requestCancel(tx: Transaction, runId: string, person: Person): SqlScript<CancelOutcome> {
   const decision = decisionOf(person, tx.now);
   const row = yield* requireRun(runId);
+  yield* assertHere(row);
   const { kind } = decideCancel(row.status, tx.leases.isHeld(row, tx.now));
   switch (kind) {
     case "over":
@@ -84,7 +91,7 @@ export function cancelRequestedBy(row: RunRow): string {
 
 /** Cancels a run that no process holds, as a new owner would find it: calls that were running may have happened. */
 export function* endAbandoned(tx: Transaction, row: RunRow, by: string): SqlScript<string[]> {
-  const left = tx.leases.leftOpen(row);
+  const left = yield* leftOpen(tx.leases, row);
   yield* settleOpenCalls(tx, row, left);
   const { facts, inDoubt } = yield* leaveRunningCalls(tx, row, left);
   yield* withdrawWaits(tx, row, null);

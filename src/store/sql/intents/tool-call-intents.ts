@@ -11,6 +11,7 @@ import type {
 import type { RunHead } from "../run-head.ts";
 import { exists, get, type SqlScript } from "../script.ts";
 import { putBlob } from "../tables/blob-rows.ts";
+import { assertHere } from "../tables/moved-run.ts";
 import { fencedStep, recordEvent, requireRun, saveRun, stepHead } from "../tables/run-row.ts";
 import { writeCheckpoint } from "../tables/session-rows.ts";
 import {
@@ -108,6 +109,7 @@ export function* recordReceipt(tx: Transaction, fence: Fence, record: ReceiptRec
 export function* offerLateReceipt(tx: Transaction, late: LateReceipt): SqlScript<"settled" | "kept"> {
   const { runId, stepKey, turnIndex, attempt } = late;
   const run = yield* requireRun(runId);
+  yield* assertHere(run);
   const step = (yield* stepHead(run, stepKey)).path;
   const { callIndex } = late.receipt;
   const callNo = yield* callNoAt(run, { stepKey, turnIndex, callIndex });

@@ -12,6 +12,7 @@ import { parseWaitId, type WaitKind } from "../../../core/wait.ts";
 import { peopleOf } from "../queries/wait-queries.ts";
 import { get, type SqlScript } from "../script.ts";
 import { WAIT_KINDS, WAIT_STATUSES } from "../stored-words.ts";
+import { assertHere } from "../tables/moved-run.ts";
 import { findRun, parseJson, type RunRow } from "../tables/run-row.ts";
 import { findCallNo } from "../tables/tool-call-rows.ts";
 import { assertOpenPart } from "../verify/verify-open.ts";
@@ -52,6 +53,7 @@ export function* requireOpenWait(
     throw new WaitNotFoundError(`There is no wait ${id} in this store: list the waits of the run.`, {
       waitId: id,
     });
+  yield* assertHere(run);
   // An answer counts only if the question that the person was shown is the one that was asked.
   yield* assertOpenPart(run);
   const [kind, status] = [row.oneOf("kind", WAIT_KINDS), row.oneOf("status", WAIT_STATUSES)];
@@ -78,6 +80,7 @@ export function* requireRunOfCall(id: string): SqlScript<RunRow> {
   const place = parseToolCallId(id);
   const run = place === null ? null : yield* findRun(place.runId);
   if (run === null) throw callNotFound(id);
+  yield* assertHere(run);
   yield* assertOpenPart(run);
   return run;
 }

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { LeaseLostError } from "../../../core/errors.ts";
+import { rememberEvents } from "../leases.ts";
+import type { Row } from "../row.ts";
 import { forgetOldHeads } from "../run-head.ts";
 import type { SqlScript } from "../script.ts";
 import { closedError } from "../sql-reader.ts";
@@ -7,7 +9,8 @@ import type { Transaction } from "../transaction.ts";
 import type { Write } from "../write.ts";
 import { type CommitPlan, type PlanContext, PlannedIntent, type SubmittedIntent } from "./plan.ts";
 import { outcomesOf, type PlanOutcome } from "./plan-outcome.ts";
-import { COMMIT, ROLLBACK, type ServerSession, type Statement } from "./server-session.ts";
+import { isRenewal, lockedPlans, lockedRun } from "./renewals.ts";
+import { COMMIT, RECONNECT, ROLLBACK, type ServerSession, type Statement } from "./server-session.ts";
 
 /** What a server brings. */
 export interface PlanServer {
@@ -34,8 +37,6 @@ export interface PlanServer {
 /** The most intents in one transaction. */
 const MAX_BATCH = 500;
 const MAX_TRIES = 6;
-const MAX_RECONNECTS = 40;
-const RECONNECT_MS = 250;
 
 /**
  * The commits of a process on a server. Intents that know all they need from the head of their run are planned in memory,
@@ -112,7 +113,10 @@ export class PlannedCommits {
         waiting.add(pending.runId);
       }
     }
-    if (plans.length > 0) await this.#commitPlans(plans);
+    const renewals = plans.filter(isRenewal);
+    const commits = plans.filter((plan) => !isRenewal(plan));
+    if (renewals.length > 0) await this.#renew(renewals);
+    if (commits.length > 0) await this.#commitPlans(commits);
     for (const round of oneOfEachRun(others)) await this.#ask(round);
   }
 
@@ -131,6 +135,25 @@ export class PlannedCommits {
     // The head may have changed in memory already.
     heads.delete(runId);
     return null;
+  }
+
+  /** By themselves, and first: one that waited for a row would keep the leases of all others from being renewed. */
+  async #renew(plans: readonly CommitPlan[]): Promise<void> {
+    const renewals = this.#server.statementsOf(plans.flatMap((plan) => plan.writes));
+    let answers: readonly (readonly Row[])[];
+    try {
+      const session = await this.#connected();
+      answers = await session.exchange([...session.begin, ...renewals, COMMIT]);
+      answers = answers.slice(session.begin.length, -1);
+    } catch {
+      // A renewal moves no head: fresh data decides.
+      await this.#askInRounds(plans);
+      return;
+    }
+    const locked = lockedPlans(plans, answers.flat());
+    const done = plans.filter((plan) => !locked.includes(plan));
+    if (done.length > 0) this.#acknowledge(done);
+    for (const plan of locked) this.#refuse([plan.pending], lockedRun(plan));
   }
 
   async #commitPlans(plans: readonly CommitPlan[]): Promise<void> {
@@ -162,7 +185,10 @@ export class PlannedCommits {
   }
 
   #acknowledge(plans: readonly CommitPlan[]): void {
-    for (const { pending, value } of plans) pending.resolve(value as never);
+    for (const { pending, value, writes } of plans) {
+      rememberEvents(this.#context.leases, writes);
+      pending.resolve(value as never);
+    }
     this.#onCommit(plans.map(({ pending }) => pending.intent));
   }
 
@@ -321,8 +347,8 @@ export class PlannedCommits {
         this.#session = await this.#server.connect();
         return this.#session;
       } catch (error) {
-        if (this.#isClosed || tries >= MAX_RECONNECTS || !this.#server.isConnectionLost(error)) throw error;
-        await sleep(RECONNECT_MS);
+        if (this.#isClosed || tries >= RECONNECT.tries || !this.#server.isConnectionLost(error)) throw error;
+        await sleep(RECONNECT.everyMs);
       }
     }
   }

@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { SqlScript } from "../script.ts";
-import { COMMIT, type ServerSession } from "./server-session.ts";
+import { COMMIT, RECONNECT, type ServerSession } from "./server-session.ts";
 
 const MOST = 3;
 
@@ -17,17 +18,24 @@ export class Readers {
     this.#isConnectionLost = isConnectionLost;
   }
 
-  /** A script that was cut off is run again: it has changed nothing. */
+  /** A script that was cut off is run again: it has changed nothing. A server that restarts is waited for. */
   async run<T>(script: () => SqlScript<T>): Promise<T> {
     for (let tries = 1; ; tries++) {
-      const session = await this.#take();
       try {
-        return await inSnapshot(session, script());
+        return await this.#runOnce(script());
       } catch (error) {
-        if (!this.#isConnectionLost(error) || tries >= 3 || this.#isEnded) throw error;
-      } finally {
-        this.#give(session);
+        if (!this.#isConnectionLost(error) || tries >= RECONNECT.tries || this.#isEnded) throw error;
+        if (tries > 1) await sleep(RECONNECT.everyMs);
       }
+    }
+  }
+
+  async #runOnce<T>(script: SqlScript<T>): Promise<T> {
+    const session = await this.#take();
+    try {
+      return await inSnapshot(session, script);
+    } finally {
+      this.#give(session);
     }
   }
 
@@ -47,6 +55,8 @@ export class Readers {
           return await this.#connect();
         } catch (error) {
           this.#open -= 1;
+          // Another one may try: no session may be left to wait for.
+          this.#waiting.shift()?.();
           throw error;
         }
       } else await new Promise<void>((resolve) => this.#waiting.push(resolve));

@@ -22,5 +22,8 @@ export interface ServerSession {
   end(): Promise<void>;
 }
 
+/** How often, and after how many milliseconds, a server that cannot be reached is tried again. */
+export const RECONNECT = { tries: 40, everyMs: 250 } as const;
+
 export const COMMIT: Statement = { text: "COMMIT", values: [] };
 export const ROLLBACK: Statement = { text: "ROLLBACK", values: [] };

@@ -31,12 +31,12 @@ function filteredRuns(status: RunFilter["status"], pipeline: RunFilter["pipeline
 
 const OF_INPUT = "pipeline = ? AND input_hash = ? AND forked_from IS NULL";
 const RUNS_OF_INPUT = `SELECT ${RUN_COLUMNS} FROM runs
-  WHERE ${OF_INPUT} AND (status IN ('queued', 'running', 'waiting')
+  WHERE ${OF_INPUT} AND (status IN ('queued', 'running', 'waiting', 'moved')
          OR run_key = (SELECT run_key FROM runs WHERE ${OF_INPUT} ${NEWEST_FIRST} LIMIT 1))
   ${NEWEST_FIRST}`;
 
 /**
- * The runs that have not ended, and the newest one of all; newest first, without forks, which are resumed by id only.
+ * The runs that have not ended or were moved away, and the newest one of all; newest first, without forks, which are resumed by id only.
  */
 export function* findRunsOf(pipeline: string, inputHash: Uint8Array): SqlScript<RunRecord[]> {
   return (yield* all(RUNS_OF_INPUT, pipeline, inputHash, pipeline, inputHash)).map(runRecord);

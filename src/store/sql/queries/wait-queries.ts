@@ -15,7 +15,7 @@ const WAITS = `SELECT waits.*, runs.run_id, run_steps.step_path, tool_calls.turn
     LEFT JOIN run_steps ON run_steps.run_key = waits.run_key AND run_steps.step_no = tool_calls.step_no`;
 
 const WAITS_OF_RUN = `${WAITS} WHERE waits.run_key = ? AND wait_index > ? ORDER BY wait_index LIMIT ?`;
-const OPEN_WAITS = `${WAITS} WHERE waits.status = 'open' ORDER BY waits.created_at, waits.run_key, wait_index`;
+const OPEN_WAITS = `${WAITS} WHERE waits.status = 'open' AND runs.status <> 'moved' ORDER BY waits.created_at, waits.run_key, wait_index`;
 
 export function* listWaits(
   runId: string,

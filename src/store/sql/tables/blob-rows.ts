@@ -1,6 +1,7 @@
 import { blobReferenceOf } from "../../../core/blob-reference.ts";
 import { blobsToDelete } from "../../../core/run/blob-retention.ts";
 import type { BlobCollection, BlobRetention } from "../../store.ts";
+import type { Row } from "../row.ts";
 import type { RunHead } from "../run-head.ts";
 import { all, get, type SqlScript } from "../script.ts";
 import type { RunKey } from "../table-list.ts";
@@ -36,6 +37,27 @@ export function* readBlob(key: RunKey, blobId: string): SqlScript<Uint8Array | n
     Buffer.from(blobId, "hex"),
   );
   return row === null ? null : row.bytes("bytes");
+}
+
+/** The bytes of so many blobs are held at a time, and at least those of one. */
+const BYTES_IN_A_PAGE = 4_000_000;
+
+const BLOB_SIZES =
+  "SELECT blob_hash, size FROM blobs WHERE run_key = ? AND blob_hash > ? ORDER BY blob_hash LIMIT 200";
+const BLOBS = `SELECT blob_hash, created_at, size, bytes FROM blobs
+   WHERE run_key = ? AND blob_hash > ? AND blob_hash <= ? ORDER BY blob_hash`;
+
+/** Some blobs of a run, in the order of their hashes, after the given one. */
+export function* blobPage(key: RunKey, after: Uint8Array | null): SqlScript<readonly Row[]> {
+  const first = after ?? new Uint8Array();
+  const sizes = yield* all(BLOB_SIZES, key, first);
+  let bytes = 0;
+  const fitting = sizes.filter((row, i) => {
+    bytes += row.int("size");
+    return i === 0 || bytes <= BYTES_IN_A_PAGE;
+  });
+  const last = fitting.at(-1);
+  return last === undefined ? [] : yield* all(BLOBS, key, first, last.bytes("blob_hash"));
 }
 
 /** The blobs of ended runs; those whose runs ended first come first. */

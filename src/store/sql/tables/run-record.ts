@@ -5,7 +5,7 @@ import type { RunSpec } from "../../../core/job/run-spec.ts";
 import type { Json, JsonObject } from "../../../core/json.ts";
 import { decisionJson, decisionOf, type Person, readDecision } from "../../../core/person.ts";
 import type { StepPath } from "../../../core/step-path.ts";
-import type { ForkOrigin, RunRecord } from "../../store.ts";
+import type { ForkOrigin, RunMove, RunRecord } from "../../store.ts";
 import { plainBytes, type Row } from "../row.ts";
 import { get, type SqlScript } from "../script.ts";
 import { RUN_STATUSES } from "../stored-words.ts";
@@ -49,6 +49,7 @@ export function savedRecord(tx: Transaction, row: RunRow, { currentStep, spec }:
     budgets: parseJson(row.budgets) as Budgets | null,
     cancelRequestedAt: row.cancelRequestedAt,
     forkedFrom: parseJson(forkedFrom) as ForkOrigin | null,
+    moved: parseJson(row.moved) as RunMove | null,
     startedBy: readDecision(parseJson(startedBy)),
     charged: row.quota.charged,
     reserved: row.quota.reserved,
@@ -89,6 +90,7 @@ export function runRecord(row: Row): RunRecord {
     budgets: parseJson(row.optionalText("budgets")) as Budgets | null,
     cancelRequestedAt: row.optionalInt("cancel_requested_at"),
     forkedFrom: parseJson(row.optionalText("forked_from")) as ForkOrigin | null,
+    moved: parseJson(row.optionalText("moved")) as RunMove | null,
     startedBy: readDecision(parseJson(row.optionalText("started_by"))),
     charged: quota.charged,
     reserved: quota.reserved,

@@ -1,10 +1,10 @@
 import type { StepPath } from "../../../core/step-path.ts";
 import { coversRun, isOfRun } from "../covered-rows.ts";
+import { PagedQuery } from "../paged-query.ts";
 import type { Row } from "../row.ts";
 import { get, type SqlScript, type SqlValue } from "../script.ts";
 import type { CoveredTable, RunKey } from "../table-list.ts";
 import { CODE_STEP_TURN } from "../tables/tool-call-rows.ts";
-import { PagedQuery } from "./paged-query.ts";
 import { partsOf } from "./row-names.ts";
 import { COVERED_TABLES, columnsOf, rowsOfRun, storedGroups } from "./stored-rows.ts";
 

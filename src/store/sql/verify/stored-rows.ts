@@ -1,7 +1,7 @@
 import { coveredGroups } from "../covered-rows.ts";
+import { PagedQuery } from "../paged-query.ts";
 import type { Row } from "../row.ts";
 import { type CoveredTable, TABLES, type TableShape } from "../table-list.ts";
-import { PagedQuery } from "./paged-query.ts";
 
 export function isCoveredTable(name: string): name is CoveredTable {
   return Object.hasOwn(TABLES, name);

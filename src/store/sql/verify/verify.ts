@@ -1,12 +1,14 @@
 import { blobReferenceOf } from "../../../core/blob-reference.ts";
-import { type ChainProblem, EventChain, RowComparison } from "../../../core/event-chain.ts";
+import { type ChainProblem, EventChain, factsOf, RowComparison } from "../../../core/event-chain.ts";
 import type { Verification } from "../../store.ts";
 import { coversRun, RUN_ROW } from "../covered-rows.ts";
+import { PagedQuery } from "../paged-query.ts";
 import type { Row } from "../row.ts";
 import { get, type SqlScript } from "../script.ts";
 import type { CoveredTable, RunKey } from "../table-list.ts";
+import { blobPage } from "../tables/blob-rows.ts";
+import { readStoreId } from "../tables/moved-run.ts";
 import { requireRunKey, runNotFound } from "../tables/run-row.ts";
-import { PagedQuery } from "./paged-query.ts";
 import { RowNames } from "./row-names.ts";
 import { checkRunRow, eventOf, MARKED_WRONGLY } from "./run-check.ts";
 import { COVERED_TABLES, rowsOfRun, storedGroups } from "./stored-rows.ts";
@@ -19,6 +21,7 @@ export function* verify(runId: string): SqlScript<Verification> {
   const key = yield* requireRunKey(runId);
   const run = yield* get("SELECT * FROM runs WHERE run_key = ?", key);
   if (run === null) throw runNotFound(runId);
+  if (yield* isArriving(run)) return notArrived(runId, run);
   const log = yield* readLog(key, run);
   const rows = new RowComparison(log.chain.digests);
   const runProblems = checkRunRow(run, log, rows);
@@ -34,6 +37,18 @@ export function* verify(runId: string): SqlScript<Verification> {
     blobs: blobs.kept.size,
     problems: [...log.chain.problems, ...runProblems, ...rowProblems, ...blobs.problems, ...lost],
   };
+}
+
+/** True if an import of the run has begun and not ended. The row may hold anything: another program may have changed it. */
+function* isArriving(run: Row): SqlScript<boolean> {
+  const move = run.text("status") === "moved" ? factsOf(run.optionalText("moved") ?? "") : null;
+  return move !== null && move.to === (yield* readStoreId());
+}
+
+/** Only a part of its rows may be there. */
+function notArrived(runId: string, run: Row): Verification {
+  const what = "has not arrived in this store: its import has not ended. Import its bundle again";
+  return { runId, events: run.int("event_seq"), receipts: 0, blobs: 0, problems: [{ row: "run", what }] };
 }
 
 const EVENTS = new PagedQuery(
@@ -96,6 +111,13 @@ function blobIn(table: CoveredTable, row: Row): UnresolvedBlob | null {
   return { blobId: row.hex("blob_hash"), by: row.int("call_no") };
 }
 
+const LOST = "is missing, collected or removed:";
+
+/** True for a blob that is not there: the content of an ended run may have been collected. */
+export function isLostBlob({ row, what }: ChainProblem): boolean {
+  return row.startsWith("blob ") && what.startsWith(LOST);
+}
+
 function* lostBlobs(names: RowNames, unresolved: readonly UnresolvedBlob[]): SqlScript<ChainProblem[]> {
   const problems: ChainProblem[] = [];
   for (const { blobId, by } of unresolved) {
@@ -103,20 +125,18 @@ function* lostBlobs(names: RowNames, unresolved: readonly UnresolvedBlob[]): Sql
       typeof by === "string" ? `artifact ${by}` : `the receipt of ${(yield* names.call(by)) ?? `call ${by}`}`;
     problems.push({
       row: `blob ${blobId}`,
-      what: `is missing, collected or removed: ${referrer} refers to it`,
+      what: `${LOST} ${referrer} refers to it`,
     });
   }
   return problems;
 }
 
-/** Only the bytes of one page are held at a time. */
-const BLOBS = new PagedQuery("SELECT blob_hash, size, bytes FROM blobs WHERE run_key = ?", ["blob_hash"], 20);
-
 /** The id of a blob is the hash of its bytes. */
 function* readBlobs(key: RunKey): SqlScript<{ kept: Set<string>; problems: readonly ChainProblem[] }> {
   const kept = new Set<string>();
   const problems: ChainProblem[] = [];
-  for (let page = yield* BLOBS.first(key); page.length > 0; page = yield* BLOBS.after(page, key))
+  let page = yield* blobPage(key, null);
+  for (; page.length > 0; page = yield* blobPage(key, page.at(-1)?.bytes("blob_hash") ?? null))
     for (const row of page) {
       const blobId = row.hex("blob_hash");
       kept.add(blobId);

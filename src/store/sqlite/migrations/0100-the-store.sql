@@ -6,7 +6,7 @@ CREATE TABLE runs (
   run_id TEXT NOT NULL UNIQUE,
   created_at INTEGER NOT NULL,
   updated_at INTEGER NOT NULL,
-  status TEXT NOT NULL CHECK (status IN ('queued', 'running', 'waiting', 'succeeded', 'failed', 'cancelled')),
+  status TEXT NOT NULL CHECK (status IN ('queued', 'running', 'waiting', 'succeeded', 'failed', 'cancelled', 'moved')),
   pipeline TEXT NOT NULL,
   entrypoint TEXT NOT NULL,
   input_hash BLOB NOT NULL,
@@ -41,6 +41,8 @@ CREATE TABLE runs (
   cancel_requested_by TEXT,
   forked_from TEXT,
   started_by TEXT,
+  -- The store that the run was moved to, and the status that it had.
+  moved TEXT,
   output TEXT,
   context TEXT,
   error TEXT,
@@ -347,3 +349,9 @@ CREATE TABLE workers (
   deadline_at INTEGER,
   completed_at INTEGER
 ) STRICT, WITHOUT ROWID;
+
+-- The name of this database for others, in one row.
+CREATE TABLE identity (
+  place INTEGER PRIMARY KEY CHECK (place = 1),
+  store_id TEXT NOT NULL
+) STRICT;

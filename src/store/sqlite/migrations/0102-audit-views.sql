@@ -86,8 +86,9 @@ SELECT run_id || '~' || checkpoint_index AS checkpoint_id,
          SELECT group_concat(slice, ',') FROM (
            SELECT json_quote(reference.key) || ':' || (
                     SELECT group_concat(content, '') FROM (
+                      -- A cross join is made in this order: each piece is looked up.
                       SELECT content FROM json_each(reference.value) AS piece
-                        JOIN slice_contents ON slice_contents.run_key = c.run_key AND content_hash = piece.value
+                       CROSS JOIN slice_contents ON slice_contents.run_key = c.run_key AND content_hash = piece.value
                        ORDER BY piece.id)) AS slice
              FROM json_each(c.snapshot, '$.slices') AS reference
             WHERE json_type(c.snapshot, '$.slices') = 'object'

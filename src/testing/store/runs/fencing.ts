@@ -17,10 +17,13 @@ import {
 } from "../sample-run.ts";
 import { milestone } from "../sample-session.ts";
 
-/** Every method of a store that takes a fence, so that the table below cannot miss one. */
+/**
+ * Every method of a store that takes a fence, so that the table below cannot miss one. The fence of a run that arrives is
+ * another one: see `arriving.ts`.
+ */
 type WorkerIntent = Exclude<
   { [K in keyof Store]: Parameters<Store[K]> extends [Fence, ...unknown[]] ? K : never }[keyof Store],
-  "attend" | "beginEffect"
+  "attend" | "beginEffect" | "dropArrivingRows" | "storeArrivingRows" | "finishArrival"
 >;
 
 type Sample = {

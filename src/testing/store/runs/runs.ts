@@ -62,6 +62,7 @@ export const runChecks: readonly Check[] = [
       budgets: null,
       cancelRequestedAt: null,
       forkedFrom: null,
+      moved: null,
       startedBy: null,
       charged: { tokens: 0, microDollars: 0 },
       reserved: { tokens: 0, microDollars: 0 },

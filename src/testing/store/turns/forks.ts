@@ -75,7 +75,7 @@ export const forkChecks: readonly Check[] = [
     const parent = await run.record();
     const fork = await store.getRun("fork");
     assert.ok(fork !== null);
-    const { entrypoint: _, currentStep: __, epoch: ___, ...record } = fork;
+    const { entrypoint: _, currentStep: __, epoch: ___, moved: ____, ...record } = fork;
     assert.deepEqual(record, {
       runId: "fork",
       pipeline: parent.pipeline,

@@ -3,8 +3,8 @@
 import { openStore } from "../../../../src/store/open-store.ts";
 import { SampleRun } from "../../../../src/testing/store/sample-run.ts";
 
-const [url = "", schema = "", runId = ""] = process.argv.slice(2);
+const [url = "", schema = "", runId = "", leaseMs = "30000"] = process.argv.slice(2);
 const store = await openStore(url, { schema });
-const run = await SampleRun.create(store, runId);
-setInterval(() => void store.renewLease(run.fence, 30_000), 200);
+const run = await SampleRun.create(store, runId, { leaseMs: Number(leaseMs) });
+setInterval(() => void store.renewLease(run.fence, Number(leaseMs)), 200);
 process.stdout.write("held\n");

@@ -21,6 +21,7 @@ import { editor, writeRuns } from "./tampered-store.ts";
 
 const OF_NO_RUN =
   "the inbox of a worker belongs to no run: the run that it begins has an input of its own, which is verified";
+const OF_STORE = "the id of the database belongs to no run: a bundle for another id is refused";
 const OF_OPENING = "the version and the schema itself decide, and are compared at each opening";
 const OF_COLLECTION =
   "one that a receipt or an artifact names is noticed; one that only an older version of an artifact or a late outcome does may be collected";
@@ -30,6 +31,7 @@ const OF_RENEWAL =
 /** The reason why a change of this column does not matter. */
 const UNCOVERED: { readonly [place: string]: string } = {
   workers: OF_NO_RUN,
+  identity: OF_STORE,
   migrations: OF_OPENING,
   "runs.lease_until": OF_RENEWAL,
   "runs.lease_ms": OF_RENEWAL,
@@ -39,11 +41,13 @@ const UNCOVERED: { readonly [place: string]: string } = {
 };
 const REMOVED: { readonly [table: string]: string } = {
   workers: OF_NO_RUN,
+  identity: OF_STORE,
   migrations: OF_OPENING,
   blobs: OF_COLLECTION,
 };
 const COPIED: { readonly [table: string]: string } = {
   workers: OF_NO_RUN,
+  identity: OF_STORE,
   migrations: OF_OPENING,
   run_inputs: "a copy is about a run that does not exist",
 };
@@ -61,6 +65,7 @@ beforeAll(async () => {
   await run.journaled(1, ["running", "running"]);
   await run.receipt(1, 1, { status: "failed", uncertain: true, errorCode: "reset" });
   await store.beginWork("anna", { runId: "uncertain", request: 1, createdAt: 1, deadline: null });
+  await store.storeId();
   known = (await store.listRuns()).map(({ runId }) => runId);
   await store.close();
 });

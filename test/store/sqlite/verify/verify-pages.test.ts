@@ -47,7 +47,7 @@ it("no page is larger than it may be, and every row is counted", () => {
     receipts: 200,
     checkpoints: 200,
     slice_contents: 20,
-    blobs: 20,
+    blobs: 200,
     slice_items: 14,
   });
 });

@@ -8,7 +8,7 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     what: "the store accepts writes from any epoch",
     patches: [
       {
-        file: "store/sql/tables/run-row.ts",
+        file: "store/sql/tables/fence.ts",
         right: "if (run.epoch === fence.epoch && run.owner === leases.owner) return run;",
         wrong: "if (run.runId === fence.runId) return run;",
       },
@@ -76,7 +76,7 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     what: "a turn is written without a compare-and-set of the epoch, the turn before it, or its open request",
     patches: [
       {
-        file: "store/sql/tables/run-row.ts",
+        file: "store/sql/tables/fence.ts",
         right: "if (run.epoch === fence.epoch && run.owner === leases.owner) return run;",
         wrong: "if (run.runId === fence.runId) return run;",
       },
@@ -121,10 +121,9 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
       ...HASH_NOT_COMPARED,
       {
         // Two events of one number would be refused too.
-        file: "store/sqlite/write-statements.ts",
-        right: 'return `INSERT INTO ${table} (${columns.join(", ")}) VALUES',
-        wrong:
-          "return `INSERT ${table === 'events' ? 'OR REPLACE ' : ''}INTO ${table} (${columns.join(\", \")}) VALUES",
+        file: "store/sql/insert-text.ts",
+        right: "const insert = `INSERT INTO ${table} ",
+        wrong: "const insert = `INSERT ${table === 'events' ? 'OR REPLACE ' : ''}INTO ${table} ",
       },
     ],
     breaks: "events-verify",

@@ -22,7 +22,7 @@ export const HASH_NOT_COMPARED: readonly [Patch, Patch] = [
 
 /** A fence is compared with the epoch alone. */
 export const EPOCH_OF_ANY_OWNER: Patch = {
-  file: "store/sql/tables/run-row.ts",
+  file: "store/sql/tables/fence.ts",
   right: "run.epoch === fence.epoch && run.owner === leases.owner",
   wrong: "run.epoch === fence.epoch && run.owner !== null && leases !== null",
 };
@@ -59,9 +59,9 @@ export const WRITE_MUTANTS: readonly CheckedMutant[] = [
     patches: [
       {
         file: COVERED,
-        right: "if (!isWholeRow && values.every((value) => value === null)) return [];",
+        right: "    if (isWholeRow || values.some((value) => value !== null)) covered",
         wrong:
-          'if (suffix === ":trace" || (!isWholeRow && values.every((value) => value === null))) return [];',
+          '    if (suffix !== ":trace" && (isWholeRow || values.some((value) => value !== null))) covered',
       },
       {
         file: COVERED,

@@ -1,5 +1,5 @@
-import type { Row } from "../row.ts";
-import { all, type SqlScript, type SqlValue } from "../script.ts";
+import type { Row } from "./row.ts";
+import { all, type SqlScript, type SqlValue } from "./script.ts";
 
 /**
  * A query whose rows are read in pages, each after the last row of the page before: a large table is never held as a
@@ -24,10 +24,16 @@ export class PagedQuery {
     return all(this.#first, ...values);
   }
 
+  /** The page after the row with these values in the columns of the order; the first page for null. */
+  from(last: readonly SqlValue[] | null, ...values: readonly SqlValue[]): SqlScript<readonly Row[]> {
+    return last === null ? this.first(...values) : all(this.#next, ...values, ...last);
+  }
+
   /** The page after this one; empty if it was the last. */
   *after(page: readonly Row[], ...values: readonly SqlValue[]): SqlScript<readonly Row[]> {
     const last = page.at(-1);
     if (last === undefined || page.length < this.#size) return [];
-    return yield* all(this.#next, ...values, ...this.#columns.map((column) => last.value(column)));
+    const position = this.#columns.map((column) => last.value(column));
+    return yield* this.from(position, ...values);
   }
 }

@@ -1,0 +1,54 @@
+// Which statements are about one run, by the plan that SQLite makes: each table is searched by the key of the run first.
+
+import { Database } from "../../../src/store/sqlite/database.ts";
+import { migrate } from "../../../src/store/sqlite/migrate.ts";
+
+/** Statements that concern several runs, each with its reason. None of them is part of a turn. */
+export const FAN_OUTS: readonly { readonly text: RegExp; readonly why: string }[] = [
+  {
+    text: /^SELECT runs\.\*.* FROM runs (?:WHERE [a-zA-Z =?]+ )?ORDER BY created_at/,
+    why: "A list for people.",
+  },
+  {
+    text: /^SELECT runs\.\*.* WHERE pipeline = \? AND input_hash = \?/,
+    why: "A run that was started without an id is looked for by its input, before it begins.",
+  },
+  { text: /^SELECT waits\.\*.* WHERE waits\.status = 'open'/, why: "The open questions, for people." },
+  {
+    text: /^SELECT run_id, epoch FROM runs WHERE status = 'running' AND owner = \?/,
+    why: "Closing a store.",
+  },
+  { text: /^SELECT run_key, blob_hash, size, updated_at FROM runs JOIN blobs/, why: "`pawl gc`." },
+  {
+    text: /^SELECT max\(run_key\) AS n FROM runs$/,
+    why: "SQLite numbers runs; PostgreSQL makes a key of the id.",
+  },
+];
+
+/** The intents that may ask such a question: those that concern no single run, or begin one. */
+export const FAN_OUT_INTENTS: readonly string[] = ["collectBlobs", "createRun", "forkRun", "goodbye"];
+
+const database = Database.open(":memory:");
+migrate(database, 0);
+
+/** What a query reads without naming a run (or, for requests of workers, a worker). */
+export function fanOutOf(text: string): readonly string[] {
+  const values = [...text.matchAll(/\?/g)].map(() => null);
+  return database
+    .all(`EXPLAIN QUERY PLAN ${text}`, ...values)
+    .map((row) => row.text("detail"))
+    .filter((detail) => /^(?:SCAN|SEARCH) (?!CONSTANT ROW)/.test(detail) && !isSubquery(detail, text))
+    .filter((detail) => !/\((?:run_key|rowid|run_id|worker_id)=\?/.test(detail));
+}
+
+/** A step of a plan that reads the rows of a subquery, which has steps of its own. */
+function isSubquery(detail: string, text: string): boolean {
+  const name = /^SCAN (\(?\w+)/.exec(detail)?.[1];
+  if (name === undefined) return false;
+  return name.startsWith("(") || new RegExp(`\\)\\s+(?:AS\\s+)?${name}\\b`).test(text);
+}
+
+/** A text as one line. */
+export function oneLine(text: string): string {
+  return text.replaceAll(/\s+/g, " ").trim();
+}
