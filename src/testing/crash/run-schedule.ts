@@ -91,7 +91,6 @@ async function runWithCrashes(world: World, points: readonly Point[]): Promise<S
     }
     await world.crash(life);
     moments.push(await readAccounts(world.observer));
-    world.passLeases();
   }
   return { lives, moments };
 }

@@ -183,11 +183,6 @@ export class World {
     return this.time.advanceToNextTimer({ includeTimeouts: this.#activity.hanging > 0 });
   }
 
-  /** Where leases outlive their processes, time advances until those of a dead one are over. */
-  passLeases(): void {
-    if (this.#database.keepsLeases) this.time.advance(this.leaseMs + 1);
-  }
-
   /** The database of a process fails, from this point on. */
   fail(life: SimulatedProcess, { phase }: Point): void {
     this.#open.get(life)?.fail(phase);

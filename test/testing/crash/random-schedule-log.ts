@@ -38,7 +38,7 @@ export function evidenceLog(evidence: Evidence): string {
     log,
     (name, value: unknown) => (isHash(name) ? null : withoutDigest(value)),
     1,
-  ).replaceAll(/[^"/ ]+\/\d+\/(?:[0-9a-f]{8}-[0-9a-f]{12}|pg-\d+)/g, (owner) => {
+  ).replaceAll(/[^"/ ]+\/\d+\/(?:[0-9a-f]{8}-[0-9a-f]{12}|pg-\d+(?:-[0-9a-f]+)?)/g, (owner) => {
     const name = owners.get(owner) ?? `process ${owners.size + 1}`;
     owners.set(owner, name);
     return name;

@@ -16,8 +16,6 @@ export interface WorldDatabase {
   readonly kind: DatabaseKind;
   /** Where it is, for a process that is started by the world. */
   readonly address: WorldAddress;
-  /** True if a lease outlives its process, however that ended: then the next process has to wait for its end. */
-  readonly keepsLeases: boolean;
   /** A store of no process, which reads what is stored. */
   observe(clocks: MachineClocks): Promise<Store>;
   /** The store of a new process. */

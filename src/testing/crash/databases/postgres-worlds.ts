@@ -66,8 +66,6 @@ const MOST_READS = 5;
 export class PostgresWorld implements WorldDatabase {
   readonly kind = "postgres";
   readonly address: WorldAddress;
-  /** A free owner lock counts only for sessions that are older than the last renewal. */
-  readonly keepsLeases = true;
   readonly #url: string;
   readonly #schema: string;
   readonly #sessions: PooledSessions;

@@ -35,8 +35,6 @@ export async function sqliteWorlds(folder: string): Promise<CrashDatabase> {
 export class SqliteWorld implements WorldDatabase {
   readonly kind = "sqlite";
   readonly address: WorldAddress = { kind: "sqlite" };
-  /** A dead process is proven to be dead. */
-  readonly keepsLeases = false;
   readonly #folder: string;
   readonly #doorbell: Pick<NonNullable<Parameters<typeof SqliteStore.open>[1]>, "doorbell">;
 

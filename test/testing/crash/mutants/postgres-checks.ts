@@ -1,4 +1,3 @@
-import { chainHash } from "../../../../src/core/event-chain.ts";
 import type { Store } from "../../../../src/store/store.ts";
 import type { ProcessStore } from "../../../../src/testing/crash/databases/crash-database.ts";
 import { claimOptions, SampleRun } from "../../../../src/testing/store/sample-run.ts";
@@ -77,7 +76,7 @@ export const aRolledBackCommit: PostgresCheck = async ({ RoundTrip }) => {
   return "error" in (await outcomeOf("ROLLBACK")) && !("error" in (await outcomeOf("COMMIT")));
 };
 
-/** A worker whose run's log was replaced by one with as many events builds on that, and not on what it remembers. */
+/** A worker whose run's log was replaced by one with as many events does not build on what it remembers. */
 export const aReplacedHead: PostgresCheck = (bundle, url) =>
   withWorld(bundle, url, async ({ open, sql }) => {
     const opened = await open(() => NOW);
@@ -86,29 +85,25 @@ export const aReplacedHead: PostgresCheck = (bundle, url) =>
     const forged = Buffer.alloc(32, 7);
     await sql("UPDATE runs SET event_hash = $1", [forged]);
     await commits(opened.store, run, 1);
-    const rows = await sql("SELECT seq, created_at, type, data, hash FROM events ORDER BY seq DESC LIMIT 1");
+    const [head] = await sql("SELECT event_hash FROM runs");
     await opened.vanish();
-    const [last] = rows;
-    const expected = chainHash(
-      forged,
-      Number(last?.seq),
-      Number(last?.created_at),
-      String(last?.type),
-      String(last?.data),
-    );
-    return last?.hash instanceof Uint8Array && expected.equals(last.hash);
+    // The worker stops: its server has lost what it knew.
+    return head?.event_hash instanceof Uint8Array && forged.equals(head.event_hash);
   });
 
 /** A free owner lock lets no process take a run that was connected after the last renewal: the server may have restarted. */
 export const aYoungerSession: PostgresCheck = (bundle, url) =>
-  withWorld(bundle, url, async ({ open }) => {
+  withWorld(bundle, url, async ({ open, sql }) => {
     const owner = await open(() => NOW);
     const run = await SampleRun.create(owner.store);
     await owner.vanish();
+    // An owner of the time before the restart.
+    await sql("UPDATE runs SET owner = regexp_replace(owner, '-[0-9a-f]+$', '-0123456789abcdef')");
     const younger = await open(() => NOW + 1_000);
-    const outcome = await younger.store.claimRun(run.runId, claimOptions());
+    // Past the lock, the claim finds that the name of the owner was changed.
+    const outcome = await younger.store.claimRun(run.runId, claimOptions()).catch(() => null);
     await younger.vanish();
-    return outcome.kind === "busy";
+    return outcome?.kind === "busy";
   });
 
 /** A process that was there before the last renewal takes the run of one whose lock is free. */

@@ -56,19 +56,19 @@ export const CHECKED_POSTGRES_MUTANTS: readonly CheckedPostgresMutant[] = [
     check: aReplacedHead,
   },
   {
-    what: "a free owner lock counts for a session that is younger than the last renewal",
+    what: "a free owner lock counts for a younger session although the server may have dropped all sessions",
     patches: [
       {
         file: SESSION,
-        right: 'seen === "gone" && this.#since >= renewedAt',
-        wrong: 'seen === "gone" && this.#since === renewedAt',
+        right: "isNewcomer ? LOOKS_OF_A_NEWCOMER : Number.POSITIVE_INFINITY",
+        wrong: "isNewcomer ? LOOKS_OF_A_NEWCOMER : LOOKS",
       },
     ],
     check: aYoungerSession,
   },
   {
     what: "a free owner lock counts for no session",
-    patches: [{ file: SESSION, right: ": seen;", wrong: ': seen === "gone" ? "unknown" : seen;' }],
+    patches: [{ file: SESSION, right: '? "gone" : "unknown"', wrong: '? "unknown" : "unknown"' }],
     check: anOlderSession,
   },
   {
