@@ -4,7 +4,7 @@
  * (fsync on), or the one that TEST_POSTGRES_URL names.
  */
 import { openStore, Runner } from "../src/index.ts";
-import { loadPg } from "../src/store/postgres/pg-driver.ts";
+import { loadPg } from "../src/store/postgres-wire/pg-driver.ts";
 import { type PostgresServer, startPostgres } from "../test/store/postgres/postgres-server.ts";
 import { median } from "./measure.ts";
 import { benchStep, instantModel } from "./workload.ts";

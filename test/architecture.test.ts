@@ -186,10 +186,13 @@ const plants: readonly Plant[] = [
     { "src/engine/a.ts": 'import type { X } from "node:sqlite";' },
   ],
 
-  ["only src/store/postgres names the package pg", { "src/store/sql/a.ts": 'import pg from "pg";' }],
-  ["only src/store/postgres names the package pg", { "src/engine/a.ts": 'import type { X } from "pg";' }],
+  ["only src/store/postgres-wire names the package pg", { "src/store/sql/a.ts": 'import pg from "pg";' }],
   [
-    "only src/store/postgres names the package pg",
+    "only src/store/postgres-wire names the package pg",
+    { "src/engine/a.ts": 'import type { X } from "pg";' },
+  ],
+  [
+    "only src/store/postgres-wire names the package pg",
     { "src/cli/a.ts": 'const name = "pg"; await import(name);' },
   ],
 

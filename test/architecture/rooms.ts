@@ -12,6 +12,7 @@ export const rooms: Readonly<Record<string, readonly Rank[]>> = {
   "src/store": [
     ".",
     "sql",
+    "postgres-wire",
     ["sqlite", "postgres"],
     "checkpoint",
     "bundle",

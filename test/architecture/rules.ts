@@ -32,7 +32,7 @@ const packagesForCore = ["node:crypto", "canonicalize", "zod"];
  * The command line loads the user's own configuration, and these files one package each: a thread gets the URL of one that
  * it cannot look for, and the other has no types.
  */
-const computedImports = ["src/adapters/tools/pdf-document.ts", "src/store/postgres/pg-driver.ts"];
+const computedImports = ["src/adapters/tools/pdf-document.ts", "src/store/postgres-wire/pg-driver.ts"];
 const vagueNames = ["utils", "util", "helpers", "helper", "common", "types", "misc"];
 const maxLines = 400;
 export const maxFiles = 30;
@@ -119,10 +119,10 @@ const rules = {
       .map(({ line }) => ({ line, what: "must not import node:sqlite" })),
 
   // It is loaded by a name in a variable, so the name itself is looked for, wherever it is written.
-  "only src/store/postgres names the package pg": (file) =>
+  "only src/store/postgres-wire names the package pg": (file) =>
     file.tokens
       .filter(({ kind, text }) => kind === "string" && /^pg(\/|$)/.test(text))
-      .filter(() => !file.path.startsWith("src/store/postgres/"))
+      .filter(() => !file.path.startsWith("src/store/postgres-wire/"))
       .map(({ line, text }) => ({ line, what: `must not name the package ${text}` })),
 
   "only src/adapters imports the AI SDK": (file) => {

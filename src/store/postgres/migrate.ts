@@ -1,7 +1,7 @@
 import { StoreUnavailableError } from "../../core/errors.ts";
+import { type Connection, quoted } from "../postgres-wire/connection.ts";
 import { latestVersion, newerSchema } from "../sql/migration.ts";
 import { COMMIT, ROLLBACK } from "../sql/planned/server-session.ts";
-import { type Connection, quoted } from "./connection.ts";
 import { MIGRATIONS } from "./embedded-migrations.ts";
 
 /** The version of the schema that this program knows. */

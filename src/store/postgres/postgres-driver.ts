@@ -1,3 +1,11 @@
+import type { Connection } from "../postgres-wire/connection.ts";
+import {
+  isConnectionLost,
+  isWorthRepeating,
+  openedReadOnly,
+  postgresError,
+  unknownCommit,
+} from "../postgres-wire/postgres-error.ts";
 import type { Driver } from "../sql/driver.ts";
 import type { Leases } from "../sql/leases.ts";
 import { newerSchema } from "../sql/migration.ts";
@@ -7,17 +15,9 @@ import type { ServerSession, Statement } from "../sql/planned/server-session.ts"
 import { get, type SqlScript } from "../sql/script.ts";
 import type { Transaction } from "../sql/transaction.ts";
 import type { Write } from "../sql/write.ts";
-import type { Connection } from "./connection.ts";
 import { LATEST_VERSION } from "./migrate.ts";
 import type { OwnerSession } from "./owner-session.ts";
 import { planContext, runKeyOf } from "./plan-context.ts";
-import {
-  isConnectionLost,
-  isWorthRepeating,
-  openedReadOnly,
-  postgresError,
-  unknownCommit,
-} from "./postgres-error.ts";
 import { SERVER_NOW, statementsOf } from "./write-statements.ts";
 
 export type PostgresDriverParts = {

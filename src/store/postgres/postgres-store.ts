@@ -1,15 +1,15 @@
 import { StoreUnavailableError, StoreUnusableError } from "../../core/errors.ts";
 import { postgresAddress } from "../postgres-address.ts";
+import { Connection, type ConnectionOptions } from "../postgres-wire/connection.ts";
+import { type Network, realNetwork } from "../postgres-wire/pg-driver.ts";
+import { isConnectionLost, postgresError } from "../postgres-wire/postgres-error.ts";
 import { NO_NOTES } from "../sql/owners.ts";
 import { Readers } from "../sql/planned/readers.ts";
 import { SqlStore } from "../sql/sql-store.ts";
 import { afterMs, type SqlStoreOptions, storeParts } from "../sql/store-options.ts";
-import { Connection, type ConnectionOptions } from "./connection.ts";
 import { assertMigrated, migrate } from "./migrate.ts";
 import { OwnerSession } from "./owner-session.ts";
-import { type Network, realNetwork } from "./pg-driver.ts";
 import { PostgresDriver, type PostgresDriverParts } from "./postgres-driver.ts";
-import { isConnectionLost, postgresError } from "./postgres-error.ts";
 
 export type PostgresStoreOptions = SqlStoreOptions & {
   /**

@@ -1,9 +1,9 @@
 import { postgresAddress } from "../postgres-address.ts";
+import { Connection, quoted } from "../postgres-wire/connection.ts";
+import { realNetwork } from "../postgres-wire/pg-driver.ts";
+import { postgresError } from "../postgres-wire/postgres-error.ts";
 import type { Row } from "../sql/row.ts";
-import { Connection, quoted } from "./connection.ts";
 import { LATEST_VERSION, versionOf } from "./migrate.ts";
-import { realNetwork } from "./pg-driver.ts";
-import { postgresError } from "./postgres-error.ts";
 
 /** What a PostgreSQL server says about itself, as far as the role may see it. Nothing is created or changed. */
 export type ServerReport = {

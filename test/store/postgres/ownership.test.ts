@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { LeaseLostError } from "../../../src/core/errors.ts";
 import { openStore } from "../../../src/store/open-store.ts";
-import { loadPg } from "../../../src/store/postgres/pg-driver.ts";
+import { loadPg } from "../../../src/store/postgres-wire/pg-driver.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { claimOptions, SampleRun } from "../../../src/testing/store/sample-run.ts";
 import { type PostgresServer, startPostgres } from "./postgres-server.ts";

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { agent, Runner, tool } from "../../../src/index.ts";
 import { openStore } from "../../../src/store/open-store.ts";
-import { loadPg } from "../../../src/store/postgres/pg-driver.ts";
+import { loadPg } from "../../../src/store/postgres-wire/pg-driver.ts";
 import { scriptedModel } from "../../../src/testing/scripted-model.ts";
 import { storeConformance } from "../../../src/testing/store/index.ts";
 import { claimOptions, newReceipt, SampleRun } from "../../../src/testing/store/sample-run.ts";

@@ -4,7 +4,7 @@ import {
   isConnectionLost,
   isWorthRepeating,
   postgresError,
-} from "../../../src/store/postgres/postgres-error.ts";
+} from "../../../src/store/postgres-wire/postgres-error.ts";
 
 const errorOf = (code: string, message = "x") => Object.assign(new Error(message), { code });
 const NAME = "postgres://db/app";

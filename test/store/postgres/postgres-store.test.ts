@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openStore } from "../../../src/store/open-store.ts";
-import { loadPg } from "../../../src/store/postgres/pg-driver.ts";
+import { loadPg } from "../../../src/store/postgres-wire/pg-driver.ts";
 import { STORE_INTENTS } from "../../../src/store/store.ts";
 import { type OpenConformanceDatabase, storeConformance } from "../../../src/testing/store/index.ts";
 import { claimOptions, SampleRun } from "../../../src/testing/store/sample-run.ts";

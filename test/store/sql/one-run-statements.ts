@@ -26,7 +26,13 @@ export const FAN_OUTS: readonly { readonly text: RegExp; readonly why: string }[
 ];
 
 /** The intents that may ask such a question: those that concern no single run, or begin one. */
-export const FAN_OUT_INTENTS: readonly string[] = ["collectBlobs", "createRun", "forkRun", "goodbye"];
+export const FAN_OUT_INTENTS: readonly string[] = [
+  "beginArrival",
+  "collectBlobs",
+  "createRun",
+  "forkRun",
+  "goodbye",
+];
 
 const database = Database.open(":memory:");
 migrate(database, 0);

@@ -1,6 +1,6 @@
 // A PostgreSQL server for the explorer.
 
-import { loadPg } from "../../../src/store/postgres/pg-driver.ts";
+import { loadPg } from "../../../src/store/postgres-wire/pg-driver.ts";
 import { startPostgres } from "../../store/postgres/postgres-server.ts";
 
 export type ExplorerServer = {

@@ -1,4 +1,4 @@
-import { type PgClient, type PgClientOptions, realNetwork } from "../../../store/postgres/pg-driver.ts";
+import { type PgClient, type PgClientOptions, realNetwork } from "../../../store/postgres-wire/pg-driver.ts";
 
 type OnBroken = (error?: Error) => void;
 

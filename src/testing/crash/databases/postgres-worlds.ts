@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { StoreUnavailableError } from "../../../core/errors.ts";
-import { loadPg, type PgClient } from "../../../store/postgres/pg-driver.ts";
 import { PostgresStore, type PostgresStoreOptions } from "../../../store/postgres/postgres-store.ts";
+import { loadPg, type PgClient } from "../../../store/postgres-wire/pg-driver.ts";
 import type { Store } from "../../../store/store.ts";
 import type {
   CrashDatabase,

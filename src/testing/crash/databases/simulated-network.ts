@@ -1,4 +1,4 @@
-import type { Answers, Network, PgClient, PgClientOptions } from "../../../store/postgres/pg-driver.ts";
+import type { Answers, Network, PgClient, PgClientOptions } from "../../../store/postgres-wire/pg-driver.ts";
 import type { Statement } from "../../../store/sql/planned/server-session.ts";
 import type { StoreActivity } from "./crash-database.ts";
 import type { Delivery } from "./delivery.ts";

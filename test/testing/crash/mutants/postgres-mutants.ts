@@ -43,7 +43,7 @@ export const CHECKED_POSTGRES_MUTANTS: readonly CheckedPostgresMutant[] = [
     what: "a COMMIT that is answered with ROLLBACK counts as done",
     patches: [
       {
-        file: "store/postgres/round-trip.ts",
+        file: "store/postgres-wire/round-trip.ts",
         right: 'if (asked === "COMMIT" && text !== "COMMIT")',
         wrong: 'if (asked === "COMMIT" && text === "")',
       },
