@@ -308,12 +308,18 @@ export async function resultOf<O>(
 ): Promise<RunResult<O>> {
   const state = await lastGranularState(store, run.runId);
   const context = isJsonObject(run.context) ? run.context : {};
+  const waits = (await store.listWaits(run.runId)).filter(({ status }) => status === "open");
+  if (run.status === "waiting" && waits.length === 0) {
+    // Its last wait was settled after the run was read: a late receipt may do that at any time.
+    const now = await store.getRun(run.runId);
+    if (now !== null && now.status !== "waiting") return resultOf(store, now, { resumed });
+  }
   return {
     runId: run.runId,
     ...outcomeOf<O>(run),
     context: { ...context, ...(state === null ? {} : { granularState: state }) },
     usage: await store.readUsage(run.runId),
-    waits: (await store.listWaits(run.runId)).filter(({ status }) => status === "open"),
+    waits,
     resumed,
   };
 }

@@ -111,6 +111,8 @@ async function runWithPause(world: World, at: Point, wake: Point | null): Promis
     await world.exit(first.life);
     return { lives: [processRecord(first.life, endedBefore)], moments: [] };
   }
+  // Its other calls are served to their end: what is read meanwhile would be of two moments.
+  await world.untilQuiet();
   const moment = await readAccounts(world.observer);
   world.time.advance(world.leaseMs + 1);
   const second = await world.runProcess((_, point) => {

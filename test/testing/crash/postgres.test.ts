@@ -56,6 +56,16 @@ describe("a run on PostgreSQL keeps every promise", () => {
     report.assertKept();
   });
 
+  // Each schedule was a bug once: a result that said waiting, of a run whose last wait had just been settled; and
+  // evidence that was read while other calls of a stopped process were under way.
+  it.for([
+    ["late-receipt", "pause before reconcile.ship 1; wake after clock.sleep 301"],
+    ["parallel-mixed", "pause after store.recordReceipt 1; wake after store.settle 1"],
+  ] as const)("in %s, %s", PATIENCE, async ([name, schedule]) => {
+    const report = await crashExplorer(onPostgres(name, { schedule }));
+    report.assertKept();
+  });
+
   it("if its processes are really killed, one after the other", PATIENCE, async () => {
     const folder = await makeExplorerFolder(server.database);
     const children = await KilledChildren.make();
