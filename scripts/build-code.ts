@@ -85,14 +85,19 @@ function removeIndentation(file: string): void {
   writeFileSync(file, readFileSync(file, "utf8").replaceAll(/^\t+/gm, ""));
 }
 
-/** Only Pawl's own code has to be readable in a stack trace. */
+/**
+ * Only code that runs in production has to be readable in a stack trace: neither other packages, nor the checks for
+ * stores, each of which has a title.
+ */
 const minifyOthers: Plugin = {
   name: "minify-others",
   renderChunk: (code, { moduleIds, fileName }) =>
-    moduleIds.some((id) => packageFolder(id) === null)
-      ? null
-      : minifySync(fileName, code, { module: true }).code,
+    moduleIds.every((id) => packageFolder(id) !== null || CHECKS.test(id))
+      ? minifySync(fileName, code, { module: true }).code
+      : null,
 };
+
+const CHECKS = /\/src\/testing\/store\//;
 
 function packagesIn(chunks: readonly OutputChunk[]): readonly string[] {
   return [

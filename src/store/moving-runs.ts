@@ -1,5 +1,6 @@
 import type { BundleTarget, ExportedBundle } from "./bundle/export-bundle.ts";
 import type { ImportedBundle } from "./bundle/import-bundle.ts";
+import { LOADED_CODE } from "./loaded-code.ts";
 import type { Store } from "./store.ts";
 
 export type { BundleTarget, ExportedBundle } from "./bundle/export-bundle.ts";
@@ -22,8 +23,8 @@ export async function exportBundle(
   runId: string,
   target: BundleTarget,
 ): Promise<ExportedBundle> {
-  const code = await import("./bundle/export-bundle.ts");
-  return code.exportBundle(store, runId, target);
+  const { moveOut } = await LOADED_CODE.exportBundle();
+  return moveOut(store, runId, target);
 }
 
 /**
@@ -36,6 +37,6 @@ export async function exportBundle(
  * console.log(`Run ${run.runId} is here, with the status ${run.status}.`);
  */
 export async function importBundle(store: Store, file: string): Promise<ImportedBundle> {
-  const code = await import("./bundle/import-bundle.ts");
-  return code.importBundle(store, file);
+  const { moveIn } = await LOADED_CODE.importBundle();
+  return moveIn(store, file);
 }

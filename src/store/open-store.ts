@@ -2,6 +2,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { ConfigurationError } from "../core/errors.ts";
 import { assertOptions, kindOf, type OptionNames } from "../core/naming/option-names.ts";
+import { LOADED_CODE } from "./loaded-code.ts";
 import type { PostgresStoreOptions } from "./postgres/postgres-store.ts";
 import { isPostgres } from "./postgres-address.ts";
 import type { SqliteStoreOptions } from "./sqlite/sqlite-store.ts";
@@ -23,7 +24,7 @@ export async function openStore(url: string = DEFAULT_STORE, given: OpenStoreOpt
   assertOptions("The second argument of openStore", given, STORE_NAMES, { readonly: "readOnly" });
   const { readOnly = false, schema, acceptLostCommits, redactionKey, ...options } = given;
   if (isPostgres(url)) {
-    const { PostgresStore } = await import("./postgres/postgres-store.ts");
+    const { PostgresStore } = await LOADED_CODE.postgres();
     return PostgresStore.open(url, given);
   }
   for (const [name, value] of Object.entries({ schema, acceptLostCommits, redactionKey }))
@@ -35,7 +36,7 @@ export async function openStore(url: string = DEFAULT_STORE, given: OpenStoreOpt
   assertNotMoved(file);
   if (readOnly) assertThere(file);
   // Loaded when it is needed: a program that only defines agents does not wait for it.
-  const { SqliteStore } = await import("./sqlite/sqlite-store.ts");
+  const { SqliteStore } = await LOADED_CODE.sqlite();
   const reader = readOnly && file !== ":memory:" ? await SqliteStore.openReadOnly(file, options) : null;
   if (reader !== null) return reader;
   makeFolders(file);

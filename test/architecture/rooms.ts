@@ -16,6 +16,7 @@ export const rooms: Readonly<Record<string, readonly Rank[]>> = {
     ["sqlite", "postgres"],
     "checkpoint",
     "bundle",
+    "loaded-code.ts",
     ["moving-runs.ts", "open-store.ts"],
   ],
   "src/store/sql": [

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { type ExportProgress, exportRun } from "../../export/export-run.ts";
-import { exportBundle } from "../../store/bundle/export-bundle.ts";
+import { exportBundle } from "../../store/moving-runs.ts";
 import { isPostgres } from "../../store/postgres-address.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { Command, CommandInput, CommandResult } from "../context/command.ts";

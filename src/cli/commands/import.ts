@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { importBundle } from "../../store/bundle/import-bundle.ts";
+import { importBundle } from "../../store/moving-runs.ts";
 import type { Command } from "../context/command.ts";
 import { commandHint } from "../context/command-hint.ts";
 import { paragraph } from "../context/terminal-text.ts";

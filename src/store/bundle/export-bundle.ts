@@ -28,7 +28,7 @@ export type ExportedBundle = RunMove & {
 };
 
 /** See `exportBundle` in `store/moving-runs.ts`. */
-export async function exportBundle(
+export async function moveOut(
   store: Store,
   runId: string,
   { file: given, to }: BundleTarget,

@@ -18,7 +18,7 @@ export type ImportedBundle = {
 };
 
 /** See `importBundle` in `store/moving-runs.ts`. */
-export async function importBundle(store: Store, given: string): Promise<ImportedBundle> {
+export async function moveIn(store: Store, given: string): Promise<ImportedBundle> {
   const file = resolve(given);
   const { to } = await readBundleHeader(file).catch((error: unknown) => {
     throw codeOf(error) === null || BundleRefusedError.isInstance(error) ? error : unreadable(file, error);
