@@ -59,14 +59,15 @@ export class OwnerSession implements OwnerWatch {
     connection: Connection,
     connect: () => Promise<Connection>,
     schema: string,
-    { era, ...clocks }: OwnerClocks & { readonly era: string },
+    era: string,
+    clocks: OwnerClocks,
   ) {
     this.#connection = connection;
     this.#connect = connect;
-    this.#clocks = clocks;
     this.#number = randomInt(1, 2 ** 31 - 1);
     this.#space = lockSpace(schema);
     this.#firstEra = era;
+    this.#clocks = clocks;
     this.owner = `${hostname()}/${process.pid}/pg-${this.#number}${era}`;
   }
 
@@ -76,8 +77,7 @@ export class OwnerSession implements OwnerWatch {
     clocks: OwnerClocks,
   ): Promise<OwnerSession> {
     const connection = await connect();
-    const era = await eraOf(connection);
-    const session = new OwnerSession(connection, connect, schema, { ...clocks, era });
+    const session = new OwnerSession(connection, connect, schema, await eraOf(connection), clocks);
     await session.#lock();
     session.#watch();
     return session;
@@ -126,7 +126,7 @@ export class OwnerSession implements OwnerWatch {
     const connection = this.#connection;
     let free = 0;
     try {
-      while (!(await this.#isLocked(connection, number)) && ++free < looks) await this.#pause();
+      while (!(await this.#isLocked(connection, number)) && ++free < looks) await this.#betweenLooks();
     } catch (error) {
       // What another session finds out does not follow from what this one has seen.
       if (!connection.isLost) throw error;
@@ -136,16 +136,16 @@ export class OwnerSession implements OwnerWatch {
     return this.livenessOf(owner, renewedAt);
   }
 
+  async #betweenLooks(): Promise<void> {
+    await new Promise<void>((resolve) => this.#clocks.after(BETWEEN_LOOKS_MS, resolve));
+  }
+
   /** How often in a row the lock of an owner has to be free to count. */
   #looksAt(owner: string, renewedAt: number): number {
     if (this.#since < renewedAt) return LOOKS;
     // After a break the other sessions may have broken with this one.
     const isNewcomer = this.#generation === 1 && this.#firstEra !== "" && eraIn(owner) === this.#firstEra;
     return isNewcomer ? LOOKS_OF_A_NEWCOMER : Number.POSITIVE_INFINITY;
-  }
-
-  #pause(): Promise<void> {
-    return new Promise((resolve) => this.#clocks.after(BETWEEN_LOOKS_MS, resolve));
   }
 
   async release(): Promise<void> {

@@ -27,3 +27,9 @@ export interface Driver {
   /** The key for digests of hidden values. */
   redactionKey(): Uint8Array;
 }
+
+/**
+ * The most answers in one tick. The work that follows an answer is done before the event loop continues: 200 runs that
+ * were all answered in one tick kept timers waiting for 35 ms in the middle, and in slices of 16 for about 1 ms.
+ */
+export const ANSWERS_IN_A_TICK = 16;

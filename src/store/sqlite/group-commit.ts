@@ -1,3 +1,4 @@
+import { ANSWERS_IN_A_TICK } from "../sql/driver.ts";
 import type { RunHead } from "../sql/run-head.ts";
 import { closedError } from "../sql/sql-reader.ts";
 import type { Database } from "./database.ts";
@@ -9,12 +10,6 @@ const BUSY_RETRY_MS = 10;
 
 /** The most intents in one transaction: writing them blocks the thread, for some 0.15 ms each. */
 const MAX_BATCH = 256;
-
-/**
- * The most answers in one tick. The work that follows an answer is done before the event loop continues: 200 runs that
- * were all answered in one tick kept timers waiting for 35 ms in the middle, and in slices of 16 for about 1 ms.
- */
-const ANSWERS_IN_A_TICK = 16;
 
 type Pending = {
   readonly intent: string;

@@ -80,7 +80,7 @@ describe("a database for Pawl", () => {
   it("is in order by all checks, which never show the password", async () => {
     const url = as("postgres", "?schema=agents");
     const { exitCode, lines } = await doctor(url);
-    expect(lines).toEqual(["store ok", ...SERVER_LINES, ...RUN_LINES]);
+    expect(lines).toEqual(["store ok", "store id ok", ...SERVER_LINES, ...RUN_LINES]);
     expect(exitCode).toBe(0);
     for (const extra of [[], ["--json"]])
       expect((await pawl(["doctor", "--store", url, ...extra])).stdout).not.toContain(":postgres@");
@@ -95,7 +95,11 @@ describe("a database for Pawl", () => {
     const run = await SampleRun.create(store);
     await run.committedWithCall(1);
     await store.close();
-    expect((await doctor(as("pawl"))).lines.slice(0, 4)).toEqual(["store ok", ...SERVER_LINES.slice(0, 3)]);
+    expect((await doctor(as("pawl"))).lines.slice(0, 5)).toEqual([
+      "store ok",
+      "store id ok",
+      ...SERVER_LINES.slice(0, 3),
+    ]);
     const reader = await openStore(as("pawl_reader"), { readOnly: true });
     expect(await reader.listRuns()).toHaveLength(1);
     await reader.close();

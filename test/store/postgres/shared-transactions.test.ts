@@ -112,6 +112,24 @@ describe("intents that ask the server", () => {
     await store.close();
   });
 
+  it("are answered a few in a tick, so that timers are not kept waiting", async () => {
+    const { store, commits } = await observed();
+    const answered: number[] = [];
+    let ticks = 0;
+    const tick = () => {
+      ticks += 1;
+      if (answered.length < 40) setImmediate(tick);
+    };
+    tick();
+    await Promise.all(
+      ids(40).map((runId) => store.createRun(newRun(runId)).then(() => answered.push(ticks))),
+    );
+    expect(commits.map((intents) => intents.length)).toEqual([40]);
+    const inTick = [...new Set(answered)].map((each) => answered.filter((other) => other === each).length);
+    expect(inTick).toEqual([16, 16, 8]);
+    await store.close();
+  });
+
   it("of one run keep their order", async () => {
     const { store } = await observed();
     const seen: string[] = [];

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { LeaseLostError } from "../../../core/errors.ts";
+import { ANSWERS_IN_A_TICK } from "../driver.ts";
 import { rememberEvents } from "../leases.ts";
 import type { Row } from "../row.ts";
 import { forgetOldHeads } from "../run-head.ts";
@@ -152,7 +153,7 @@ export class PlannedCommits {
     }
     const locked = lockedPlans(plans, answers.flat());
     const done = plans.filter((plan) => !locked.includes(plan));
-    if (done.length > 0) this.#acknowledge(done);
+    if (done.length > 0) await this.#acknowledge(done);
     for (const plan of locked) this.#refuse([plan.pending], lockedRun(plan));
   }
 
@@ -167,7 +168,7 @@ export class PlannedCommits {
       else await this.#commitApart(plans);
       return;
     }
-    this.#acknowledge(plans);
+    await this.#acknowledge(plans);
   }
 
   /** A transaction that was refused: those whose run has not moved go again together, the others are planned again. */
@@ -184,12 +185,15 @@ export class PlannedCommits {
     for (const round of oneOfEachRun(plans.map(({ pending }) => pending))) await this.#ask(round);
   }
 
-  #acknowledge(plans: readonly CommitPlan[]): void {
-    for (const { pending, value, writes } of plans) {
-      rememberEvents(this.#context.leases, writes);
-      pending.resolve(value as never);
-    }
+  /** Answers a few at a time: what follows the answers is work of this process. */
+  async #acknowledge(plans: readonly CommitPlan[]): Promise<void> {
+    for (const { writes } of plans) rememberEvents(this.#context.leases, writes);
     this.#onCommit(plans.map(({ pending }) => pending.intent));
+    for (let done = 0; done < plans.length; done += ANSWERS_IN_A_TICK) {
+      if (done > 0) await new Promise((resolve) => setImmediate(resolve));
+      for (const { pending, value } of plans.slice(done, done + ANSWERS_IN_A_TICK))
+        pending.resolve(value as never);
+    }
   }
 
   /** Runs intents of different runs on fresh data, in one transaction; each by itself if that is refused. */
@@ -200,7 +204,7 @@ export class PlannedCommits {
       try {
         await this.#transactOrRollBack(await this.#connected(), intents, attempt);
         for (const { pending, error } of attempt.refused) this.#refuse([pending], error);
-        if (attempt.plans.length > 0) this.#acknowledge(attempt.plans);
+        if (attempt.plans.length > 0) await this.#acknowledge(attempt.plans);
         return;
       } catch (error) {
         this.#context.heads.clear();
@@ -309,7 +313,7 @@ export class PlannedCommits {
         const those = (outcome: PlanOutcome) => plans.filter((plan) => where.get(plan) === outcome);
         // Durable, but another owner has the run now: this worker must stop.
         for (const { pending } of those("followed")) pending.reject(takenOver(pending));
-        if (those("done").length > 0) this.#acknowledge(those("done"));
+        if (those("done").length > 0) await this.#acknowledge(those("done"));
         if (those("unmoved").length > 0) await this.#commitPlans(those("unmoved"));
         await this.#askInRounds(those("moved"));
         return;
