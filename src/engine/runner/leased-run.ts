@@ -325,7 +325,7 @@ export async function resultOf<O>(
 }
 
 function outcomeOf<O>({ status, output }: RunRecord): RunOutcome<O> {
-  return status === "waiting" || status === "cancelled" || status === "queued"
-    ? { status, output: null }
-    : { status: "succeeded", output: output as O };
+  if (status === "succeeded") return { status, output: output as O };
+  // A run that this worker has released, and another one has taken since, is not this worker's to report on.
+  return { status: status === "waiting" || status === "cancelled" ? status : "queued", output: null };
 }

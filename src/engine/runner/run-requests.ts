@@ -41,6 +41,7 @@ import {
   type StartOutcome,
   startNamedRun,
   startUnnamedRun,
+  UNFINISHED,
 } from "./start-run.ts";
 
 export { assertNoSecrets } from "./secret-input.ts";
@@ -203,9 +204,18 @@ export class RunRequests<O> {
     { redoTurn: _, ...options }: ResumeOptions,
     caller: RunEventListener,
   ): Promise<RunResult<O>> {
+    const { runId } = released;
+    if (options.wait === true) {
+      // Another worker may have been faster: then its end is awaited.
+      const begun = await claimRun(this.#setup, store, runId, UNFINISHED, {
+        wait: true,
+        ...(options.signal === undefined ? {} : { signal: options.signal }),
+      });
+      const result = await this.#execute(store, begun, options, caller);
+      return { ...result, resumed: released.resumed };
+    }
     const claimedAt = readClock(this.#setup.clock);
     const claim = claimOptions(this.#setup, { from: ["queued"], attempt: AUTO_RESUME }, {});
-    const { runId } = released;
     const outcome = await store.claimRun(runId, claim);
     if (outcome.kind !== "claimed") {
       bothListeners(this.#setup.options.onEvent, caller)({ type: "run.finished", runId, result: released });

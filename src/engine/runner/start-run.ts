@@ -57,7 +57,7 @@ export type ClaimRequest = {
 export const AUTO_RESUME: AttemptReason = { resumedFrom: "turn", reason: null };
 
 /** The runs that `run` continues. */
-const UNFINISHED: ClaimRequest = { from: ["queued", "running"], attempt: AUTO_RESUME };
+export const UNFINISHED: ClaimRequest = { from: ["queued", "running"], attempt: AUTO_RESUME };
 const REFUSED: ClaimRequest = { from: ["failed"], attempt: AUTO_RESUME, isRequested: true };
 
 const NEWLY_CREATED: ClaimFindings = { resumed: false, isRequested: false, lost: [], foundInDoubt: [] };

@@ -172,7 +172,7 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "store/sql/intents/run-intents.ts",
-        right: "const { facts } = yield* leaveRunningCalls(tx, row, tx.leases.leftOpen(row));",
+        right: "const { facts } = yield* leaveRunningCalls(tx, row, yield* leftOpen(tx.leases, row));",
         wrong: "const facts = {};",
       },
     ],

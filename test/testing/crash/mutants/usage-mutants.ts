@@ -117,7 +117,7 @@ export const USAGE_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "store/sql/intents/run-intents.ts",
-        right: "  yield* settleOpenCalls(tx, row, NOTHING_OPEN);\n",
+        right: "  yield* settleOpenCalls(tx, row, lost === null ? NOTHING_OPEN : ANYTHING);\n",
         wrong: "",
       },
     ],
