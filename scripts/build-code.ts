@@ -87,7 +87,7 @@ function removeIndentation(file: string): void {
 
 /**
  * Only code that runs in production has to be readable in a stack trace: neither other packages, nor the checks for
- * stores, each of which has a title.
+ * stores and the crash explorer, which say in words what they found.
  */
 const minifyOthers: Plugin = {
   name: "minify-others",
@@ -97,7 +97,7 @@ const minifyOthers: Plugin = {
       : null,
 };
 
-const CHECKS = /\/src\/testing\/store\//;
+const CHECKS = /\/src\/testing\/(store|crash)\//;
 
 function packagesIn(chunks: readonly OutputChunk[]): readonly string[] {
   return [

@@ -64,7 +64,7 @@ export const commandMistakes: readonly Mistake[] = [
   {
     what: "a status that does not exist",
     make: () => typed({}, ["ls", "--status", "done"]),
-    says: "error: option '--status <status>' argument 'done' is invalid. Allowed choices are queued, running, interrupted, waiting, succeeded, failed, cancelled: see `pawl ls --help`.",
+    says: "error: option '--status <status>' argument 'done' is invalid. Allowed choices are queued, running, interrupted, waiting, succeeded, failed, cancelled, moved: see `pawl ls --help`.",
     grade: "A",
   },
   {
