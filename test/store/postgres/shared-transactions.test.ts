@@ -130,6 +130,22 @@ describe("intents that ask the server", () => {
     await store.close();
   });
 
+  it("are done once, and answered, if the observer of commits throws", async () => {
+    let isBroken = false;
+    const store = await PostgresStore.open(server.url, {
+      schema: server.newSchema(),
+      onCommit: () => {
+        if (isBroken) throw new Error("Observer.");
+      },
+    });
+    isBroken = true;
+    const outcomes = await Promise.all(ids(20).map((runId) => store.createRun(newRun(runId))));
+    expect(new Set(outcomes.map(({ kind }) => kind))).toEqual(new Set(["created"]));
+    isBroken = false;
+    for (const runId of ids(20)) expect(await store.listEvents(runId)).toHaveLength(1);
+    await store.close();
+  });
+
   it("of one run keep their order", async () => {
     const { store } = await observed();
     const seen: string[] = [];

@@ -153,7 +153,7 @@ export class PlannedCommits {
     }
     const locked = lockedPlans(plans, answers.flat());
     const done = plans.filter((plan) => !locked.includes(plan));
-    if (done.length > 0) await this.#acknowledge(done);
+    await this.#acknowledge(done);
     for (const plan of locked) this.#refuse([plan.pending], lockedRun(plan));
   }
 
@@ -188,12 +188,13 @@ export class PlannedCommits {
   /** Answers a few at a time: what follows the answers is work of this process. */
   async #acknowledge(plans: readonly CommitPlan[]): Promise<void> {
     for (const { writes } of plans) rememberEvents(this.#context.leases, writes);
-    this.#onCommit(plans.map(({ pending }) => pending.intent));
     for (let done = 0; done < plans.length; done += ANSWERS_IN_A_TICK) {
       if (done > 0) await new Promise((resolve) => setImmediate(resolve));
       for (const { pending, value } of plans.slice(done, done + ANSWERS_IN_A_TICK))
         pending.resolve(value as never);
     }
+    // Last: if it throws, everything durable is acknowledged.
+    if (plans.length > 0) this.#onCommit(plans.map(({ pending }) => pending.intent));
   }
 
   /** Runs intents of different runs on fresh data, in one transaction; each by itself if that is refused. */
@@ -203,9 +204,6 @@ export class PlannedCommits {
       const attempt: Attempt = { plans: [], refused: [], isCommitting: false };
       try {
         await this.#transactOrRollBack(await this.#connected(), intents, attempt);
-        for (const { pending, error } of attempt.refused) this.#refuse([pending], error);
-        if (attempt.plans.length > 0) await this.#acknowledge(attempt.plans);
-        return;
       } catch (error) {
         this.#context.heads.clear();
         const isLost = this.#server.isConnectionLost(error);
@@ -225,6 +223,9 @@ export class PlannedCommits {
         this.#refuse(intents, error);
         return;
       }
+      for (const { pending, error } of attempt.refused) this.#refuse([pending], error);
+      await this.#acknowledge(attempt.plans);
+      return;
     }
   }
 
@@ -313,7 +314,7 @@ export class PlannedCommits {
         const those = (outcome: PlanOutcome) => plans.filter((plan) => where.get(plan) === outcome);
         // Durable, but another owner has the run now: this worker must stop.
         for (const { pending } of those("followed")) pending.reject(takenOver(pending));
-        if (those("done").length > 0) await this.#acknowledge(those("done"));
+        await this.#acknowledge(those("done"));
         if (those("unmoved").length > 0) await this.#commitPlans(those("unmoved"));
         await this.#askInRounds(those("moved"));
         return;
