@@ -39,6 +39,8 @@ const SAMPLES: [errors.PawlError, boolean][] = [
   [new errors.StoreUnusableError("m", { reason: "newer" }), false],
   [new errors.RunNotFoundError("m", { runId: "q-1" }), false],
   [new errors.RunBusyError("m", { runId: "q-1", owner: "w-1", until: "2026-01-01T00:00:00Z" }), true],
+  [new errors.RunMovedError("m", { runId: "q-1", to: "0f" }), false],
+  [new errors.BundleRefusedError("m", { reason: "target" }), false],
   [new errors.RunNotBegunError("m", { why: "waiting", runIds: ["r-1"] }), false],
   [new errors.LeaseLostError("m", { runId: "q-1", epoch: 3 }), true],
   [new errors.PersonNeededError("m", { waits: [] }), false],
