@@ -4,13 +4,11 @@ import type { Answers, Network, PgClient } from "./pg-driver.ts";
 import { sqlState } from "./postgres-error.ts";
 import { PreparedStatements, RoundTrip } from "./round-trip.ts";
 
-/** Where the tables are, and how long the server may take. */
+/** Where the tables are. */
 export type ConnectionOptions = {
   readonly url: string;
   /** The schema of the tables. */
   readonly schema: string;
-  /** Accepts a server that acknowledges commits before they are durable. */
-  readonly acceptLostCommits: boolean;
 };
 
 /** A server that hangs must not keep a worker from noticing that its lease is over. */
@@ -56,10 +54,7 @@ export class Connection implements ServerSession {
     client.on("end", () => this.#lose());
   }
 
-  static async open(
-    network: Network,
-    { url, schema }: Pick<ConnectionOptions, "url" | "schema">,
-  ): Promise<Connection> {
+  static async open(network: Network, { url, schema }: ConnectionOptions): Promise<Connection> {
     const client = await network.connect({
       connectionString: url,
       application_name: "pawl",

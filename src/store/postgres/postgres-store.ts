@@ -46,13 +46,13 @@ export class PostgresStore extends SqlStore {
   ): Promise<PostgresStore> {
     const { acceptLostCommits = false, readOnly = false } = options;
     const { url, schema, name } = postgresAddress(address, options.schema);
-    const where: ConnectionOptions = { url, schema, acceptLostCommits };
+    const where: ConnectionOptions = { url, schema };
     const connect = async () => onPrimary(await Connection.open(network, where));
     try {
       const first = await Connection.open(network, where);
       let clockOffset: number;
       try {
-        await assertUsable(first, where, name);
+        await assertUsable(first, name, acceptLostCommits);
         clockOffset = await clockOffsetOf(first);
         if (readOnly) await assertMigrated(first, schema, name);
         else await migrate(first, schema, name);
@@ -92,11 +92,7 @@ async function clockOffsetOf(connection: Connection): Promise<number> {
 }
 
 /** A replica, or a server that acknowledges what it may lose, breaks every promise. */
-async function assertUsable(
-  connection: Connection,
-  { acceptLostCommits }: ConnectionOptions,
-  name: string,
-): Promise<void> {
+async function assertUsable(connection: Connection, name: string, acceptLostCommits: boolean): Promise<void> {
   const [row] = await connection.rows(
     `SELECT current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commits,
             current_setting('server_encoding') AS encoding`,

@@ -39,9 +39,7 @@ export function insertRow<T extends CoveredTable>(
   table: T,
   row: RowOf<T>,
 ): void {
-  const values = { run_key: run.key, ...row };
-  coverRow(run, table, values);
-  tx.write({ kind: "insert", table, row: values });
+  addRow(tx, run, "insert", table, row);
 }
 
 /** Inserts a row whose key says what is in it, unless it exists. */
@@ -51,9 +49,19 @@ export function keepRow<T extends CoveredTable>(
   table: T,
   row: RowOf<T>,
 ): void {
+  addRow(tx, run, "keep", table, row);
+}
+
+function addRow<T extends CoveredTable>(
+  tx: Transaction,
+  run: RunHead,
+  kind: "insert" | "keep",
+  table: T,
+  row: RowOf<T>,
+): void {
   const values = { run_key: run.key, ...row };
   coverRow(run, table, values);
-  tx.write({ kind: "keep", table, row: values });
+  tx.write({ kind, table, row: values });
 }
 
 /** Inserts the row, or replaces the one of the same key. */

@@ -49,7 +49,7 @@ class PlannedTransaction implements Transaction {
   }
 }
 
-/** An intent that is being run: its script goes on with each answer. */
+/** An intent that is being run: its script continues with each answer. */
 export class PlannedIntent {
   readonly pending: SubmittedIntent;
   readonly #tx: PlannedTransaction;

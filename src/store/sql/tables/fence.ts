@@ -19,7 +19,7 @@ export function assertFence<R extends RunHead>({ leases }: Transaction, run: R, 
 
 /**
  * A worker continues from what it knows. If the database no longer has that, an intent could fit what it has instead,
- * and the run would go on with a hole in it.
+ * and the run would continue with a hole in it.
  */
 export function* assertNothingLost(leases: Leases, run: RunHead): SqlScript<void> {
   const lost = yield* lostEvents(leases, run);
