@@ -13,7 +13,7 @@ type DatabaseName = (typeof DATABASES)[number];
 const targetOf = (database: DatabaseName) => join(root, `src/store/${database}/embedded-migrations.ts`);
 
 /** Numbers below were those of versions before the first release. */
-const FIRST_MIGRATION = 100;
+const FIRST_MIGRATION = 200;
 
 /** The module, made from the numbered SQL files. */
 export function embeddedMigrations(database: DatabaseName): string {

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from "./json.ts";
-import type { NewWait } from "./wait.ts";
+import type { NeededWait, NewWait } from "./wait.ts";
 
 /** `Symbol.for`, so that an error is recognised even if two copies of the package are installed. */
 const MARKER = Symbol.for("pawl.error");
@@ -181,6 +181,16 @@ export class RunNotFoundError extends PawlError<{ runId: string }> {
   readonly code = "run_not_found";
 }
 
+/** The run was deleted: its tombstone says when, by whom and why. Its id is not used again. */
+export class RunDeletedError extends PawlError<{ runId: string }> {
+  readonly code = "run_deleted";
+}
+
+/** The message is not accepted: the same id was sent with other contents or by another sender, or nobody has the address. */
+export class MessageRefusedError extends PawlError<{ reason: string }> {
+  readonly code = "message_refused";
+}
+
 /** The run was moved to another store and continues there; or it is on its way into this one. */
 export class RunMovedError extends PawlError<{ runId: string; to: string }> {
   readonly code = "run_moved";
@@ -276,6 +286,16 @@ export class NeedsHuman extends PawlError<{ reason: string }> {
   }
 }
 
+/** Thrown by a tool that waits for the clock or for a message. The run waits, and what answers the wait is the tool's result. */
+export class NeedsWait extends PawlError {
+  readonly code = "needs_wait";
+  readonly wait: NeededWait;
+  constructor(message: string, wait: NeededWait) {
+    super(message, {});
+    this.wait = wait;
+  }
+}
+
 /** A tool that a code step called has failed; the message has the tool's error. */
 export class ToolFailedError extends PawlError<{ toolCallId: string; tool: string }> {
   readonly code = "tool_failed";
@@ -338,62 +358,4 @@ export class InfiniteRedirectError extends PawlError {
   ) {
     super(message, details, options);
   }
-}
-
-/** An error as it is stored with a failed run. */
-export type StoredError = { readonly code: string; readonly message: string; readonly details: JsonObject };
-
-const CLASSES = [
-  NotJsonError,
-  ConfigurationError,
-  ResumeError,
-  QuotaExceededError,
-  MaxTurnsExceededError,
-  AnswerCutOffError,
-  SchemaMisfitError,
-  MaxIterationsExceededError,
-  DeadlineExceededError,
-  BudgetExceededError,
-  UnmetConditionsError,
-  WorkspaceError,
-  SliceValueError,
-  SnapshotRestoreError,
-  CheckpointStoreError,
-  WorkerBusyError,
-  BlobMissingError,
-  StoreUnavailableError,
-  StoreUnusableError,
-  RunNotFoundError,
-  RunMovedError,
-  BundleRefusedError,
-  RunBusyError,
-  RunNotBegunError,
-  LeaseLostError,
-  PersonNeededError,
-  NotApplied,
-  FinalFailure,
-  WaitNotFoundError,
-  ToolCallNotFoundError,
-  AlreadySettledError,
-  ToolFailedError,
-  ModelCallError,
-  StepFailedError,
-  PausedError,
-  PipelineAbortError,
-  InfiniteRedirectError,
-] as const;
-
-/** Recreates the error of a failed run, in any process. */
-export function reviveError(stored: StoredError): PawlError {
-  const { reason } = stored.details;
-  if (stored.code === "needs_human")
-    return new NeedsHuman(typeof reason === "string" ? reason : "", stored.message);
-  for (const ErrorClass of CLASSES) {
-    const revived = new (ErrorClass as new (message: string, details: JsonObject) => PawlError)(
-      stored.message,
-      stored.details,
-    );
-    if (revived.code === stored.code) return revived;
-  }
-  return new StepFailedError(stored.message, { step: "" });
 }

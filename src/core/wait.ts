@@ -7,26 +7,70 @@ import type { Json, JsonObject } from "./json.ts";
  * - `escalation`: the tool of the call needs a person to continue.
  * - `question`: the call itself asks a person, and the answer is its result.
  * - `budget`: may the run exceed its budget?
+ * - `time`: the call waits until a time. The clock answers it.
+ * - `message`: the call waits for a message. The mailbox of the run answers it.
  */
-export type WaitKind = "approval" | "possible_duplicate" | "in_doubt" | "escalation" | "question" | "budget";
+export type WaitKind = PersonWaitKind | "time" | "message";
+
+/** The kinds of waits that people answer. */
+export type PersonWaitKind =
+  | "approval"
+  | "possible_duplicate"
+  | "in_doubt"
+  | "escalation"
+  | "question"
+  | "budget";
+
+/** True for a wait that people answer. */
+export function asksPeople(kind: WaitKind): kind is PersonWaitKind {
+  return kind !== "time" && kind !== "message";
+}
 
 /** True for a question about whether a call may run: `approve` and `deny` answer it, for exactly these arguments. */
 export function asksPermission(kind: WaitKind): kind is "approval" | "possible_duplicate" {
   return kind === "approval" || kind === "possible_duplicate";
 }
 
-/** A question that a person must answer before the run can continue. */
+/** What happens to a wait that nothing has answered in time. */
+export type OnDue =
+  /** It is answered with this value; for a sleep and for a receive that goes on, by what the call returns. */
+  | { readonly action: "answer"; readonly value: Json }
+  /** The call fails, and its caller gets the reason. */
+  | { readonly action: "fail"; readonly why: string }
+  /** The call is not run, and its caller gets the reason. */
+  | { readonly action: "deny"; readonly why: string }
+  /** The wait stays open, and is marked for people to see. */
+  | { readonly action: "escalate" };
+
+/** When the clock acts on a wait. The store computes the time once, by its own clock, and keeps it. */
+export type WaitClock = {
+  /** From when the wait is opened, or a time in milliseconds since 1970. */
+  readonly due?: { readonly inMs: number } | { readonly at: number };
+  /** What happens then. */
+  readonly onDue?: OnDue;
+  /** How often people are reminded until then. */
+  readonly remindEveryMs?: number;
+};
+
+/** What a tool waits for that throws `NeedsWait`. */
+export type NeededWait = WaitClock & {
+  readonly kind: "time" | "message";
+  /** The name of the event that it waits for, or the beginning of its name and a `*`. */
+  readonly matches?: string;
+};
+
+/** What has to be answered before the run can continue. */
 export type NewWait = NewCallWait | NewBudgetWait;
 
 /** A question about the run as a whole: it has used up a budget. */
-export type NewBudgetWait = {
+export type NewBudgetWait = WaitClock & {
   readonly kind: "budget";
   readonly question: string;
   readonly subject: { readonly budget: string; readonly limit: number; readonly used: number };
 };
 
-/** A question about a call. */
-export type NewCallWait = {
+/** What a call waits for. */
+export type NewCallWait = WaitClock & {
   readonly kind: Exclude<WaitKind, "budget">;
   readonly stepKey: number;
   readonly turnIndex: number;
@@ -36,6 +80,8 @@ export type NewCallWait = {
   readonly subject: JsonObject;
   /** The hash of the arguments that would be sent: an approval is bound to it. */
   readonly argumentsHash: string | null;
+  /** For a wait of the kind `message`. */
+  readonly matches?: string;
 };
 
 /** A person's decision about a call in doubt. */
@@ -53,7 +99,9 @@ export type WaitAnswer =
   | { readonly approved: false; readonly why: string }
   | Settlement
   /** A text or a value, which becomes the result of the call that asked. */
-  | { readonly as: "answered"; readonly value: Json };
+  | { readonly as: "answered"; readonly value: Json }
+  /** The call has failed: nothing came in time. */
+  | { readonly as: "timed_out"; readonly why: string };
 
 /** `q-1~2` is the second wait of run q-1. */
 export function waitId(runId: string, index: number): string {

@@ -4,17 +4,18 @@ import type {
   RecoveryClass,
   SideEffectClass,
 } from "../core/call/tool-call-decision.ts";
-import type { StoredError } from "../core/errors.ts";
 import type { RunSpec } from "../core/job/run-spec.ts";
 import type { Json, JsonObject } from "../core/json.ts";
 import type { ToolOutput } from "../core/message.ts";
 import type { Person } from "../core/person.ts";
 import type { SessionEvent } from "../core/session-event.ts";
 import type { StepPath } from "../core/step-path.ts";
+import type { StoredError } from "../core/stored-error.ts";
 import type { BudgetName } from "../core/usage/budget.ts";
 import type { Limit } from "../core/usage/quota.ts";
 import type { Amount } from "../core/usage/usage.ts";
 import type { NewWait } from "../core/wait.ts";
+import type { ClaimLimits, RunPlace } from "./queue-records.ts";
 import type { RunStatus } from "./run-move.ts";
 import type { CheckpointType } from "./session-records.ts";
 import type { Charge, ModelCallRecord, ReceiptSource, RunRecord, StoredResponse } from "./store-records.ts";
@@ -25,7 +26,7 @@ import type { Charge, ModelCallRecord, ReceiptSource, RunRecord, StoredResponse 
 export type Fence = { readonly runId: string; readonly epoch: number };
 
 /** A run to create. It is created and claimed at once. */
-export type NewRun = {
+export type NewRun = RunPlace & {
   readonly runId: string;
   readonly pipeline: string;
   readonly entrypoint: string;
@@ -61,6 +62,15 @@ export type ClaimOptions = {
    * known to be unsent if the process dies.
    */
   readonly marksEffects?: boolean;
+  /** Refused with `limited` where this many others are claimed already. */
+  readonly limits?: ClaimLimits;
+  /**
+   * Refused with `stalled` after this many workers died in it without a commit: it waits for a person instead, as
+   * after any number of them, until a person answers.
+   */
+  readonly maxStalls?: number;
+  /** The version of the worker, stored with the run. */
+  readonly workerVersion?: string | null;
 };
 
 /** One attempt of an effect that leaves the process: a turn's model call, or a tool call. */
@@ -90,6 +100,10 @@ export type ClaimOutcome =
     }
   | { readonly kind: "busy"; readonly owner: string; readonly until: number }
   | { readonly kind: "refused"; readonly run: RunRecord }
+  /** It stays as it is: a limit is reached. */
+  | { readonly kind: "limited"; readonly by: keyof ClaimLimits }
+  /** It waits for a person now: too many workers died in it without a commit. */
+  | { readonly kind: "stalled"; readonly run: RunRecord }
   | { readonly kind: "not_found" };
 
 /** How a worker releases a run. */

@@ -2,6 +2,14 @@ import type { Json } from "../core/json.ts";
 import type { Message } from "../core/message.ts";
 import type { StepPath } from "../core/step-path.ts";
 import type { ResultLimits } from "../core/usage/result-share.ts";
+import type {
+  AbandonedRun,
+  MessageRange,
+  MessageRecord,
+  ReadyQuery,
+  ReadyRun,
+  SleepingRun,
+} from "./queue-records.ts";
 import type { RunUsage } from "./run-usage.ts";
 import type { CheckpointRecord, CheckpointSnapshot, StoredSlice } from "./session-records.ts";
 import type { BundlePart, BundlePosition } from "./store-moving.ts";
@@ -45,6 +53,16 @@ import type {
 export interface StoreReader {
   getRun(runId: string): Promise<RunRecord | null>;
   listRuns(filter?: RunFilter): Promise<readonly RunRecord[]>;
+  /** Runs that are ready for a worker, in the order in which they are to be claimed. */
+  listReady(query: ReadyQuery): Promise<readonly ReadyRun[]>;
+  /** Runs for which the clock has something to do, the first one first. */
+  listSleeping(options: { readonly limit: number }): Promise<readonly SleepingRun[]>;
+  /** Runs that a worker left without releasing them: no living process holds them. */
+  listAbandoned(): Promise<readonly AbandonedRun[]>;
+  /** The messages to a run, in order. */
+  listMessages(runId: string, range?: MessageRange): Promise<readonly MessageRecord[]>;
+  /** The run that is reached by this address; null if there is none. */
+  findAddress(address: string): Promise<string | null>;
   /** True if a living process holds the run. */
   isHeld(runId: string): Promise<boolean>;
   /**
@@ -53,7 +71,9 @@ export interface StoreReader {
    */
   findRunsOf(pipeline: string, inputHash: Uint8Array): Promise<readonly RunOfInput[]>;
   /** The run's input and pinned shape, as given. */
-  readRunInput(runId: string): Promise<{ readonly input: Json; readonly shape: Json }>;
+  readRunInput(
+    runId: string,
+  ): Promise<{ readonly input: Json; readonly shape: Json; readonly callContext: Json }>;
   readUsage(runId: string): Promise<RunUsage>;
   /** What claiming the run now would do about the work its worker left open. */
   readLeftBehind(runId: string): Promise<LeftBehind>;

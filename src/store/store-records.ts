@@ -5,7 +5,6 @@ import type {
   SideEffectClass,
   ToolCallStatus,
 } from "../core/call/tool-call-decision.ts";
-import type { StoredError } from "../core/errors.ts";
 import type { Budgets } from "../core/job/budgets.ts";
 import type { RunSpec } from "../core/job/run-spec.ts";
 import type { Json, JsonObject } from "../core/json.ts";
@@ -14,11 +13,13 @@ import type { AssistantPart, Message, ToolOutput } from "../core/message.ts";
 import type { Decision } from "../core/person.ts";
 import type { SessionEvent } from "../core/session-event.ts";
 import type { StepPath } from "../core/step-path.ts";
+import type { StoredError } from "../core/stored-error.ts";
 import type { Limit } from "../core/usage/quota.ts";
 import type { Amount, ChargeBasis, Usage } from "../core/usage/usage.ts";
-import type { WaitAnswer, WaitKind } from "../core/wait.ts";
+import type { OnDue, WaitAnswer, WaitKind } from "../core/wait.ts";
 
 import type { WorkerRequest } from "./checkpoint-store.ts";
+import type { RunMetadata } from "./queue-records.ts";
 import type { OwnStatus, RunMove, RunStatus } from "./run-move.ts";
 
 // The records that a store returns.
@@ -61,6 +62,18 @@ export type RunRecord = {
   readonly error: StoredError | null;
   /** The artifact that is its result, as it was when the run succeeded; null if its contract does not say which. */
   readonly finalArtifact: Pick<ArtifactRecord, "name" | "hash"> | null;
+  readonly queue: string;
+  readonly concurrencyKey: string | null;
+  readonly priority: number;
+  readonly metadata: RunMetadata | null;
+  /** When it became ready for a worker, or will; null unless it is queued. */
+  readonly readyAt: number | null;
+  /** When the clock has something to do about it; null if never. */
+  readonly wakeAt: number | null;
+  /** How many workers in a row died in it without a commit. */
+  readonly stalls: number;
+  /** The version of the worker that held it last. */
+  readonly workerVersion: string | null;
 };
 
 /** The turn that a fork continues from. */
@@ -235,6 +248,16 @@ export type WaitRecord = {
    */
   readonly people: readonly Decision[];
   readonly answer: WaitAnswer | null;
+  /** The events that answer it, for a wait of the kind `message`. */
+  readonly matches: string | null;
+  /** When the clock acts on it, and what it does then; null if never. */
+  readonly dueAt: number | null;
+  readonly onDue: OnDue | null;
+  /** When people are reminded next, and how often they were. */
+  readonly remindAt: number | null;
+  readonly reminders: number;
+  /** When nobody had answered in time, and it was marked for people to see. */
+  readonly escalatedAt: number | null;
   /**
    * The problem with the run, in lists of open waits: its rows were changed by another program, so the
    * question shown here cannot be trusted and no answer is accepted.

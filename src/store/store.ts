@@ -3,6 +3,7 @@ import type { Person } from "../core/person.ts";
 import type { Settlement } from "../core/wait.ts";
 import type { BlobCollection, BlobRetention } from "./blob-collection.ts";
 import type { WorkerRequest } from "./checkpoint-store.ts";
+import type { QueueStore } from "./queue-store.ts";
 import type { RunMove } from "./run-move.ts";
 import type {
   AcceptedDivergence,
@@ -40,6 +41,8 @@ import type { Attendance, EffectInProgress } from "./work-in-progress.ts";
 export type { Authenticated, Decision, Person } from "../core/person.ts";
 export type * from "./blob-collection.ts";
 export type { WorkerRequest } from "./checkpoint-store.ts";
+export type * from "./queue-records.ts";
+export type * from "./queue-store.ts";
 export type { OwnStatus, RunMove, RunStatus } from "./run-move.ts";
 export type { BaselineUsage, RunUsage } from "./run-usage.ts";
 export type * from "./session-records.ts";
@@ -59,7 +62,7 @@ export type { Attendance, EffectInProgress } from "./work-in-progress.ts";
  *
  * The contract covers SQLite and PostgreSQL alike; `storeConformance` in `pawl/testing/store` checks it.
  */
-export interface Store extends StoreReader {
+export interface Store extends StoreReader, QueueStore {
   /**
    * Creates the run and claims it for this process, in one transaction. `exists` if the id is taken; then
    * nothing changes.
@@ -310,7 +313,11 @@ export type StoreIntent = Exclude<keyof Store, keyof StoreReader>;
 /** As a record, so that the compiler refuses a name that is missing, extra or listed twice. */
 const NAMES = {
   createRun: true,
+  enqueueRun: true,
   claimRun: true,
+  wakeRun: true,
+  sendMessage: true,
+  withdrawMessage: true,
   renewLease: true,
   releaseRun: true,
   interruptRun: true,

@@ -2,8 +2,9 @@ import { describe, expect, it } from "vitest";
 import { isControlFlow } from "../../src/core/control-flow.ts";
 import * as errors from "../../src/core/errors.ts";
 import type { JsonObject } from "../../src/core/json.ts";
+import { reviveError, type StoredError } from "../../src/core/stored-error.ts";
 
-const { PawlError, ResumeError, reviveError } = errors;
+const { PawlError, ResumeError } = errors;
 
 /** One of each class, with its `recoverable` flag. */
 const SAMPLES: [errors.PawlError, boolean][] = [
@@ -40,6 +41,8 @@ const SAMPLES: [errors.PawlError, boolean][] = [
   [new errors.RunNotFoundError("m", { runId: "q-1" }), false],
   [new errors.RunBusyError("m", { runId: "q-1", owner: "w-1", until: "2026-01-01T00:00:00Z" }), true],
   [new errors.RunMovedError("m", { runId: "q-1", to: "0f" }), false],
+  [new errors.RunDeletedError("m", { runId: "q-1" }), false],
+  [new errors.MessageRefusedError("m", { reason: "other_message" }), false],
   [new errors.BundleRefusedError("m", { reason: "target" }), false],
   [new errors.RunNotBegunError("m", { why: "waiting", runIds: ["r-1"] }), false],
   [new errors.LeaseLostError("m", { runId: "q-1", epoch: 3 }), true],
@@ -94,7 +97,7 @@ describe("every error class", () => {
   it.each(named)("%s is revived from its stored form", (_, error, recoverable) => {
     const stored = JSON.parse(
       JSON.stringify({ code: error.code, message: `why: ${error.message}`, details: error.details }),
-    ) as errors.StoredError;
+    ) as StoredError;
     const revived = reviveError(stored);
     expect(revived.constructor).toBe(error.constructor);
     expect(revived.name).toBe(error.name);

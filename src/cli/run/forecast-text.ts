@@ -1,4 +1,4 @@
-import { reviveError } from "../../core/errors.ts";
+import { reviveError } from "../../core/stored-error.ts";
 import type {
   CallAction,
   ForecastCall,

@@ -62,6 +62,11 @@ const PROMPTS: { readonly [K in WaitRecord["kind"]]: WaitPrompt } = {
     return value !== null && done(prompt.store.answer(waitId, value, person(prompt)));
   },
 
+  // Nothing that a person at the terminal could answer.
+  time: () => Promise.resolve(false),
+
+  message: () => Promise.resolve(false),
+
   budget: async (prompt, { waitId, subject }) => {
     const choice = await choose(prompt, "May it use more?", {
       more: "Yes, set a new limit",

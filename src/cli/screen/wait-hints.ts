@@ -17,6 +17,10 @@ export function waitHints(input: CommandInput, wait: WaitRecord): readonly strin
       return [hint("settle", toolCallId ?? waitId, "--retry"), hint("answer", waitId, "…")];
     case "question":
       return answersOf(wait).map((answer) => hint("answer", waitId, answer));
+    case "time":
+      return [];
+    case "message":
+      return [hint("send", wait.runId, "--event", wait.matches ?? "…", "{…}")];
     case "budget":
       return [hint("answer", waitId, higherThan(wait)), hint("deny", waitId, "--why", "…")];
   }

@@ -163,6 +163,7 @@ export type FailedAttemptOutcome =
   | "failed"
   | "not_applied"
   | "needs_human"
+  | "needs_wait"
   | "timed_out"
   | "aborted"
   | "lost";
@@ -181,7 +182,9 @@ export type FailedAttemptDecision =
   /** It is unknown whether it happened: `decideToolCall` decides next. */
   | { readonly kind: "doubt" }
   /** The tool asked for a person, or keeps failing in the same way. */
-  | { readonly kind: "escalate" };
+  | { readonly kind: "escalate" }
+  /** The tool waits for the clock or for a message. */
+  | { readonly kind: "wait" };
 
 export type FailedAttemptFacts = {
   readonly outcome: Exclude<FailedAttemptOutcome, "lost">;
@@ -201,6 +204,7 @@ export function decideFailedAttempt({
   mayHaveHappened,
 }: FailedAttemptFacts): FailedAttemptDecision {
   if (outcome === "needs_human") return { kind: "escalate" };
+  if (outcome === "needs_wait") return { kind: "wait" };
   // The run was cancelled or taken over: the worker that resumes it decides.
   if (outcome === "aborted") return { kind: "doubt" };
   if (isSameAgain) return { kind: "escalate" };

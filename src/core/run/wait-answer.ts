@@ -41,6 +41,8 @@ const ABOUT = {
   escalation: "a call that needs a person",
   question: "a question",
   budget: "a budget that is used up",
+  time: "a time that has not come",
+  message: "a message that has not come",
 } as const satisfies { readonly [K in WaitKind]: string };
 
 const HOW_TO_ANSWER = {
@@ -50,6 +52,8 @@ const HOW_TO_ANSWER = {
   escalation: "answer it, or settle its call",
   question: "answer it",
   budget: "answer it with the new limit, or deny it",
+  time: "the clock answers it",
+  message: "send the message to the run",
 } as const satisfies { readonly [K in WaitKind]: string };
 
 /** Decides whether a question accepts this value: one with choices accepts only one of them. */
@@ -85,6 +89,16 @@ export function receiptOfEscalation(value: Json, mayHaveHappened: boolean): Pers
     output: { type: "error-text", value: `It needed a person, who answered: ${text}` },
     errorCode: "answered",
     uncertain: mayHaveHappened,
+  };
+}
+
+/** The receipt of a call that nothing answered in time. */
+export function timedOutReceipt(why: string): PersonReceipt {
+  return {
+    status: "failed",
+    output: { type: "error-text", value: why },
+    errorCode: "timed_out",
+    uncertain: false,
   };
 }
 

@@ -90,7 +90,7 @@ export function decideCall(run: DecisionRun, undecided: UndecidedCall): CallPlan
   if (payload.kind === "refused") return planRefused(run, undecided, payload);
   const { place, request, idempotencyKey, earlier, sessionBase, blobThresholdBytes } = undecided;
   const waits = waitsOf(undecided.history, known);
-  const open = waits.find(({ kind, status }) => kind === "question" && status === "open");
+  const open = waits.find(isUnanswered);
   if (open !== undefined) return { kind: "person", wait: askAgain(place, open) };
   const { tool, input } = payload;
   // A call that was dispatched without approval needs none for its next attempt.
@@ -137,6 +137,12 @@ export function decideCall(run: DecisionRun, undecided: UndecidedCall): CallPlan
     case "refuse":
       return refuse(undecided, decision.why, waits, call);
   }
+}
+
+/** An open wait for what the call itself asked for: its answer is the result of the call. */
+function isUnanswered(wait: WaitRecord): wait is WaitRecord & { kind: "question" | "time" | "message" } {
+  const { kind, status } = wait;
+  return status === "open" && (kind === "question" || kind === "time" || kind === "message");
 }
 
 /** Plans a refused call. If it may have happened, invalid arguments alone do not make it a failed call. */

@@ -91,10 +91,10 @@ export function askAboutRow(stepKey: number, row: ToolCallRecord): NewCallWait {
 /** The same question again, for a run that is resumed before it was answered. */
 export function askAgain(
   place: Pick<PreparedCall, "stepKey" | "turnIndex" | "callIndex">,
-  { question: text, subject }: WaitRecord,
+  { kind, question: text, subject }: WaitRecord & { readonly kind: NewCallWait["kind"] },
 ): NewCallWait {
   const { stepKey, turnIndex, callIndex } = place;
-  return { kind: "question", stepKey, turnIndex, callIndex, question: text, subject, argumentsHash: null };
+  return { kind, stepKey, turnIndex, callIndex, question: text, subject, argumentsHash: null };
 }
 
 /** The question whether the run may use more than its budget. */
@@ -121,6 +121,16 @@ export function escalate(
   if (failure.outcome === "needs_human" && failure.errorCode === QUESTION)
     return question(run, call, "question", text);
   return question(run, call, "escalation", text, { code: failure.errorCode, failedWith: failure.message });
+}
+
+/** What a tool waits for that is no person. */
+export function waitFor(
+  run: RunWith<"runId" | "policy">,
+  call: PreparedCall,
+  { message, wait }: AttemptFailure,
+): NewCallWait {
+  if (wait === undefined) throw new Error(`${call.tool.name} does not say what it waits for.`);
+  return { ...question(run, call, wait.kind, message), ...wait };
 }
 
 /** True for a model's call with a secret: unlike code, a model does not pass the secret again after the answer. */

@@ -19,7 +19,7 @@ import type { Duplicate } from "./call-duplicate.ts";
 import { lookUp } from "./call-look-up.ts";
 import { callId, type PreparedCall } from "./call-prepared.ts";
 import { CallAttempts, type CallProgress, remainingLandingMs } from "./call-progress.ts";
-import { askAbout, escalate } from "./call-questions.ts";
+import { askAbout, escalate, waitFor } from "./call-questions.ts";
 import { makeReceipt } from "./call-receipt.ts";
 import { type AttemptFailure, dispatchTool } from "./tool-gateway.ts";
 
@@ -173,6 +173,9 @@ class CallWork {
         return { next: { kind: "retry" } };
       case "doubt":
         return this.#doubt(failure);
+      case "wait":
+        await this.#attempts.end(failure, "in_doubt");
+        return { kind: "person", wait: waitFor(run, this.#call, failure) };
       case "escalate":
         await this.#attempts.end(failure, "in_doubt");
         return { kind: "person", wait: escalate(run, this.#call, failure) };

@@ -6,11 +6,13 @@ import {
   FinalFailure,
   LeaseLostError,
   NeedsHuman,
+  NeedsWait,
   NotApplied,
   PersonNeededError,
 } from "../../core/errors.ts";
 import { stepId } from "../../core/step-path.ts";
 import { turnKey } from "../../core/turn/turn-key.ts";
+import type { NeededWait } from "../../core/wait.ts";
 import type { DraftSession } from "../../session/draft-session.ts";
 import type { EffectInProgress } from "../../store/store.ts";
 import { keyProblem, type PreparedTool } from "../definition/prepared-tool.ts";
@@ -34,6 +36,8 @@ export type AttemptFailure = {
   readonly hasEnded: boolean;
   /** True if another attempt would fail in the same way. */
   readonly isFinal: boolean;
+  /** What the tool waits for. */
+  readonly wait?: NeededWait;
 };
 
 export type AttemptResult =
@@ -241,6 +245,10 @@ function failureOf(
   if (FinalFailure.isInstance(error)) {
     const outcome = error.details.applied === false ? "not_applied" : "failed";
     return failedAttempt(correlation, { outcome, errorCode: "tool_error", message, isFinal: true });
+  }
+  if (NeedsWait.isInstance(error)) {
+    const { wait } = error;
+    return failedAttempt(correlation, { outcome: "needs_wait", errorCode: wait.kind, message, wait });
   }
   if (NeedsHuman.isInstance(error)) {
     const errorCode = secrets.hideText(reasonOf(error));

@@ -1,7 +1,8 @@
 import { canonicalJson } from "../../core/canonical-json.ts";
-import { ConfigurationError, reviveError } from "../../core/errors.ts";
+import { ConfigurationError } from "../../core/errors.ts";
 import { describeSpecChanges, pipelineName, type RunSpec } from "../../core/job/run-spec.ts";
 import { isWithinDomains } from "../../core/network-policy.ts";
+import { reviveError } from "../../core/stored-error.ts";
 import { type Pricing, priceOfModel } from "../../core/usage/usage.ts";
 import type { RunRecord } from "../../store/store.ts";
 import type { Constraints } from "./run-rules.ts";

@@ -7,11 +7,11 @@ import {
   PawlError,
   ResumeError,
   RunBusyError,
-  reviveError,
   SnapshotRestoreError,
   StoreUnavailableError,
 } from "../../core/errors.ts";
 import { type Json, withoutUndefined } from "../../core/json.ts";
+import { reviveError } from "../../core/stored-error.ts";
 import { needsCorrection, rejectsHistory } from "../../core/turn/model-retry.ts";
 import { Session } from "../../session/session.ts";
 import { Snapshot } from "../../session/snapshot.ts";

@@ -1,4 +1,5 @@
-import { ModelCallError, type PawlError, reviveError } from "../../core/errors.ts";
+import { ModelCallError, type PawlError } from "../../core/errors.ts";
+import { reviveError } from "../../core/stored-error.ts";
 import { isUncharged } from "../../core/turn/model-retry.ts";
 import type { ModelCallRecord, RunRecord, StepRecord, StoreReader } from "../../store/store.ts";
 import { withRunId } from "./run-checks.ts";

@@ -4,12 +4,12 @@ import {
   PawlError,
   PersonNeededError,
   PipelineAbortError,
-  type StoredError,
   StoreUnavailableError,
 } from "../../core/errors.ts";
 import { finalOutputOf } from "../../core/job/run-outputs.ts";
 import { isJsonObject, type JsonObject, throughJson } from "../../core/json.ts";
 import { ROOT_PATH } from "../../core/step-path.ts";
+import type { StoredError } from "../../core/stored-error.ts";
 import type {
   Fence,
   ModelCallRecord,

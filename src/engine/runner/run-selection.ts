@@ -1,4 +1,4 @@
-import { ConfigurationError, ResumeError, RunNotBegunError, reviveError } from "../../core/errors.ts";
+import { ConfigurationError, ResumeError, RunNotBegunError } from "../../core/errors.ts";
 import type { RunSpec } from "../../core/job/run-spec.ts";
 import { assertChosenRunId, runIdOfKey } from "../../core/run-key.ts";
 import {
@@ -8,6 +8,7 @@ import {
   type UnfinishedRun,
 } from "../../core/run-start.ts";
 import { assertRunId } from "../../core/step-path.ts";
+import { reviveError } from "../../core/stored-error.ts";
 import type { RunOfInput, RunRecord, RunStatus, Store } from "../../store/store.ts";
 import { isSameSpec } from "../definition/run-spec-checks.ts";
 import { runBusy, withRunId } from "./run-checks.ts";

@@ -166,6 +166,9 @@ export async function claimRun(
         return { kind: "ended", run: outcome.run };
       case "not_found":
         throw runNotFound(runId);
+      case "limited":
+      case "stalled":
+        throw new Error(`Run ${runId} was claimed without limits, and is ${outcome.kind}.`);
       case "busy":
         if (options.wait !== true) throw runBusy(runId, outcome);
         await setup.clock.sleep(BUSY_POLL_MS, options.signal);

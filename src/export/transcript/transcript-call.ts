@@ -48,6 +48,7 @@ const OUTCOMES = {
   failed: "failed",
   not_applied: "did not happen",
   needs_human: "needs a person",
+  needs_wait: "waits",
   timed_out: "timed out",
   aborted: "was stopped",
   lost: "was lost with its worker",

@@ -48,6 +48,8 @@ function whatWasSaid(answer: WaitAnswer): string {
       return answer.why === undefined ? "may run again." : `may run again, because: ${sentence(answer.why)}`;
     case "failed":
       return `has not happened, and must not: ${sentence(answer.why)}`;
+    case "timed_out":
+      return `was not answered in time: ${sentence(answer.why)}`;
     case "answered":
       return `gets this answer:\n\n${jsonFence(answer.value, WHOLE)}`;
   }

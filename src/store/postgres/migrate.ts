@@ -1,6 +1,6 @@
 import { StoreUnavailableError } from "../../core/errors.ts";
 import { type Connection, quoted } from "../postgres-wire/connection.ts";
-import { latestVersion, newerSchema } from "../sql/migration.ts";
+import { developmentSchema, latestVersion, newerSchema } from "../sql/migration.ts";
 import { COMMIT, ROLLBACK } from "../sql/planned/server-session.ts";
 import { MIGRATIONS } from "./embedded-migrations.ts";
 
@@ -14,7 +14,7 @@ export const LATEST_VERSION = latestVersion(MIGRATIONS);
 export async function migrate(connection: Connection, schema: string, name: string): Promise<void> {
   const version = await versionOf(connection);
   if (version === LATEST_VERSION) return;
-  if (version > LATEST_VERSION) throw newerSchema(name, version, LATEST_VERSION);
+  assertKnownVersion(name, version);
   // A role that owns the schema need not be allowed to create one.
   const [found] = await connection.rows("SELECT to_regnamespace(?) IS NOT NULL AS found", [quoted(schema)]);
   if (found?.flag("found") !== true)
@@ -26,8 +26,12 @@ export async function migrate(connection: Connection, schema: string, name: stri
     .catch(ignoreRace);
   for (const { number, name: what, sql } of MIGRATIONS)
     if (number > version) await apply(connection, number, what, sql);
-  const reached = await versionOf(connection);
-  if (reached > LATEST_VERSION) throw newerSchema(name, reached, LATEST_VERSION);
+  assertKnownVersion(name, await versionOf(connection));
+}
+
+function assertKnownVersion(name: string, version: number): void {
+  if (version > LATEST_VERSION) throw newerSchema(name, version, LATEST_VERSION);
+  if (version !== 0 && version < (MIGRATIONS[0]?.number ?? 0)) throw developmentSchema(name, version);
 }
 
 async function apply(connection: Connection, number: number, name: string, sql: string): Promise<void> {
@@ -50,7 +54,7 @@ async function apply(connection: Connection, number: number, name: string, sql: 
 /** For a reader, which creates nothing. */
 export async function assertMigrated(connection: Connection, schema: string, name: string): Promise<void> {
   const version = await versionOf(connection);
-  if (version > LATEST_VERSION) throw newerSchema(name, version, LATEST_VERSION);
+  assertKnownVersion(name, version);
   if (version === LATEST_VERSION) return;
   throw new StoreUnavailableError(
     version === 0

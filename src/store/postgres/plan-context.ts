@@ -14,6 +14,7 @@ export function planContext(leases: Leases, session: OwnerSession, heads: Map<st
     newRunKey: (runId) => known(runKeyOf(runId)),
     mayTakeFrom: (owner) => mayTakeFrom(session, owner),
     lockRuns,
+    lockName,
   };
 }
 
@@ -27,6 +28,14 @@ function* lockRuns(keys: readonly RunKey[]): SqlScript<boolean> {
   for (const key of keys.map(String).sort())
     yield* get("SELECT 1 AS found FROM runs WHERE run_key = ? FOR UPDATE", key);
   return true;
+}
+
+/** Under a number of its own, by the name of the schema and this one: other locks of the database are not in its way. */
+function* lockName(name: string): SqlScript<void> {
+  yield* get(
+    "SELECT pg_advisory_xact_lock(hashtextextended(current_schema() || ' ' || ?, 0)) IS NULL AS locked",
+    name,
+  );
 }
 
 function* mayTakeFrom(session: OwnerSession, owner: string): SqlScript<boolean> {

@@ -1,6 +1,7 @@
 import { BundleRefusedError } from "../../core/errors.ts";
 import type { BundleRow } from "../store.ts";
 import type { Row, SqlValue } from "./row.ts";
+import type { STORE_TABLES } from "./store-tables.ts";
 import { ALL_TABLES, type ColumnType, TABLES, type TableName, type TableShape } from "./table-list.ts";
 import type { RowValues } from "./write.ts";
 
@@ -8,7 +9,7 @@ import type { RowValues } from "./write.ts";
 // without new code.
 
 /** A table whose rows move with their run. */
-export type BundleTable = Exclude<TableName, "identity" | "workers">;
+export type BundleTable = Exclude<TableName, keyof typeof STORE_TABLES>;
 
 /** In the order of a bundle: the run, its log, then parents before children, and blobs last. */
 const ORDERED = new Map<string, TableShape>([

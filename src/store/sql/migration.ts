@@ -15,3 +15,11 @@ export function newerSchema(name: string, version: number, known: number): Store
     { reason: "newer_schema" },
   );
 }
+
+/** Before the first release, schemas are replaced and not migrated. */
+export function developmentSchema(name: string, version: number): StoreUnusableError {
+  return new StoreUnusableError(
+    `The database ${name} has schema ${version}, of a development version of Pawl, which this version cannot read: finish its runs with that version, and name another database for this one; it was left as it is.`,
+    { reason: "development" },
+  );
+}

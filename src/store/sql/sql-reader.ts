@@ -1,5 +1,4 @@
 import { StoreUnavailableError } from "../../core/errors.ts";
-import type { Json } from "../../core/json.ts";
 import type { Message } from "../../core/message.ts";
 import type { StepPath } from "../../core/step-path.ts";
 import type { ResultLimits } from "../../core/usage/result-share.ts";
@@ -12,6 +11,7 @@ import * as workers from "./intents/worker-intents.ts";
 import type { Leases } from "./leases.ts";
 import type { OwnerWatch } from "./owners.ts";
 import { readMovedRows } from "./queries/moved-rows.ts";
+import * as queues from "./queries/queue-queries.ts";
 import * as lists from "./queries/run-lists.ts";
 import * as readers from "./queries/run-queries.ts";
 import * as sessions from "./queries/session-queries.ts";
@@ -52,6 +52,34 @@ export abstract class SqlReader implements contract.StoreReader {
     return this.read(() => readers.listRuns(filter));
   }
 
+  listReady(query: contract.ReadyQuery): Listed<"listReady"> {
+    return this.read(() => queues.listReady(query));
+  }
+
+  listSleeping({ limit }: { readonly limit: number }): Listed<"listSleeping"> {
+    return this.read(() => queues.listSleeping(this.driver.now(), limit));
+  }
+
+  async listAbandoned(): Promise<readonly contract.AbandonedRun[]> {
+    const running = await this.read(() => queues.listRunning());
+    const renewals = new Map<string, number>();
+    for (const { owner, leaseUntil, leaseMs } of running)
+      if (owner !== null) renewals.set(owner, Math.max(renewals.get(owner) ?? 0, leaseUntil - leaseMs));
+    await Promise.all([...renewals].map(([owner, renewedAt]) => this.owners.look(owner, renewedAt)));
+    const now = this.driver.now();
+    return running
+      .filter((run) => !this.leases.isHeld(run, now))
+      .map(({ runId, pipeline, queue }) => ({ runId, pipeline, queue }));
+  }
+
+  listMessages(runId: string, range?: contract.MessageRange): Listed<"listMessages"> {
+    return this.read(() => queues.listMessages(runId, range));
+  }
+
+  findAddress(address: string): Promise<string | null> {
+    return this.read(() => queues.findAddress(address));
+  }
+
   async isHeld(runId: string): Promise<boolean> {
     await this.lookAtOwner(runId);
     return this.read(() => isRunHeld(this.leases, this.driver.now(), runId));
@@ -71,7 +99,7 @@ export abstract class SqlReader implements contract.StoreReader {
     });
   }
 
-  readRunInput(runId: string): Promise<{ input: Json; shape: Json }> {
+  readRunInput(runId: string): ReturnType<contract.StoreReader["readRunInput"]> {
     return this.read(() => readers.readRunInput(runId));
   }
 

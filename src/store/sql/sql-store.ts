@@ -6,10 +6,13 @@ import type { WorkInProgress } from "../work-in-progress.ts";
 import type { Driver } from "./driver.ts";
 import * as arrivals from "./intents/arrival-intents.ts";
 import { saveCheckpoint } from "./intents/checkpoint-intents.ts";
+import { wakeRun } from "./intents/clock-intents.ts";
 import { dropTurn } from "./intents/drop-turn-intent.ts";
 import { forkRun } from "./intents/fork-intents.ts";
 import { beginLineage } from "./intents/lineage-intents.ts";
+import * as messages from "./intents/message-intents.ts";
 import { identify, moveRun } from "./intents/move-intents.ts";
+import * as creation from "./intents/run-creation.ts";
 import * as runs from "./intents/run-intents.ts";
 import * as interruption from "./intents/run-interruption.ts";
 import * as steps from "./intents/step-intents.ts";
@@ -121,7 +124,27 @@ export class SqlStore extends SqlReader implements contract.Store {
   }
 
   createRun(run: contract.NewRun): ReturnType<contract.Store["createRun"]> {
-    return this.#take("createRun", run.runId, (tx) => runs.createRun(tx, run));
+    return this.#take("createRun", run.runId, (tx) => creation.createRun(tx, run));
+  }
+
+  enqueueRun(run: contract.QueuedRun): ReturnType<contract.Store["enqueueRun"]> {
+    return this.#act("enqueueRun", run.runId, (tx) => creation.enqueueRun(tx, run));
+  }
+
+  wakeRun(runId: string): Promise<number | null> {
+    return this.#act("wakeRun", runId, (tx) => wakeRun(tx, runId));
+  }
+
+  sendMessage(
+    runId: string,
+    message: contract.NewMessage,
+    orStart?: contract.QueuedRun,
+  ): Promise<contract.SentMessage> {
+    return this.#act("sendMessage", runId, (tx) => messages.sendMessage(tx, runId, message, orStart));
+  }
+
+  withdrawMessage(runId: string, messageId: string): Promise<contract.MessageStatus> {
+    return this.#act("withdrawMessage", runId, (tx) => messages.withdrawMessage(tx, runId, messageId));
   }
 
   async claimRun(runId: string, options: contract.ClaimOptions): Promise<contract.ClaimOutcome> {

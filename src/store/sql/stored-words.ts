@@ -10,6 +10,7 @@ import type { WaitKind } from "../../core/wait.ts";
 import type {
   AttemptRecord,
   CheckpointType,
+  MessageStatus,
   ReceiptSource,
   RunStatus,
   StepStatus,
@@ -89,6 +90,7 @@ export const ATTEMPT_OUTCOMES = words<FailedAttemptOutcome>({
   failed: true,
   not_applied: true,
   needs_human: true,
+  needs_wait: true,
   timed_out: true,
   aborted: true,
   lost: true,
@@ -101,9 +103,18 @@ export const WAIT_KINDS = words<WaitKind>({
   escalation: true,
   question: true,
   budget: true,
+  time: true,
+  message: true,
 });
 
 export const WAIT_STATUSES = words<WaitRecord["status"]>({ open: true, answered: true, withdrawn: true });
+
+export const MESSAGE_STATUSES = words<MessageStatus>({
+  waiting: true,
+  taken: true,
+  withdrawn: true,
+  returned: true,
+});
 
 export const CHARGE_BASES = words<ChargeBasis>({ provider: true, baseline: true, none: true });
 

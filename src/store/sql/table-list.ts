@@ -1,23 +1,12 @@
 // Every table whose rows intents write, with its key and its columns. Both databases have these tables: their schemas are
 // written by hand, and a test compares them with this list.
 
-/** The type of a column; "?" if it may be null. */
-export type ColumnType = "run" | "int" | "int?" | "text" | "text?" | "bytes" | "bytes?";
+import { type Columns, STORE_TABLES, type TableShape } from "./store-tables.ts";
+
+export type { ColumnType, TableShape } from "./store-tables.ts";
 
 /** The number of a run inside its database: an integer on SQLite, a hash of the run's id on PostgreSQL. */
 export type RunKey = number | string;
-
-type Columns = { readonly [column: string]: ColumnType };
-
-export type TableShape = {
-  /** The columns that identify a row, in order; the first is the run. */
-  readonly key: Columns;
-  /**
-   * The other columns, in groups. An event covers each group by a digest of its own, so an update writes whole groups
-   * and need not know the rest of the row. The group `row` is written once, with the row.
-   */
-  readonly groups: { readonly [group: string]: Columns };
-};
 
 const RUN = { run_key: "run" } as const;
 const STEP = { ...RUN, step_no: "int" } as const;
@@ -41,7 +30,19 @@ const SETTLED_CALL = {
 export const TABLES = {
   run_inputs: {
     key: RUN,
-    groups: { row: { input: "text", spec: "text?", contract: "text?" }, shape: { shape: "text" } },
+    groups: {
+      row: { input: "text", spec: "text?", contract: "text?", call_context: "text?" },
+      shape: { shape: "text" },
+    },
+  },
+  run_labels: { key: { ...RUN, name: "text", value: "text" }, groups: { row: {} } },
+  addresses: { key: { ...RUN, address: "text" }, groups: { row: { created_at: "int" } } },
+  messages: {
+    key: { ...RUN, message_no: "int" },
+    groups: {
+      row: { message_id: "text", event: "text?", body: "text", sent_at: "int", sent_by: "text" },
+      state: { status: "text", settled_at: "int?", reason: "text?", call_no: "int?" },
+    },
   },
   attempts: {
     key: { ...RUN, epoch: "int" },
@@ -179,7 +180,11 @@ export const TABLES = {
         subject: "text",
         arguments_hash: "bytes?",
         created_at: "int",
+        matches: "text?",
+        on_due: "text?",
+        remind_every_ms: "int?",
       },
+      clock: { due_at: "int?", remind_at: "int?", reminders: "int?", escalated_at: "int?" },
       call: { call_no: "int?" },
       answer: { status: "text", answered_at: "int?", answered_by: "text?", answer: "text?" },
     },
@@ -220,7 +225,7 @@ export type CoveredTable = keyof typeof TABLES;
 
 /**
  * Tables without digests of this kind: the row of a run is covered as a whole, events are the log, blobs carry their own
- * hash, and the others belong to no run.
+ * hash.
  */
 const UNCOVERED_TABLES = {
   runs: {
@@ -261,6 +266,14 @@ const UNCOVERED_TABLES = {
         cancel_requested_by: "text?",
         forked_from: "text?",
         started_by: "text?",
+        queue: "text",
+        concurrency_key: "text?",
+        priority: "int",
+        metadata: "text?",
+        ready_at: "int?",
+        wake_at: "int?",
+        stalls: "int",
+        worker_version: "text?",
         moved: "text?",
         output: "text?",
         context: "text?",
@@ -277,22 +290,9 @@ const UNCOVERED_TABLES = {
     key: { ...RUN, blob_hash: "bytes" },
     groups: { row: { created_at: "int", size: "int", bytes: "bytes" } },
   },
-  identity: { key: { place: "int" }, groups: { row: { store_id: "text" } } },
-  workers: {
-    key: { worker_id: "text" },
-    groups: {
-      row: {
-        run_id: "text",
-        request: "text",
-        created_at: "int",
-        deadline_at: "int?",
-        completed_at: "int?",
-      },
-    },
-  },
 } as const satisfies { readonly [table: string]: TableShape };
 
-export const ALL_TABLES = { ...TABLES, ...UNCOVERED_TABLES };
+export const ALL_TABLES = { ...TABLES, ...UNCOVERED_TABLES, ...STORE_TABLES };
 export type TableName = keyof typeof ALL_TABLES;
 
 /** The columns that identify a row of the table, in order. */

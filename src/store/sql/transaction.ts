@@ -22,6 +22,8 @@ export interface Transaction {
    * they may have changed before that, and have to be read again.
    */
   lockRuns(keys: readonly RunKey[]): SqlScript<boolean>;
+  /** Keeps others from going beyond the same call with the same name, until the end of the transaction. */
+  lockName(name: string): SqlScript<void>;
   /** The key of a run that is about to be created. */
   newRunKey(runId: string): SqlScript<RunKey>;
   /**

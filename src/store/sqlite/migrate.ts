@@ -1,4 +1,4 @@
-import { latestVersion, type Migration, newerSchema } from "../sql/migration.ts";
+import { developmentSchema, latestVersion, type Migration, newerSchema } from "../sql/migration.ts";
 import type { Database } from "./database.ts";
 import { MIGRATIONS } from "./embedded-migrations.ts";
 import { assertOwnSchema, schemaMadeBy } from "./schema.ts";
@@ -15,6 +15,7 @@ export function migrate(database: Database, now: number, all: readonly Migration
     const version = schemaVersion(database);
     const latest = latestVersion(all);
     if (version > latest) throw newerSchema(database.file, version, latest);
+    if (version !== 0 && version < (all[0]?.number ?? 0)) throw developmentSchema(database.file, version);
     assertOwnSchema(
       database,
       all.filter(({ number }) => number <= version),

@@ -128,6 +128,7 @@ export class SqliteDriver implements Driver {
       newRunKey,
       // A transaction that writes keeps all others from writing.
       lockRuns: () => known(false),
+      lockName: () => known(undefined),
       // Whether an owner lives is known from its socket, and does not change between the look and the claim.
       mayTakeFrom: () => known(true),
       write: (write) => writeRow(this.#database, now, write),

@@ -14,6 +14,7 @@ export async function readEverything(store: Store, runId: string): Promise<unkno
     toolCalls: await store.listToolCalls(runId),
     callAttempts: await store.listToolCallAttempts(runId),
     waits: await store.listWaits(runId),
+    messages: await store.listMessages(runId),
     artifacts: await store.listArtifacts(runId),
     work: await store.countWork(runId),
     isCancelRequested: await store.isCancelRequested(runId),

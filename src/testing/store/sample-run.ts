@@ -46,6 +46,28 @@ export const FAILED = {
 } as const;
 export const SUCCEEDED = { status: "succeeded", output: "done", context: { draft: true } } as const;
 
+/** How a run is placed that says nothing about it. */
+export const DEFAULT_PLACE = {
+  queue: "default",
+  concurrencyKey: null,
+  priority: 0,
+  metadata: null,
+  readyAt: null,
+  wakeAt: null,
+  stalls: 0,
+  workerVersion: null,
+} as const;
+
+/** A wait that nothing but an answer ends. */
+export const NO_CLOCK = {
+  matches: null,
+  dueAt: null,
+  onDue: null,
+  remindAt: null,
+  reminders: 0,
+  escalatedAt: null,
+} as const;
+
 const LIVE: readonly RunStatus[] = ["queued", "running", "waiting", "failed", "cancelled"];
 
 export function sha256(text: string): Buffer {

@@ -20,6 +20,7 @@ import { fencingChecks } from "./runs/fencing.ts";
 import { leaseChecks } from "./runs/leases.ts";
 import { leavingChecks } from "./runs/leaving.ts";
 import { listRangeChecks } from "./runs/list-ranges.ts";
+import { queueChecks } from "./runs/queue.ts";
 import { quotaChecks } from "./runs/quota.ts";
 import { runChecks } from "./runs/runs.ts";
 import { stepChecks } from "./runs/steps.ts";
@@ -43,6 +44,8 @@ import { turnChecks } from "./turns/turns.ts";
 import { answerChecks } from "./waits/answers.ts";
 import { approvalChecks } from "./waits/approvals.ts";
 import { budgetWaitChecks } from "./waits/budget-waits.ts";
+import { clockWaitChecks } from "./waits/clock-waits.ts";
+import { messageChecks } from "./waits/messages.ts";
 import { peopleChecks } from "./waits/people.ts";
 import { questionChecks } from "./waits/questions.ts";
 import { waitingTimeChecks } from "./waits/waiting-time.ts";
@@ -85,6 +88,8 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   waits: waitChecks,
   answers: answerChecks,
   questions: questionChecks,
+  "the clock": clockWaitChecks,
+  messages: messageChecks,
   settlements: settlementChecks,
   "late receipts": lateReceiptChecks,
   history: historyChecks,
@@ -99,6 +104,7 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   "life of a fork": forkLifeChecks,
   cancel: cancelChecks,
   workers: workerChecks,
+  queue: queueChecks,
   blobs: blobChecks,
   artifacts: artifactChecks,
   "blob collection": blobCollectionChecks,

@@ -5,7 +5,7 @@ import { DatabaseSync } from "node:sqlite";
 import { onTestFinished } from "vitest";
 import { z } from "zod";
 import type { ApprovalRule, RunSpecInput, Store } from "../../../src/index.ts";
-import { storedRunFacts } from "../../../src/store/sql/tables/run-row.ts";
+import { storedRunFacts } from "../../../src/store/sql/tables/run-columns.ts";
 import { Database } from "../../../src/store/sqlite/database.ts";
 import type { Patch } from "../../patched-sources.ts";
 import type { Attack } from "../attack.ts";

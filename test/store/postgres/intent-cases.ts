@@ -2,6 +2,7 @@
 
 import { openStore } from "../../../src/store/open-store.ts";
 import type { Store, StoreIntent } from "../../../src/store/store.ts";
+import { queuedRun } from "../../../src/testing/store/runs/queue.ts";
 import { keyedTurn, newFork } from "../../../src/testing/store/sample-fork.ts";
 import {
   beginArrival,
@@ -44,6 +45,8 @@ export const WITHOUT_COMMIT: Partial<Record<StoreIntent, string>> = {
 /** Intents that count what they find: repeated, because an answer was lost, they find nothing left to do. */
 export const COUNTS_AGAIN: readonly StoreIntent[] = ["collectBlobs", "dropArrivingRows"];
 
+const MESSAGE = { id: "m-1", event: "paid", body: { amount: 7 } };
+
 const effectOf = (run: SampleRun) => ({ stepKey: run.stepKey, turnIndex: 1, callIndex: 0, attempt: 1 });
 
 /** A run whose first turn has one call in this state. */
@@ -77,6 +80,26 @@ let elsewhere: Promise<Store> | null = null;
 
 export const INTENT_CASES: Readonly<Record<StoreIntent, PrepareIntent>> = {
   createRun: (store, runId) => Promise.resolve(() => store.createRun(newRun(runId))),
+  enqueueRun: (store, runId) => Promise.resolve(() => store.enqueueRun(queuedRun(runId))),
+  wakeRun: async (store, runId) => {
+    const run = await withCall(store, runId, "running");
+    await run.endAttempt(1, 1, { outcome: "needs_wait" });
+    await run.waiting(
+      run.wait(1, 1, { kind: "time", due: { at: 0 }, onDue: { action: "answer", value: 1 } }),
+    );
+    return () => store.wakeRun(runId);
+  },
+  sendMessage: async (store, runId) => {
+    const run = await withCall(store, runId, "running");
+    await run.endAttempt(1, 1, { outcome: "needs_wait" });
+    await run.waiting(run.wait(1, 1, { kind: "message", matches: "*" }));
+    return () => store.sendMessage(runId, MESSAGE);
+  },
+  withdrawMessage: async (store, runId) => {
+    await store.enqueueRun(queuedRun(runId));
+    await store.sendMessage(runId, MESSAGE);
+    return () => store.withdrawMessage(runId, MESSAGE.id);
+  },
   claimRun: async (store, runId) => {
     const run = await SampleRun.create(store, runId);
     await store.interruptRun(run.fence);

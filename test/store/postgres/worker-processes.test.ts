@@ -53,14 +53,17 @@ describe("runs of several processes on one server", () => {
     };
     const workers = await Promise.all(Array.from({ length: LOAD.processes }, (_, place) => start(place)));
     let [kills, crashes] = [0, 0];
-    for (let i = 0; kills < LOAD.kills && workers.some((worker) => worker.isRunning); i++) {
+    const isDisturbed = () => kills < LOAD.kills || crashes < LOAD.crashes;
+    for (let i = 0; isDisturbed() && workers.some((worker) => worker.isRunning); i++) {
       const place = i % LOAD.processes;
       await sleep(LOAD.everyMs);
-      if (crashes < LOAD.crashes && i % 3 === 1) {
+      // By what was done, and not by the time: a fast machine may be done before the last one.
+      const share = effects.effects.length / (LOAD.runs * LOAD.turns);
+      if (crashes < LOAD.crashes && share >= crashes / (LOAD.crashes + 1)) {
         await server.crash();
         crashes += 1;
       }
-      if (workers[place]?.isRunning !== true) continue;
+      if (kills >= LOAD.kills || workers[place]?.isRunning !== true) continue;
       await workers[place]?.kill();
       kills += 1;
       workers[place] = await start(place);

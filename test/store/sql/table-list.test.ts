@@ -49,9 +49,16 @@ describe("the list of tables", () => {
     },
   );
 
-  it("leads every key with the run, but for the id of the store and what workers are asked to do", () => {
+  it("leads every key with the run, but for tables that belong to no run", () => {
     const others = Object.entries(ALL_TABLES).filter(([, { key }]) => Object.keys(key)[0] !== "run_key");
-    expect(others.map(([table]) => table)).toEqual(["identity", "workers"]);
+    expect(others.map(([table]) => table)).toEqual([
+      "identity",
+      "workers",
+      "tombstones",
+      "schedules",
+      "firings",
+      "live_workers",
+    ]);
   });
 
   it("has a bundle move every table that has rows of a run", () => {

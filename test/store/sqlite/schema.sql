@@ -95,6 +95,13 @@ SELECT run_id || '/' || step_path || '#' || c.turn_index || '.' || c.call_index 
   JOIN run_steps ON run_steps.run_key = c.run_key AND run_steps.step_no = c.step_no
   LEFT JOIN receipts ON receipts.run_key = c.run_key AND receipts.call_no = c.call_no;
 
+CREATE TABLE addresses (
+  run_key INTEGER NOT NULL REFERENCES runs (run_key),
+  address TEXT NOT NULL UNIQUE,
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (run_key, address)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE applied_calls (
   run_key INTEGER NOT NULL,
   call_no INTEGER NOT NULL,
@@ -198,6 +205,18 @@ CREATE TABLE fingerprints (
   FOREIGN KEY (run_key, step_no) REFERENCES run_steps (run_key, step_no)
 ) STRICT;
 
+CREATE TABLE firings (
+  name TEXT NOT NULL,
+  planned_at INTEGER NOT NULL,
+  decided_at INTEGER NOT NULL,
+  outcome TEXT NOT NULL CHECK (outcome IN ('started', 'skipped', 'missed')),
+  run_id TEXT,
+  -- How many planned times it stands for, and why no run was started.
+  times INTEGER NOT NULL,
+  why TEXT,
+  PRIMARY KEY (name, planned_at)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE granular_states (
   run_key INTEGER NOT NULL,
   step_no INTEGER NOT NULL,
@@ -238,6 +257,14 @@ CREATE TABLE lineages (
   FOREIGN KEY (run_key, step_no) REFERENCES run_steps (run_key, step_no)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE live_workers (
+  worker_id TEXT PRIMARY KEY,
+  host TEXT NOT NULL,
+  facts TEXT NOT NULL,
+  started_at INTEGER NOT NULL,
+  seen_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE loop_decisions (
   run_key INTEGER NOT NULL,
   step_no INTEGER NOT NULL,
@@ -247,6 +274,27 @@ CREATE TABLE loop_decisions (
   context TEXT,
   PRIMARY KEY (run_key, step_no, iteration),
   FOREIGN KEY (run_key, step_no) REFERENCES run_steps (run_key, step_no)
+) STRICT;
+
+CREATE TABLE messages (
+  run_key INTEGER NOT NULL REFERENCES runs (run_key),
+  -- From 1, in the order in which they came.
+  message_no INTEGER NOT NULL,
+  -- The sender's own id: the same id again is the same message.
+  message_id TEXT NOT NULL,
+  -- The name of an event; none for a text.
+  event TEXT,
+  body TEXT NOT NULL,
+  sent_at INTEGER NOT NULL,
+  sent_by TEXT NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('waiting', 'taken', 'withdrawn', 'returned')),
+  settled_at INTEGER,
+  -- Why it was returned.
+  reason TEXT,
+  -- The call that received it.
+  call_no INTEGER,
+  PRIMARY KEY (run_key, message_no),
+  UNIQUE (run_key, message_id)
 ) STRICT;
 
 CREATE TABLE migrations (number INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT;
@@ -278,8 +326,17 @@ CREATE TABLE run_inputs (
   spec TEXT,
   -- A summary of the spec, for checkpoints.
   contract TEXT,
+  -- What its tools get to know about it, beside their arguments.
+  call_context TEXT,
   shape TEXT NOT NULL
 ) STRICT;
+
+CREATE TABLE run_labels (
+  run_key INTEGER NOT NULL REFERENCES runs (run_key),
+  name TEXT NOT NULL,
+  value TEXT NOT NULL,
+  PRIMARY KEY (run_key, name, value)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE run_steps (
   run_key INTEGER NOT NULL REFERENCES runs (run_key),
@@ -341,6 +398,20 @@ CREATE TABLE runs (
   cancel_requested_by TEXT,
   forked_from TEXT,
   started_by TEXT,
+  -- Where it waits for a worker, and which runs it must not run beside.
+  queue TEXT NOT NULL,
+  concurrency_key TEXT,
+  priority INTEGER NOT NULL,
+  -- What lists of runs are filtered by; `run_labels` has it in rows.
+  metadata TEXT,
+  -- When a queued run became ready, or will.
+  ready_at INTEGER,
+  -- When the clock has something to do: a queued run that begins later, a waiting run with a time limit.
+  wake_at INTEGER,
+  -- How many workers in a row died in it without a commit.
+  stalls INTEGER NOT NULL,
+  -- The version of the worker that held it last.
+  worker_version TEXT,
   -- The store that the run was moved to, and the status that it had.
   moved TEXT,
   output TEXT,
@@ -349,6 +420,21 @@ CREATE TABLE runs (
   -- The name and hash of the artifact that is its result, if it succeeded and its contract says which one that is.
   final_artifact TEXT
 ) STRICT;
+
+CREATE TABLE schedules (
+  name TEXT PRIMARY KEY,
+  -- As it was configured last, with the digest by which an edit is noticed; none once it was removed.
+  spec TEXT NOT NULL,
+  spec_hash TEXT,
+  -- Of the configuration: only a higher one changes the schedule.
+  revision INTEGER NOT NULL,
+  configured_at INTEGER NOT NULL,
+  -- The last planned time that was decided about, and the next one.
+  planned_at INTEGER NOT NULL,
+  next_at INTEGER,
+  paused_at INTEGER,
+  paused_by TEXT
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE slice_contents (
   run_key INTEGER NOT NULL REFERENCES runs (run_key),
@@ -373,6 +459,22 @@ CREATE TABLE slices (
   PRIMARY KEY (run_key, slice_name)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE tombstones (
+  run_id TEXT PRIMARY KEY,
+  pipeline TEXT NOT NULL,
+  status TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  ended_at INTEGER NOT NULL,
+  deleted_at INTEGER NOT NULL,
+  deleted_by TEXT NOT NULL,
+  why TEXT NOT NULL,
+  charged_tokens INTEGER NOT NULL,
+  charged_micro_dollars INTEGER NOT NULL,
+  -- The number and the hash of its last event.
+  event_seq INTEGER NOT NULL,
+  event_hash BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE tool_call_attempts (
   run_key INTEGER NOT NULL,
   call_no INTEGER NOT NULL,
@@ -380,7 +482,7 @@ CREATE TABLE tool_call_attempts (
   started_at INTEGER NOT NULL,
   ended_at INTEGER NOT NULL,
   outcome TEXT NOT NULL
-    CHECK (outcome IN ('failed', 'not_applied', 'needs_human', 'timed_out', 'aborted', 'lost')),
+    CHECK (outcome IN ('failed', 'not_applied', 'needs_human', 'needs_wait', 'timed_out', 'aborted', 'lost')),
   error_code TEXT,
   error_detail TEXT,
   external_correlation_id TEXT,
@@ -467,6 +569,16 @@ CREATE TABLE waits (
   subject TEXT NOT NULL,
   arguments_hash BLOB,
   created_at INTEGER NOT NULL,
+  -- The messages that answer it: the name of an event, or its beginning and a `*`.
+  matches TEXT,
+  -- What happens when nobody has answered in time.
+  on_due TEXT,
+  remind_every_ms INTEGER,
+  -- When that is, computed once, and when people are reminded next.
+  due_at INTEGER,
+  remind_at INTEGER,
+  reminders INTEGER,
+  escalated_at INTEGER,
   -- None if it is about the run, or if the call was removed with its turn.
   call_no INTEGER,
   status TEXT NOT NULL CHECK (status IN ('open', 'answered', 'withdrawn')),
@@ -485,16 +597,31 @@ CREATE TABLE workers (
   completed_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX due_schedules ON schedules (next_at) WHERE paused_at IS NULL;
+
 CREATE INDEX events_of_runs ON events (run_key, seq) WHERE of_run = 1;
 
 CREATE INDEX open_waits ON waits (run_key) WHERE status = 'open';
+
+CREATE INDEX ready_runs ON runs (queue, pipeline, priority DESC, ready_at, concurrency_key)
+  WHERE status = 'queued' AND wake_at IS NULL;
+
+CREATE INDEX running_runs ON runs (queue, concurrency_key) WHERE status = 'running';
 
 CREATE INDEX runs_by_age ON runs (created_at);
 
 CREATE INDEX runs_by_input ON runs (pipeline, input_hash);
 
+CREATE INDEX runs_by_label ON run_labels (name, value, run_key);
+
 CREATE INDEX runs_by_status ON runs (status, created_at);
 
 CREATE INDEX runs_of_pipeline ON runs (pipeline, created_at);
 
+CREATE INDEX sleeping_runs ON runs (wake_at) WHERE wake_at IS NOT NULL;
+
+CREATE INDEX tombstones_by_age ON tombstones (deleted_at);
+
 CREATE UNIQUE INDEX tool_calls_of_code_steps ON tool_calls (run_key, step_no, call_index) WHERE turn_index = 0;
+
+CREATE INDEX waiting_messages ON messages (run_key, message_no) WHERE status = 'waiting';

@@ -150,6 +150,7 @@ function insertFork(tx: Transaction, key: RunKey, runId: string, parent: RunRow,
     // It waits to be started, and that time does not count.
     deadline: wallclock === null ? null : tx.now + wallclock,
     waitingSince: tx.now,
+    wakeAt: null,
     cancelRequestedAt: null,
     cancelRequestedBy: null,
     moved: null,

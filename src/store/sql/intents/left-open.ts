@@ -1,4 +1,4 @@
-import type { StoredError } from "../../../core/errors.ts";
+import type { StoredError } from "../../../core/stored-error.ts";
 import { addAmount, chargeFor, NOTHING } from "../../../core/usage/usage.ts";
 import type { AttemptRecord, LeftBehind, ModelCallRecord, StepStatus } from "../../store.ts";
 import type { AbandonedAttempts, Leases } from "../leases.ts";

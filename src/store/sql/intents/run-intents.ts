@@ -1,38 +1,31 @@
 import { canonicalJson } from "../../../core/canonical-json.ts";
-import type { StoredError, StoreUnavailableError } from "../../../core/errors.ts";
-import { contractSummary } from "../../../core/job/contract-summary.ts";
+import type { StoreUnavailableError } from "../../../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../core/json.ts";
 import { decideClaim } from "../../../core/run/claim-decision.ts";
 import { decideRelease } from "../../../core/run/release-decision.ts";
 import { parseToolCallId, toolCallId } from "../../../core/step-path.ts";
-import { allowanceAfter, earlier } from "../../../core/usage/allowance.ts";
-import { limitOfBudgets, NO_BUDGETS, wallclockOf } from "../../../core/usage/budget.ts";
-import { stricter } from "../../../core/usage/quota.ts";
+import type { StoredError } from "../../../core/stored-error.ts";
+import { allowanceAfter } from "../../../core/usage/allowance.ts";
 import type {
   AttemptReason,
-  Claim,
   ClaimOptions,
   ClaimOutcome,
   Fence,
   ModelCallRecord,
-  NewRun,
   RunEnd,
 } from "../../store.ts";
 import { type AbandonedAttempts, ANYTHING } from "../leases.ts";
-import { assertNameSize } from "../name-size.ts";
-import { exists, get, type SqlScript } from "../script.ts";
-import type { RunKey } from "../table-list.ts";
+import { get, type SqlScript } from "../script.ts";
 import { findArtifactHash } from "../tables/artifact-rows.ts";
 import { leftOpen, lostEvents } from "../tables/fence.ts";
+import { returnMessages } from "../tables/message-rows.ts";
 import { assertHere } from "../tables/moved-run.ts";
 import { allow, allowanceOf, endWaiting } from "../tables/run-budgets.ts";
-import { readPartsOfRecord, requireRecord, savedRecord, starterOf } from "../tables/run-record.ts";
+import { readPartsOfRecord, requireRecord, savedRecord } from "../tables/run-record.ts";
 import {
-  type FirstRow,
   fencedRun,
   fencedRunRow,
   findRun,
-  insertRun,
   parseJson,
   type RunRow,
   recordEvent,
@@ -40,79 +33,15 @@ import {
   saveRun,
 } from "../tables/run-row.ts";
 import { CODE_STEP_TURN, withdrawWaits } from "../tables/tool-call-rows.ts";
-import { changeRow, insertRow, type Transaction } from "../transaction.ts";
+import { changeRow, type Transaction } from "../transaction.ts";
 import { assertOpenPart } from "../verify/verify-open.ts";
+import { limitReached, stall, stallsAtClaim } from "./claim-limits.ts";
 import { leaveRunningCalls } from "./in-doubt.ts";
 import { endAttempt, markRunningSteps, settleOpenCalls } from "./left-open.ts";
+import { answerFromMailbox } from "./message-intents.ts";
+import { insertAttempt, marksFacts } from "./run-creation.ts";
 import { cancelRequestedBy, endAbandoned, endCancelRequest, freeLease } from "./run-interruption.ts";
 import { openWaits, queueIfAnswered, withdrawBudgetWaits } from "./wait-intents.ts";
-
-export function* createRun(
-  tx: Transaction,
-  run: NewRun,
-): SqlScript<{ kind: "created"; claim: Claim } | { kind: "exists" }> {
-  assertNameSize("run id", run.runId);
-  assertNameSize("pipeline's name", run.pipeline);
-  if (yield* exists("SELECT 1 AS found FROM runs WHERE run_id = ?", run.runId)) return { kind: "exists" };
-  const starter = starterOf(tx, run.startedBy);
-  const row = insertRun(tx, firstRow(tx, yield* tx.newRunKey(run.runId), run, starter.text));
-  const { spec: given = null } = run;
-  const spec = given === null ? null : canonicalJson(given);
-  const shape = canonicalJson(run.shape);
-  const contract = given === null ? null : canonicalJson(contractSummary(given));
-  insertRow(tx, row, "run_inputs", { input: canonicalJson(run.input), spec, contract, shape });
-  insertAttempt(tx, row, null);
-  saveRun(tx, row, "run.created", {
-    pipeline: run.pipeline,
-    owner: tx.leases.owner,
-    epoch: row.epoch,
-    ...marksFacts(row),
-    ...starter.facts,
-  });
-  const record = savedRecord(tx, row, { currentStep: null, spec: parseJson(spec) });
-  return { kind: "created", claim: { epoch: row.epoch, run: record } };
-}
-
-/** The row of a new run, claimed by this owner under the first epoch. */
-function firstRow(tx: Transaction, key: RunKey, run: NewRun, startedBy: string | null): FirstRow {
-  const budgets = run.spec?.budgets ?? NO_BUDGETS;
-  const wallclock = wallclockOf(budgets);
-  return {
-    key,
-    runId: run.runId,
-    status: "running",
-    currentStepNo: null,
-    owner: tx.leases.owner,
-    epoch: 1,
-    leaseUntil: tx.now + run.leaseMs,
-    leaseMs: run.leaseMs,
-    marks: run.marksEffects === true ? tx.leases.marks : null,
-    limit: stricter(run.limit, limitOfBudgets(budgets)),
-    deadline: earlier(run.deadline ?? null, wallclock === null ? null : tx.now + wallclock),
-    budgets: (run.spec ?? null) === null ? null : canonicalJson(budgets),
-    waitingSince: null,
-    cancelRequestedAt: null,
-    cancelRequestedBy: null,
-    moved: null,
-    output: null,
-    context: null,
-    error: null,
-    finalArtifact: null,
-    origin: {
-      createdAt: tx.now,
-      pipeline: run.pipeline,
-      entrypoint: run.entrypoint,
-      inputHash: run.inputHash,
-      forkedFrom: null,
-      startedBy,
-    },
-  };
-}
-
-/** The identity of the owner's marks file, for the event of its claim. */
-function marksFacts({ marks }: RunRow): { marks?: string } {
-  return marks === null ? {} : { marks };
-}
 
 export function* claimRun(tx: Transaction, runId: string, options: ClaimOptions): SqlScript<ClaimOutcome> {
   const row = yield* findRun(runId);
@@ -134,8 +63,24 @@ export function* claimRun(tx: Transaction, runId: string, options: ClaimOptions)
       return { kind: "refused", run: savedRecord(tx, row, parts) };
     }
     case "claim":
-      return yield* claim(tx, row, options);
+      return (yield* unlessLimited(tx, row, options)) ?? (yield* claim(tx, row, options));
   }
+}
+
+/** Null if the run may be claimed. */
+function* unlessLimited(
+  tx: Transaction,
+  row: RunRow,
+  { limits = {}, maxStalls }: ClaimOptions,
+): SqlScript<ClaimOutcome | null> {
+  row.stalls = yield* stallsAtClaim(row);
+  if (maxStalls !== undefined && row.stalls >= maxStalls) {
+    const parts = yield* readPartsOfRecord(row);
+    yield* stall(tx, row);
+    return { kind: "stalled", run: savedRecord(tx, row, parts) };
+  }
+  const by = yield* limitReached(tx, row, limits);
+  return by === null ? null : { kind: "limited", by };
 }
 
 function* claim(tx: Transaction, row: RunRow, options: ClaimOptions): SqlScript<ClaimOutcome> {
@@ -181,6 +126,7 @@ function takeLease(tx: Transaction, row: RunRow, options: ClaimOptions): void {
   row.isLeaseNew = true;
   row.marks = options.marksEffects === true ? tx.leases.marks : null;
   row.status = "running";
+  row.workerVersion = options.workerVersion ?? null;
   row.error = null;
   // A claim overrides an earlier cancel request.
   endCancelRequest(row);
@@ -249,13 +195,16 @@ export function* releaseRun(tx: Transaction, fence: Fence, given: RunEnd): SqlSc
   row.finalArtifact = yield* finalArtifact(row, end);
   if (status === "waiting") row.waitingSince = tx.now;
   endCancelRequest(row);
-  // All waits may have been answered while the worker was stopping.
-  if (asked.length > 0 && opened.length === 0) yield* queueIfAnswered(tx, row);
+  // All waits may have been answered while the worker was stopping, and a message may be there already.
+  const received = status === "waiting" ? yield* answerFromMailbox(tx, row) : [];
+  if (asked.length > 0) yield* queueIfAnswered(tx, row);
+  if (status !== "queued" && status !== "waiting") yield* returnMessages(tx, row);
   saveRun(tx, row, `run.${status}`, {
     ...(error === null ? {} : { code: error.code }),
     ...(row.finalArtifact === null ? {} : { finalArtifact: parseJson(row.finalArtifact) }),
     ...facts,
     ...(opened.length === 0 ? {} : { waits: opened }),
+    ...(received.length === 0 ? {} : { received }),
   });
 }
 
@@ -301,17 +250,4 @@ function reasoned({ status, error }: RunRow, { resumedFrom, reason }: AttemptRea
   const stored = parseJson(error);
   const code = isJsonObject(stored) && typeof stored.code === "string" ? stored.code : null;
   return { resumedFrom, reason: code === null ? status : `${status}: ${code}` };
-}
-
-function insertAttempt(tx: Transaction, row: RunRow, why: AttemptReason | null): void {
-  insertRow(tx, row, "attempts", {
-    epoch: row.epoch,
-    owner: tx.leases.owner,
-    started_at: tx.now,
-    resumed_from: why?.resumedFrom ?? null,
-    reason: why?.reason ?? null,
-    ended_at: null,
-    end_status: null,
-    trace_parent: null,
-  });
 }

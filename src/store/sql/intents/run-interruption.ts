@@ -5,6 +5,7 @@ import type { CancelOutcome, Fence } from "../../store.ts";
 import type { Leases } from "../leases.ts";
 import { all, exists, get, type SqlScript } from "../script.ts";
 import { leftOpen } from "../tables/fence.ts";
+import { returnMessages } from "../tables/message-rows.ts";
 import { assertHere } from "../tables/moved-run.ts";
 import { endWaiting } from "../tables/run-budgets.ts";
 import { readPartsOfRecord, requireRecord, savedRecord } from "../tables/run-record.ts";
@@ -103,6 +104,7 @@ export function* endAbandoned(tx: Transaction, row: RunRow, by: string): SqlScri
   row.error = null;
   endWaiting(row, tx.now);
   endCancelRequest(row);
+  yield* returnMessages(tx, row);
   saveRun(tx, row, "run.cancelled", { by, ...facts });
   return inDoubt.map(({ step, turn, call }) => toolCallId(row.runId, step, turn, call));
 }

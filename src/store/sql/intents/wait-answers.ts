@@ -3,6 +3,7 @@ import { AlreadySettledError, ConfigurationError } from "../../../core/errors.ts
 import { isJsonObject, type Json, type JsonObject } from "../../../core/json.ts";
 import {
   approvalNeedOf,
+  type Decision,
   decideApproval,
   decisionOf,
   namesInWords,
@@ -19,7 +20,7 @@ import {
   receiptOfEscalation,
 } from "../../../core/run/wait-answer.ts";
 import { estimateResultTokens, estimateTokens } from "../../../core/usage/token-estimate.ts";
-import type { Settlement, WaitAnswer } from "../../../core/wait.ts";
+import { asksPeople, type Settlement, type WaitAnswer } from "../../../core/wait.ts";
 import type { NewReceipt } from "../../store.ts";
 import { peopleOf, peopleText } from "../queries/wait-queries.ts";
 import { all, exists, get, type SqlScript } from "../script.ts";
@@ -104,6 +105,8 @@ function* receiptFor(
     case "possible_duplicate":
     case "escalation":
     case "in_doubt":
+    case "time":
+    case "message":
       return receiptOfEscalation(value, yield* mayHaveHappened(run, wait));
   }
 }
@@ -114,7 +117,7 @@ function numberOf(value: Json): Json {
 }
 
 /** An answer does not settle the call. A tool that asked for a person did so instead of its work. */
-function* mayHaveHappened(run: RunRow, { call }: AnswerableWait): SqlScript<boolean> {
+export function* mayHaveHappened(run: RunRow, { call }: AnswerableWait): SqlScript<boolean> {
   if (call === null) return false;
   const row = yield* get(
     "SELECT recovery FROM tool_calls WHERE run_key = ? AND call_no = ?",
@@ -124,7 +127,7 @@ function* mayHaveHappened(run: RunRow, { call }: AnswerableWait): SqlScript<bool
   if (row?.oneOf("recovery", RECOVERY_CLASSES) === "repeat") return false;
   return yield* exists(
     `SELECT 1 AS found FROM tool_call_attempts
-      WHERE run_key = ? AND call_no = ? AND outcome NOT IN ('needs_human', 'not_applied') LIMIT 1`,
+      WHERE run_key = ? AND call_no = ? AND outcome NOT IN ('needs_human', 'needs_wait', 'not_applied') LIMIT 1`,
     run.key,
     call.callNo,
   );
@@ -179,34 +182,55 @@ function* recordWait(tx: Transaction, run: RunRow, call: CallLocation): SqlScrip
   return doubtWait({ index, wasAsked: false, call });
 }
 
-type WaitOfRun = { readonly run: RunRow; readonly wait: AnswerableWait };
+export type WaitOfRun = { readonly run: RunRow; readonly wait: AnswerableWait };
 
-/** The answer, then the receipt it may result in: a settled call withdraws the waits that are still open about it. */
+/** An answer, and who gave it. */
+type GivenAnswer = { readonly answer: WaitAnswer; readonly by: Decision };
+
+/** A person answers a wait. */
 function* closeWait(
   tx: Transaction,
-  { run, wait }: WaitOfRun,
+  target: WaitOfRun,
   { answer, person }: { readonly answer: WaitAnswer; readonly person: Person },
   receipt: PersonReceipt | null = null,
 ): SqlScript<void> {
-  const { index, wasAsked, call } = wait;
+  const { run, wait } = target;
   const decision = decisionOf(person, tx.now);
-  const earlier = "approved" in answer && answer.approved ? wait.people : [];
-  const answered = {
-    status: "answered",
-    answered_at: tx.now,
-    answered_by: peopleText([...earlier, decision]),
-    answer: canonicalJson(answer),
-  };
-  changeRow(tx, run, "waits", { wait_index: index }, answered);
-  const facts = call === null || receipt === null ? {} : yield* settleCall(tx, run, call, receipt);
+  const facts = yield* answerWait(tx, target, { answer, by: decision }, receipt);
   // A paused run did not ask about this, and resumes only when a person resumes it.
-  if (wasAsked) yield* queueIfAnswered(tx, run);
+  if (wait.wasAsked) yield* queueIfAnswered(tx, run);
   saveRun(tx, run, "wait.answered", {
-    wait: index,
+    wait: wait.index,
     ...personFacts(decision),
     ...callFacts(wait),
     ...facts,
   });
+}
+
+/**
+ * Writes the answer, then the receipt it may result in: a settled call withdraws the waits that are still open about it.
+ * The event of the intent follows.
+ */
+export function* answerWait(
+  tx: Transaction,
+  { run, wait }: WaitOfRun,
+  { answer, by }: GivenAnswer,
+  receipt: PersonReceipt | null = null,
+): SqlScript<JsonObject> {
+  const { index, kind, call } = wait;
+  const earlier = "approved" in answer && answer.approved ? wait.people : [];
+  const answered = {
+    status: "answered",
+    answered_at: tx.now,
+    answered_by: peopleText([...earlier, by]),
+    answer: canonicalJson(answer),
+  };
+  changeRow(tx, run, "waits", { wait_index: index }, answered);
+  // A person has looked into why workers die in it.
+  if (kind === "escalation" && call === null) run.stalls = 0;
+  return call === null || receipt === null
+    ? {}
+    : yield* settleCall(tx, run, call, receipt, asksPeople(kind) ? "person" : "pawl");
 }
 
 /** Written in the same transaction, so that no late receipt comes between the settlement and its effect. */
@@ -215,13 +239,14 @@ function* settleCall(
   run: RunRow,
   call: CallLocation,
   given: PersonReceipt,
+  source: NewReceipt["source"],
 ): SqlScript<JsonObject> {
   const receipt: NewReceipt = {
     ...given,
     callIndex: call.callIndex,
     blob: null, // Text that people type is short enough.
     tokens: estimateResultTokens(given.output, JSON.stringify(given.output.value), estimateTokens),
-    source: "person",
+    source,
     correlationId: null,
     duplicateOf: null,
   };

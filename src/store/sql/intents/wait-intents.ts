@@ -1,10 +1,12 @@
 import { canonicalJson } from "../../../core/canonical-json.ts";
 import type { JsonObject } from "../../../core/json.ts";
+import { earlier } from "../../../core/usage/allowance.ts";
 import {
   asksPermission,
   type NewBudgetWait,
   type NewCallWait,
   type NewWait,
+  type WaitClock,
   type WaitKind,
 } from "../../../core/wait.ts";
 import { argumentsHashOf } from "../queries/wait-queries.ts";
@@ -84,8 +86,9 @@ export function* withdrawBudgetWaits(
     }
 }
 
-type QuestionToInsert = {
+type QuestionToInsert = WaitClock & {
   readonly kind: WaitKind;
+  readonly matches?: string;
   readonly question: string;
   readonly subject: JsonObject;
   readonly argumentsHash: string | null;
@@ -110,6 +113,10 @@ export function* insertWait(
     subject: canonicalJson(wait.subject),
     arguments_hash: wait.argumentsHash === null ? null : Buffer.from(wait.argumentsHash, "hex"),
     created_at: tx.now,
+    matches: wait.matches ?? null,
+    on_due: wait.onDue === undefined ? null : canonicalJson(wait.onDue),
+    remind_every_ms: wait.remindEveryMs ?? null,
+    ...clockOf(tx, wait),
     call_no: callNo,
     status: "open",
     answered_at: null,
@@ -117,6 +124,25 @@ export function* insertWait(
     answer: null,
   });
   return run.counts.waits;
+}
+
+/** When the clock acts on a new wait, by the store's clock. */
+function clockOf({ now }: Transaction, { due, remindEveryMs }: WaitClock) {
+  return {
+    due_at: due === undefined ? null : "at" in due ? due.at : now + due.inMs,
+    remind_at: remindEveryMs === undefined ? null : now + remindEveryMs,
+    reminders: remindEveryMs === undefined ? null : 0,
+    escalated_at: null,
+  };
+}
+
+/** When the clock has something to do about a run that waits; null if never. */
+export function* nextWake(run: RunRow): SqlScript<number | null> {
+  const row = yield* get(
+    "SELECT min(due_at) AS due, min(remind_at) AS remind FROM waits WHERE run_key = ? AND status = 'open'",
+    run.key,
+  );
+  return earlier(row?.optionalInt("due") ?? null, row?.optionalInt("remind") ?? null);
 }
 
 function* attemptOf(run: RunHead, callNo: number): SqlScript<number> {
@@ -128,13 +154,14 @@ function* attemptOf(run: RunHead, callNo: number): SqlScript<number> {
   return call?.int("attempt") ?? 0;
 }
 
-/** A run whose last wait is answered is queued, to be resumed by a worker. */
+/** A run whose last wait is answered is queued, to be resumed by a worker. Otherwise the clock knows when to look again. */
 export function* queueIfAnswered(tx: Transaction, run: RunRow): SqlScript<void> {
   if (run.status !== "waiting") return;
   const hasOpen = yield* exists(
     "SELECT 1 AS found FROM waits WHERE run_key = ? AND status = 'open' LIMIT 1",
     run.key,
   );
+  run.wakeAt = hasOpen ? yield* nextWake(run) : null;
   if (hasOpen) return;
   run.status = "queued";
   endWaiting(run, tx.now);

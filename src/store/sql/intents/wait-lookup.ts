@@ -8,9 +8,9 @@ import type { JsonObject } from "../../../core/json.ts";
 import type { Decision } from "../../../core/person.ts";
 import { decideWaitAnswer } from "../../../core/run/wait-answer.ts";
 import { parseToolCallId, type StepPath } from "../../../core/step-path.ts";
-import { parseWaitId, type WaitKind } from "../../../core/wait.ts";
+import { type OnDue, parseWaitId, type WaitKind } from "../../../core/wait.ts";
 import { peopleOf } from "../queries/wait-queries.ts";
-import { get, type SqlScript } from "../script.ts";
+import { all, get, type SqlScript } from "../script.ts";
 import { WAIT_KINDS, WAIT_STATUSES } from "../stored-words.ts";
 import { assertHere } from "../tables/moved-run.ts";
 import { findRun, parseJson, type RunRow } from "../tables/run-row.ts";
@@ -65,6 +65,45 @@ export function* requireOpenWait(
   const call = callNo === null ? null : (yield* locateCall(run, callNo)).call;
   const subject = parseJson(row.text("subject")) as JsonObject;
   return { run, wait: { index: parsed.index, wasAsked: true, kind, subject, people, call } };
+}
+
+/** An open wait, with what the clock and the mailbox need. */
+export type OpenWait = AnswerableWait & {
+  readonly matches: string | null;
+  readonly dueAt: number | null;
+  readonly onDue: OnDue | null;
+  readonly remindAt: number | null;
+  readonly remindEveryMs: number | null;
+  readonly reminders: number;
+  readonly escalatedAt: number | null;
+};
+
+/** The open waits of a run, in order. */
+export function* openWaitsOf(run: RunRow): SqlScript<OpenWait[]> {
+  const rows = yield* all(
+    "SELECT * FROM waits WHERE run_key = ? AND status = 'open' ORDER BY wait_index",
+    run.key,
+  );
+  const waits: OpenWait[] = [];
+  for (const row of rows) {
+    const callNo = row.optionalInt("call_no");
+    waits.push({
+      index: row.int("wait_index"),
+      wasAsked: true,
+      kind: row.oneOf("kind", WAIT_KINDS),
+      subject: parseJson(row.text("subject")) as JsonObject,
+      people: peopleOf(row),
+      call: callNo === null ? null : (yield* locateCall(run, callNo)).call,
+      matches: row.optionalText("matches"),
+      dueAt: row.optionalInt("due_at"),
+      onDue: parseJson(row.optionalText("on_due")) as OnDue | null,
+      remindAt: row.optionalInt("remind_at"),
+      remindEveryMs: row.optionalInt("remind_every_ms"),
+      reminders: row.optionalInt("reminders") ?? 0,
+      escalatedAt: row.optionalInt("escalated_at"),
+    });
+  }
+  return waits;
 }
 
 export function* findOpenWaitAbout(run: RunRow, call: CallLocation): SqlScript<AnswerableWait | null> {

@@ -11,6 +11,8 @@ export function* beginWork(
   request: WorkerRequest,
 ): SqlScript<WorkerRequest> {
   assertNameSize("worker's name", worker);
+  // Of two processes that ask for the same worker, the second one sees the request of the first.
+  yield* tx.lockName(`work of ${worker}`);
   const known = yield* findWork(worker);
   if (known !== null && known.completedAt === null) {
     const { completedAt: _, ...held } = known;

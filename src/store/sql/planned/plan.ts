@@ -23,7 +23,10 @@ export type CommitPlan = {
 };
 
 /** What intents share inside this process. */
-export type PlanContext = Pick<Transaction, "leases" | "heads" | "newRunKey" | "mayTakeFrom" | "lockRuns">;
+export type PlanContext = Pick<
+  Transaction,
+  "leases" | "heads" | "newRunKey" | "mayTakeFrom" | "lockRuns" | "lockName"
+>;
 
 /** Collects the writes of an intent. */
 class PlannedTransaction implements Transaction {
@@ -33,15 +36,17 @@ class PlannedTransaction implements Transaction {
   readonly newRunKey: Transaction["newRunKey"];
   readonly mayTakeFrom: Transaction["mayTakeFrom"];
   readonly lockRuns: Transaction["lockRuns"];
+  readonly lockName: Transaction["lockName"];
   readonly writes: Write[] = [];
 
-  constructor(now: number, { leases, heads, newRunKey, mayTakeFrom, lockRuns }: PlanContext) {
+  constructor(now: number, { leases, heads, newRunKey, mayTakeFrom, lockRuns, lockName }: PlanContext) {
     this.now = now;
     this.leases = leases;
     this.heads = heads;
     this.newRunKey = newRunKey;
     this.mayTakeFrom = mayTakeFrom;
     this.lockRuns = lockRuns;
+    this.lockName = lockName;
   }
 
   write(write: Write): void {

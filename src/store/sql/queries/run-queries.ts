@@ -42,10 +42,14 @@ export function* findRunsOf(pipeline: string, inputHash: Uint8Array): SqlScript<
   return (yield* all(RUNS_OF_INPUT, pipeline, inputHash, pipeline, inputHash)).map(runRecord);
 }
 
-export function* readRunInput(runId: string): SqlScript<{ input: Json; shape: Json }> {
+export function* readRunInput(runId: string): SqlScript<{ input: Json; shape: Json; callContext: Json }> {
   const key = yield* requireRunKey(runId);
-  const row = yield* get("SELECT input, shape FROM run_inputs WHERE run_key = ?", key);
-  return { input: parseJson(row?.text("input") ?? null), shape: parseJson(row?.text("shape") ?? null) };
+  const row = yield* get("SELECT input, shape, call_context FROM run_inputs WHERE run_key = ?", key);
+  return {
+    input: parseJson(row?.text("input") ?? null),
+    shape: parseJson(row?.text("shape") ?? null),
+    callContext: parseJson(row?.optionalText("call_context") ?? null),
+  };
 }
 
 /** PostgreSQL adds up integers to decimals, which are no numbers in JavaScript. */

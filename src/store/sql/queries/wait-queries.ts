@@ -2,7 +2,7 @@ import { canonicalJson } from "../../../core/canonical-json.ts";
 import type { JsonObject } from "../../../core/json.ts";
 import { type Decision, decisionJson, readDecision } from "../../../core/person.ts";
 import { toolCallId } from "../../../core/step-path.ts";
-import { parseWaitId, type WaitAnswer, waitId } from "../../../core/wait.ts";
+import { type OnDue, parseWaitId, type WaitAnswer, waitId } from "../../../core/wait.ts";
 import type { WaitRange, WaitRecord } from "../../store.ts";
 import type { Row } from "../row.ts";
 import { all, type SqlScript } from "../script.ts";
@@ -55,6 +55,12 @@ function waitRecord(row: Row): WaitRecord {
     answeredBy: status === "answered" ? people.map(({ name }) => name).join(" and ") : null,
     people,
     answer: parseJson(row.optionalText("answer")) as WaitAnswer | null,
+    matches: row.optionalText("matches"),
+    dueAt: row.optionalInt("due_at"),
+    onDue: parseJson(row.optionalText("on_due")) as OnDue | null,
+    remindAt: row.optionalInt("remind_at"),
+    reminders: row.optionalInt("reminders") ?? 0,
+    escalatedAt: row.optionalInt("escalated_at"),
   };
 }
 

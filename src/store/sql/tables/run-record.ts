@@ -1,11 +1,11 @@
 import { canonicalJson } from "../../../core/canonical-json.ts";
-import type { StoredError } from "../../../core/errors.ts";
 import type { Budgets } from "../../../core/job/budgets.ts";
 import type { RunSpec } from "../../../core/job/run-spec.ts";
 import type { Json, JsonObject } from "../../../core/json.ts";
 import { decisionJson, decisionOf, type Person, readDecision } from "../../../core/person.ts";
 import type { StepPath } from "../../../core/step-path.ts";
-import type { ForkOrigin, RunMove, RunRecord } from "../../store.ts";
+import type { StoredError } from "../../../core/stored-error.ts";
+import type { ForkOrigin, RunMetadata, RunMove, RunRecord } from "../../store.ts";
 import { plainBytes, type Row } from "../row.ts";
 import { get, type SqlScript } from "../script.ts";
 import { RUN_STATUSES } from "../stored-words.ts";
@@ -31,6 +31,7 @@ export function* readPartsOfRecord(row: RunRow): SqlScript<PartsOfRecord> {
 /** The record of a run that this intent has saved. */
 export function savedRecord(tx: Transaction, row: RunRow, { currentStep, spec }: PartsOfRecord): RunRecord {
   const { pipeline, entrypoint, createdAt, inputHash, forkedFrom, startedBy } = row.origin;
+  const { queue, concurrencyKey, priority, metadata } = row.origin;
   return {
     runId: row.runId,
     pipeline,
@@ -57,6 +58,14 @@ export function savedRecord(tx: Transaction, row: RunRow, { currentStep, spec }:
     context: parseJson(row.context),
     error: parseJson(row.error) as StoredError | null,
     finalArtifact: parseJson(row.finalArtifact) as RunRecord["finalArtifact"],
+    queue,
+    concurrencyKey,
+    priority,
+    metadata: parseJson(metadata) as RunMetadata | null,
+    readyAt: row.readyAt,
+    wakeAt: row.wakeAt,
+    stalls: row.stalls,
+    workerVersion: row.workerVersion,
   };
 }
 
@@ -98,6 +107,14 @@ export function runRecord(row: Row): RunRecord {
     context: parseJson(row.optionalText("context")),
     error: parseJson(row.optionalText("error")) as StoredError | null,
     finalArtifact: parseJson(row.optionalText("final_artifact")) as RunRecord["finalArtifact"],
+    queue: row.text("queue"),
+    concurrencyKey: row.optionalText("concurrency_key"),
+    priority: row.int("priority"),
+    metadata: parseJson(row.optionalText("metadata")) as RunMetadata | null,
+    readyAt: row.optionalInt("ready_at"),
+    wakeAt: row.optionalInt("wake_at"),
+    stalls: row.int("stalls"),
+    workerVersion: row.optionalText("worker_version"),
   };
 }
 

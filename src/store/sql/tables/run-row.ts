@@ -2,52 +2,27 @@ import { RunNotFoundError, StoreUnusableError } from "../../../core/errors.ts";
 import { chainHash, NO_EVENT_HASH } from "../../../core/event-chain.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../core/json.ts";
 import { type Limit, Quota } from "../../../core/usage/quota.ts";
-import type { Fence, RunStatus } from "../../store.ts";
+import type { Fence } from "../../store.ts";
 import { coversRun, RUN_ROW } from "../covered-rows.ts";
-import { digestOf } from "../digest.ts";
-import type { Row } from "../row.ts";
 import type { RunHead, StepHead } from "../run-head.ts";
 import { get, type SqlScript } from "../script.ts";
-import { RUN_STATUSES } from "../stored-words.ts";
 import type { RunKey } from "../table-list.ts";
 import type { Transaction } from "../transaction.ts";
 import type { RowValues } from "../write.ts";
 import { assertFence, assertNothingLost } from "./fence.ts";
-import { quotaOf } from "./run-quota.ts";
+import {
+  headColumns,
+  headFacts,
+  leaseColumns,
+  newHead,
+  originColumns,
+  type RunRow,
+  runRow,
+  runRowDigest,
+  stateColumns,
+} from "./run-columns.ts";
 
-/** The whole row, for intents that change the status or the lease of the run. */
-export type RunRow = RunHead & {
-  status: RunStatus;
-  currentStepNo: number | null;
-  leaseUntil: number;
-  leaseMs: number;
-  /** True if this intent has given the run another lease: only then is it written, since renewals move no head. */
-  isLeaseNew: boolean;
-  /** Identifies the notes of what its owner sends; null if it writes none. */
-  marks: string | null;
-  deadline: number | null;
-  budgets: string | null;
-  waitingSince: number | null;
-  cancelRequestedAt: number | null;
-  cancelRequestedBy: string | null;
-  /** Where it was moved to (`RunMove`); null if it lives here. */
-  moved: string | null;
-  output: string | null;
-  context: string | null;
-  error: string | null;
-  finalArtifact: string | null;
-  /** What the run began with; it never changes. */
-  readonly origin: RunOrigin;
-};
-
-export type RunOrigin = {
-  readonly createdAt: number;
-  readonly pipeline: string;
-  readonly entrypoint: string;
-  readonly inputHash: Uint8Array;
-  readonly forkedFrom: string | null;
-  readonly startedBy: string | null;
-};
+export type { RunOrigin, RunRow } from "./run-columns.ts";
 
 const RUN_ROWS = "SELECT * FROM runs WHERE run_id = ?";
 
@@ -143,70 +118,8 @@ function changedRun({ runId }: RunHead): StoreUnusableError {
   );
 }
 
-type HeadFacts = Pick<
-  RunHead,
-  "key" | "runId" | "owner" | "epoch" | "quota" | "counts" | "eventSeq" | "eventHash"
->;
-
-function newHead(facts: HeadFacts): RunHead {
-  return {
-    ...facts,
-    steps: new Map(),
-    hasOpenWaits: null,
-    hasUncertainCalls: null,
-    sliceLengths: null,
-    slicePieces: new Map(),
-    covered: new Map(),
-  };
-}
-
-export function runRow(row: Row): RunRow {
-  return {
-    ...newHead({
-      key: row.value("run_key") as RunKey,
-      runId: row.text("run_id"),
-      owner: row.optionalText("owner"),
-      epoch: row.int("epoch"),
-      quota: quotaOf(row),
-      counts: {
-        steps: row.int("steps"),
-        calls: row.int("calls"),
-        waits: row.int("waits"),
-        checkpoints: row.int("checkpoints"),
-        run_events: row.int("run_events"),
-      },
-      eventSeq: row.int("event_seq"),
-      eventHash: row.bytes("event_hash"),
-    }),
-    status: row.oneOf("status", RUN_STATUSES),
-    currentStepNo: row.optionalInt("current_step_no"),
-    leaseUntil: row.int("lease_until"),
-    leaseMs: row.int("lease_ms"),
-    isLeaseNew: false,
-    marks: row.optionalText("marks"),
-    deadline: row.optionalInt("deadline_at"),
-    budgets: row.optionalText("budgets"),
-    waitingSince: row.optionalInt("waiting_since"),
-    cancelRequestedAt: row.optionalInt("cancel_requested_at"),
-    cancelRequestedBy: row.optionalText("cancel_requested_by"),
-    moved: row.optionalText("moved"),
-    output: row.optionalText("output"),
-    context: row.optionalText("context"),
-    error: row.optionalText("error"),
-    finalArtifact: row.optionalText("final_artifact"),
-    origin: {
-      createdAt: row.int("created_at"),
-      pipeline: row.text("pipeline"),
-      entrypoint: row.text("entrypoint"),
-      inputHash: row.bytes("input_hash"),
-      forkedFrom: row.optionalText("forked_from"),
-      startedBy: row.optionalText("started_by"),
-    },
-  };
-}
-
 /** A run that begins now: its row is written with its first event. */
-export type FirstRow = Omit<RunRow, keyof RunHead | "isLeaseNew"> &
+export type FirstRow = Omit<RunRow, keyof RunHead | "isLeaseNew" | "readyAt" | "stalls" | "workerVersion"> &
   Pick<RunHead, "key" | "runId" | "owner" | "epoch"> & {
     readonly limit: Limit;
   };
@@ -218,7 +131,15 @@ export function insertRun(tx: Transaction, { limit, ...first }: FirstRow): RunRo
   // It refuses anything but whole numbers; SQLite would store NaN as no limit.
   const quota = new Quota(limit);
   const head = newHead({ key, runId, owner, epoch, quota, counts, eventSeq: 0, eventHash: NO_EVENT_HASH });
-  const run: RunRow = { ...head, ...first, isLeaseNew: false };
+  const run: RunRow = {
+    ...head,
+    ...first,
+    readyAt: null,
+    stalls: 0,
+    workerVersion: null,
+    isLeaseNew: false,
+  };
+  setReady(tx, run);
   tx.write({
     kind: "insert",
     table: "runs",
@@ -287,6 +208,7 @@ export function recordEvent(
 
 /** Also writes the rest of the row, which changes with the status of the run and not with its turns. */
 export function saveRun(tx: Transaction, run: RunRow, type: string, data: JsonObject): void {
+  setReady(tx, run);
   run.covered.set(RUN_ROW, runRowDigest(run));
   const lease = run.isLeaseNew ? leaseColumns(run) : {};
   recordEvent(tx, run, type, data, { ...stateColumns(run), ...lease, row_seq: run.eventSeq + 1 });
@@ -294,82 +216,11 @@ export function saveRun(tx: Transaction, run: RunRow, type: string, data: JsonOb
   tx.heads.delete(run.runId);
 }
 
-/** The columns that change with every intent. */
-function headColumns({ quota: { charged, reserved }, counts }: RunHead): RowValues {
-  return {
-    charged_tokens: charged.tokens,
-    charged_micro_dollars: charged.microDollars,
-    reserved_tokens: reserved.tokens,
-    reserved_micro_dollars: reserved.microDollars,
-    ...counts,
-  };
-}
-
-/** The same, as events record them. */
-function headFacts({ quota: { charged, reserved }, counts }: RunHead): number[] {
-  return [
-    charged.tokens,
-    charged.microDollars,
-    reserved.tokens,
-    reserved.microDollars,
-    counts.steps,
-    counts.calls,
-    counts.waits,
-    counts.checkpoints,
-    counts.run_events,
-  ];
-}
-
-/** The columns that change with the status of the run. */
-function stateColumns(run: RunRow): RowValues {
-  const { limit } = run.quota;
-  return {
-    status: run.status,
-    current_step_no: run.currentStepNo,
-    owner: run.owner,
-    epoch: run.epoch,
-    marks: run.marks,
-    limit_tokens: limit.tokens,
-    limit_micro_dollars: limit.microDollars,
-    deadline_at: run.deadline,
-    budgets: run.budgets,
-    waiting_since: run.waitingSince,
-    cancel_requested_at: run.cancelRequestedAt,
-    cancel_requested_by: run.cancelRequestedBy,
-    moved: run.moved,
-    output: run.output,
-    context: run.context,
-    error: run.error,
-    final_artifact: run.finalArtifact,
-  };
-}
-
-/** Renewals change these without an event, so no digest covers them. */
-function leaseColumns({ leaseUntil, leaseMs }: RunRow): RowValues {
-  return { lease_until: leaseUntil, lease_ms: leaseMs };
-}
-
-function originColumns(origin: RunOrigin): RowValues {
-  return {
-    created_at: origin.createdAt,
-    pipeline: origin.pipeline,
-    entrypoint: origin.entrypoint,
-    input_hash: origin.inputHash,
-    forked_from: origin.forkedFrom,
-    started_by: origin.startedBy,
-  };
-}
-
-/** The digest of a run's row, without what every intent changes and what renewals change. */
-function runRowDigest(run: RunRow): string {
-  const columns = { ...originColumns(run.origin), ...stateColumns(run) };
-  return digestOf([run.runId, ...Object.values(columns)]);
-}
-
-/** The stored row of a run, as its events must have it. */
-export function storedRunFacts(row: Row): { readonly digest: string; readonly head: string } {
-  const run = runRow(row);
-  return { digest: runRowDigest(run), head: String(headFacts(run)) };
+/** Only a queued run is ready for a worker, and the clock wakes only one that is queued or waits. */
+function setReady(tx: Transaction, run: RunRow): void {
+  if (run.status !== "queued" && run.status !== "waiting") run.wakeAt = null;
+  if (run.status !== "queued") run.readyAt = null;
+  else run.readyAt ??= run.wakeAt ?? tx.now;
 }
 
 export function* requireRunKey(runId: string): SqlScript<RunKey> {

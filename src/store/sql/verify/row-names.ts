@@ -27,6 +27,10 @@ type Words = (
 
 const WORDS: { readonly [table in CoveredTable]: Words } = {
   run_inputs: (_, __, group) => (group === "shape" ? "run shape" : "run input"),
+  run_labels: ({ name, value }) => `metadata ${name}: ${value}`,
+  addresses: ({ address }) => `address ${address}`,
+  messages: ({ message_no }, _, group) =>
+    `${group === "state" ? "state of message" : "message"} ${message_no}`,
   attempts: ({ epoch }) => `attempt ${epoch}`,
   run_steps: (_, { path }, group) => (group === "output" ? `step ${path}` : `state of step ${path}`),
   loop_decisions: ({ iteration }, { path }) => `decision ${path}[${iteration}]`,
@@ -43,7 +47,7 @@ const WORDS: { readonly [table in CoveredTable]: Words } = {
     `${group === "late" ? "late outcome of attempt" : "attempt"} ${attempt} of ${call}`,
   uncertain_calls: (_, { call }) => `doubt about ${call}`,
   waits: ({ wait_index }, { run }, group) =>
-    `${group === "answer" ? "wait" : "question"} ${waitId(run, Number(wait_index))}`,
+    `${group === "answer" ? "wait" : group === "clock" ? "time of wait" : "question"} ${waitId(run, Number(wait_index))}`,
   slices: ({ slice_name }) => `slice ${slice_name}`,
   slice_items: ({ slice_name, item_index }) => `slice ${slice_name}[${item_index}]`,
   applied_calls: (_, { call }) => `events of ${call} in the session`,

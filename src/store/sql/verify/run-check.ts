@@ -6,7 +6,7 @@ import {
 } from "../../../core/event-chain.ts";
 import { RUN_ROW } from "../covered-rows.ts";
 import type { Row } from "../row.ts";
-import { storedRunFacts } from "../tables/run-row.ts";
+import { storedRunFacts } from "../tables/run-columns.ts";
 
 export const MARKED_WRONGLY =
   "is not marked as its rows require: it covers rows of the run as a whole, or none";

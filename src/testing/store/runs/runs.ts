@@ -3,7 +3,17 @@ import { LeaseLostError, RunNotFoundError } from "../../../core/errors.ts";
 import type { RunEnd, StepStatus, Store } from "../../../store/store.ts";
 import { assertRefused, type Check, check, checkSeveral, rejection } from "../check.ts";
 import { readEverything } from "../everything.ts";
-import { FAILED, LEASE_MS, newRun, newStep, RESERVE, SampleRun, SUCCEEDED, sha256 } from "../sample-run.ts";
+import {
+  DEFAULT_PLACE,
+  FAILED,
+  LEASE_MS,
+  newRun,
+  newStep,
+  RESERVE,
+  SampleRun,
+  SUCCEEDED,
+  sha256,
+} from "../sample-run.ts";
 
 /** The ways to end a run, each with the resulting status of a running step. */
 const ENDS: readonly { readonly end: RunEnd; readonly step: StepStatus }[] = [
@@ -70,6 +80,7 @@ export const runChecks: readonly Check[] = [
       context: null,
       error: null,
       finalArtifact: null,
+      ...DEFAULT_PLACE,
     });
     assert.equal(created.claim.epoch, 1);
     assert.deepEqual(await store.getRun("run-1"), created.claim.run);
@@ -81,7 +92,8 @@ export const runChecks: readonly Check[] = [
       a: { ü: 'naïve 🙂 \u0000 \u2028 "quoted"', "": {} },
     };
     await store.createRun(newRun("run-1", { input, shape: ["draft", { deep: [[]] }] }));
-    assert.deepEqual(await store.readRunInput("run-1"), { input, shape: ["draft", { deep: [[]] }] });
+    const shape = ["draft", { deep: [[]] }];
+    assert.deepEqual(await store.readRunInput("run-1"), { input, shape, callContext: null });
   }),
 
   check("an id that is taken creates nothing", async ({ store }) => {

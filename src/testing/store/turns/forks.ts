@@ -5,7 +5,7 @@ import { type Check, check } from "../check.ts";
 import { foundBy } from "../runs/runs.ts";
 import { newSpec } from "../sample-contract.ts";
 import { claimedAt, finishedCode, forked, keyedCall, keyedTurn, newFork } from "../sample-fork.ts";
-import { FAILED, LEASE_MS, limited, newReceipt, SampleRun, SUCCEEDED } from "../sample-run.ts";
+import { DEFAULT_PLACE, FAILED, LEASE_MS, limited, newReceipt, SampleRun, SUCCEEDED } from "../sample-run.ts";
 import {
   appliedIn,
   milestone,
@@ -76,35 +76,39 @@ export const forkChecks: readonly Check[] = [
     const fork = await store.getRun("fork");
     assert.ok(fork !== null);
     const { entrypoint: _, currentStep: __, epoch: ___, moved: ____, ...record } = fork;
-    assert.deepEqual(record, {
-      runId: "fork",
-      pipeline: parent.pipeline,
-      status: "queued",
-      createdAt: now(),
-      updatedAt: now(),
-      inputHash: parent.inputHash,
-      owner: null,
-      leaseUntil: 0,
-      limit: parent.limit,
-      deadline: null,
-      spec,
-      budgets: spec.budgets,
-      cancelRequestedAt: null,
-      forkedFrom: {
-        runId: "run-1",
-        stepPath: "draft",
-        turnIndex: 1,
-        firstRunId: "run-1",
-        ...(await store.countWork("run-1")),
+    assert.deepEqual(
+      { ...record, readyAt: null },
+      {
+        runId: "fork",
+        pipeline: parent.pipeline,
+        status: "queued",
+        createdAt: now(),
+        updatedAt: now(),
+        inputHash: parent.inputHash,
+        owner: null,
+        leaseUntil: 0,
+        limit: parent.limit,
+        deadline: null,
+        spec,
+        budgets: spec.budgets,
+        cancelRequestedAt: null,
+        forkedFrom: {
+          runId: "run-1",
+          stepPath: "draft",
+          turnIndex: 1,
+          firstRunId: "run-1",
+          ...(await store.countWork("run-1")),
+        },
+        startedBy: null,
+        charged: { tokens: 0, microDollars: 0 },
+        reserved: { tokens: 0, microDollars: 0 },
+        output: null,
+        context: null,
+        error: null,
+        finalArtifact: null,
+        ...DEFAULT_PLACE,
       },
-      startedBy: null,
-      charged: { tokens: 0, microDollars: 0 },
-      reserved: { tokens: 0, microDollars: 0 },
-      output: null,
-      context: null,
-      error: null,
-      finalArtifact: null,
-    });
+    );
     assert.deepEqual(await store.readRunInput("fork"), await store.readRunInput("run-1"));
     assert.deepEqual(await store.listAttempts("fork"), [], "no worker has claimed it");
     const [event, ...more] = await store.listEvents("fork");

@@ -6,7 +6,7 @@ import { NO_BUDGETS } from "../../../core/usage/budget.ts";
 import type { Store } from "../../../store/store.ts";
 import { assertRefused, type Check, check } from "../check.ts";
 import { budgetsOf, budgetWait, runWithBudgets } from "../sample-contract.ts";
-import { claimOptions, type SampleRun, SUCCEEDED, sha256 } from "../sample-run.ts";
+import { claimOptions, NO_CLOCK, type SampleRun, SUCCEEDED, sha256 } from "../sample-run.ts";
 
 const ANN = { by: "Ann 🙂" };
 const MINUTE_MS = 60_000;
@@ -46,6 +46,7 @@ export const budgetWaitChecks: readonly Check[] = [
         answeredBy: null,
         people: [],
         answer: null,
+        ...NO_CLOCK,
       },
     ]);
     const { status, owner } = await run.record();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { assertRefused, type Check, check } from "../check.ts";
 import { foundBy } from "../runs/runs.ts";
-import { claimOptions, FAILED, newReceipt, SampleRun, SUCCEEDED, sha256 } from "../sample-run.ts";
+import { claimOptions, FAILED, NO_CLOCK, newReceipt, SampleRun, SUCCEEDED, sha256 } from "../sample-run.ts";
 
 const ARGUMENTS = sha256("arguments").toString("hex");
 const OTHERS = sha256("other arguments").toString("hex");
@@ -37,6 +37,7 @@ export const waitChecks: readonly Check[] = [
       answeredBy: null,
       people: [],
       answer: null,
+      ...NO_CLOCK,
     };
     assert.deepEqual(await run.waits(), [
       {

@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { chainHash, NO_EVENT_HASH } from "../../../../src/core/event-chain.ts";
 import { RUN_ROW } from "../../../../src/store/sql/covered-rows.ts";
-import { storedRunFacts } from "../../../../src/store/sql/tables/run-row.ts";
+import { storedRunFacts } from "../../../../src/store/sql/tables/run-columns.ts";
 import { Database } from "../../../../src/store/sqlite/database.ts";
 
 /** Changes the row of the one run in the file, and rebuilds its events to match: the chain is not signed. */

@@ -31,6 +31,13 @@ type Naming = { readonly of: string; readonly row: string; readonly [group: stri
 
 const NAMES: { readonly [table in Exclude<CoveredTable, "uncertain_calls">]: Naming } = {
   run_inputs: { of: OF_RUN, row: "'run input'", shape: "'run shape'" },
+  run_labels: { of: OF_RUN, row: "'metadata ' || t.name || ': ' || t.value" },
+  addresses: { of: OF_RUN, row: "'address ' || t.address" },
+  messages: {
+    of: OF_RUN,
+    row: "'message ' || message_no",
+    state: "'state of message ' || message_no",
+  },
   attempts: { of: OF_RUN, row: "'attempt ' || t.epoch" },
   run_steps: { of: OF_RUN, row: "'state of step ' || step_path", output: "'step ' || step_path" },
   loop_decisions: { of: OF_STEP, row: "'decision ' || step_path || '[' || iteration || ']'" },
@@ -54,6 +61,7 @@ const NAMES: { readonly [table in Exclude<CoveredTable, "uncertain_calls">]: Nam
   waits: {
     of: OF_RUN,
     row: "'question ' || run_id || '~' || wait_index",
+    clock: "'time of wait ' || run_id || '~' || wait_index",
     answer: "'wait ' || run_id || '~' || wait_index",
   },
   slices: { of: OF_RUN, row: "'slice ' || slice_name" },

@@ -59,6 +59,7 @@ async function sentLater(
     heads: new Map(),
     mayTakeFrom: notNeeded,
     lockRuns: notNeeded,
+    lockName: notNeeded,
     newRunKey: notNeeded,
     write: (write) => writes.push(write),
   });

@@ -41,6 +41,20 @@ CREATE TABLE runs (
   cancel_requested_by TEXT,
   forked_from TEXT,
   started_by TEXT,
+  -- Where it waits for a worker, and which runs it must not run beside.
+  queue TEXT NOT NULL,
+  concurrency_key TEXT,
+  priority INTEGER NOT NULL,
+  -- What lists of runs are filtered by; `run_labels` has it in rows.
+  metadata TEXT,
+  -- When a queued run became ready, or will.
+  ready_at INTEGER,
+  -- When the clock has something to do: a queued run that begins later, a waiting run with a time limit.
+  wake_at INTEGER,
+  -- How many workers in a row died in it without a commit.
+  stalls INTEGER NOT NULL,
+  -- The version of the worker that held it last.
+  worker_version TEXT,
   -- The store that the run was moved to, and the status that it had.
   moved TEXT,
   output TEXT,
@@ -54,6 +68,11 @@ CREATE INDEX runs_by_input ON runs (pipeline, input_hash);
 CREATE INDEX runs_by_status ON runs (status, created_at);
 CREATE INDEX runs_by_age ON runs (created_at);
 CREATE INDEX runs_of_pipeline ON runs (pipeline, created_at);
+-- Runs that sleep are not in the index of those that are ready: a claim must not walk over them.
+CREATE INDEX ready_runs ON runs (queue, pipeline, priority DESC, ready_at, concurrency_key)
+  WHERE status = 'queued' AND wake_at IS NULL;
+CREATE INDEX sleeping_runs ON runs (wake_at) WHERE wake_at IS NOT NULL;
+CREATE INDEX running_runs ON runs (queue, concurrency_key) WHERE status = 'running';
 
 CREATE TABLE run_inputs (
   run_key INTEGER PRIMARY KEY REFERENCES runs (run_key),
@@ -61,6 +80,8 @@ CREATE TABLE run_inputs (
   spec TEXT,
   -- A summary of the spec, for checkpoints.
   contract TEXT,
+  -- What its tools get to know about it, beside their arguments.
+  call_context TEXT,
   shape TEXT NOT NULL
 ) STRICT;
 
@@ -262,7 +283,7 @@ CREATE TABLE tool_call_attempts (
   started_at INTEGER NOT NULL,
   ended_at INTEGER NOT NULL,
   outcome TEXT NOT NULL
-    CHECK (outcome IN ('failed', 'not_applied', 'needs_human', 'timed_out', 'aborted', 'lost')),
+    CHECK (outcome IN ('failed', 'not_applied', 'needs_human', 'needs_wait', 'timed_out', 'aborted', 'lost')),
   error_code TEXT,
   error_detail TEXT,
   external_correlation_id TEXT,
@@ -295,6 +316,16 @@ CREATE TABLE waits (
   subject TEXT NOT NULL,
   arguments_hash BLOB,
   created_at INTEGER NOT NULL,
+  -- The messages that answer it: the name of an event, or its beginning and a `*`.
+  matches TEXT,
+  -- What happens when nobody has answered in time.
+  on_due TEXT,
+  remind_every_ms INTEGER,
+  -- When that is, computed once, and when people are reminded next.
+  due_at INTEGER,
+  remind_at INTEGER,
+  reminders INTEGER,
+  escalated_at INTEGER,
   -- None if it is about the run, or if the call was removed with its turn.
   call_no INTEGER,
   status TEXT NOT NULL CHECK (status IN ('open', 'answered', 'withdrawn')),

@@ -1,0 +1,101 @@
+-- How runs are found and reached by others, and what the store knows beside its runs.
+
+-- One row for each value of the metadata, to find runs by.
+CREATE TABLE run_labels (
+  run_key UUID NOT NULL,
+  name TEXT COLLATE "C" NOT NULL,
+  value TEXT COLLATE "C" NOT NULL,
+  PRIMARY KEY (run_key, name, value)
+);
+
+CREATE INDEX runs_by_label ON run_labels (name, value, run_key);
+
+-- The names by which others reach a run that do not know its id.
+CREATE TABLE addresses (
+  run_key UUID NOT NULL,
+  address TEXT COLLATE "C" NOT NULL UNIQUE,
+  created_at BIGINT NOT NULL,
+  PRIMARY KEY (run_key, address)
+);
+
+-- The mailbox of a run.
+CREATE TABLE messages (
+  run_key UUID NOT NULL,
+  -- From 1, in the order in which they came.
+  message_no BIGINT NOT NULL,
+  -- The sender's own id: the same id again is the same message.
+  message_id TEXT COLLATE "C" NOT NULL,
+  -- The name of an event; none for a text.
+  event TEXT,
+  body TEXT NOT NULL,
+  sent_at BIGINT NOT NULL,
+  sent_by TEXT NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('waiting', 'taken', 'withdrawn', 'returned')),
+  settled_at BIGINT,
+  -- Why it was returned.
+  reason TEXT,
+  -- The call that received it.
+  call_no BIGINT,
+  PRIMARY KEY (run_key, message_no),
+  UNIQUE (run_key, message_id)
+);
+
+CREATE INDEX waiting_messages ON messages (run_key, message_no) WHERE status = 'waiting';
+
+-- What is left of a run that was deleted.
+CREATE TABLE tombstones (
+  run_id TEXT COLLATE "C" PRIMARY KEY,
+  pipeline TEXT NOT NULL,
+  status TEXT NOT NULL,
+  created_at BIGINT NOT NULL,
+  ended_at BIGINT NOT NULL,
+  deleted_at BIGINT NOT NULL,
+  deleted_by TEXT NOT NULL,
+  why TEXT NOT NULL,
+  charged_tokens BIGINT NOT NULL,
+  charged_micro_dollars BIGINT NOT NULL,
+  -- The number and the hash of its last event.
+  event_seq BIGINT NOT NULL,
+  event_hash BYTEA NOT NULL
+);
+
+CREATE INDEX tombstones_by_age ON tombstones (deleted_at);
+
+CREATE TABLE schedules (
+  name TEXT COLLATE "C" PRIMARY KEY,
+  -- As it was configured last, with the digest by which an edit is noticed; none once it was removed.
+  spec TEXT NOT NULL,
+  spec_hash TEXT,
+  -- Of the configuration: only a higher one changes the schedule.
+  revision BIGINT NOT NULL,
+  configured_at BIGINT NOT NULL,
+  -- The last planned time that was decided about, and the next one.
+  planned_at BIGINT NOT NULL,
+  next_at BIGINT,
+  paused_at BIGINT,
+  paused_by TEXT
+);
+
+CREATE INDEX due_schedules ON schedules (next_at) WHERE paused_at IS NULL;
+
+-- What became of each planned time.
+CREATE TABLE firings (
+  name TEXT COLLATE "C" NOT NULL,
+  planned_at BIGINT NOT NULL,
+  decided_at BIGINT NOT NULL,
+  outcome TEXT NOT NULL CHECK (outcome IN ('started', 'skipped', 'missed')),
+  run_id TEXT,
+  -- How many planned times it stands for, and why no run was started.
+  times BIGINT NOT NULL,
+  why TEXT,
+  PRIMARY KEY (name, planned_at)
+);
+
+-- The workers that live, for people to see. Nothing is decided by it.
+CREATE TABLE live_workers (
+  worker_id TEXT COLLATE "C" PRIMARY KEY,
+  host TEXT NOT NULL,
+  facts TEXT NOT NULL,
+  started_at BIGINT NOT NULL,
+  seen_at BIGINT NOT NULL
+);

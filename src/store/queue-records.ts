@@ -1,0 +1,108 @@
+import type { Json } from "../core/json.ts";
+import type { Person } from "../core/person.ts";
+
+// Runs that wait for a worker, and the messages to runs.
+
+/** What a run can be found by: a tenant, a customer, tags. */
+export type RunMetadata = { readonly [name: string]: string | readonly string[] };
+
+/** How a new run is found, and where it waits for a worker. */
+export type RunPlace = {
+  /** `default` by default. */
+  readonly queue?: string;
+  /** Runs of the same queue and key are limited together. */
+  readonly concurrencyKey?: string | null;
+  /** Of two ready runs, the one with the higher priority is claimed first; 0 by default. */
+  readonly priority?: number;
+  readonly metadata?: RunMetadata | null;
+  /** Given to its tools, and not part of any prompt. */
+  readonly callContext?: Json;
+  /** A name by which messages reach it, such as `invoice:7`. No other run has it. */
+  readonly address?: string | null;
+};
+
+/** A run that waits for a worker. */
+export type ReadyRun = {
+  readonly runId: string;
+  readonly pipeline: string;
+  readonly queue: string;
+  readonly concurrencyKey: string | null;
+  readonly priority: number;
+  readonly readyAt: number;
+};
+
+/** Which ready runs are listed: those of these pipelines in these queues. */
+export type ReadyQuery = {
+  readonly pipelines: readonly string[];
+  readonly queues: readonly string[];
+  readonly limit: number;
+  /** Runs of these keys are left out, each with its queue. */
+  readonly exceptKeys?: readonly { readonly queue: string; readonly key: string }[];
+};
+
+/** The most runs that may be claimed at a time, over all workers. A run that is claimed counts until it is released. */
+export type ClaimLimits = {
+  /** Of all runs of the store. */
+  readonly total?: number;
+  /** Of its queue. */
+  readonly queue?: number;
+  /** Of its queue and key. */
+  readonly key?: number;
+};
+
+/** A run that nobody holds although its last worker has not released it. */
+export type AbandonedRun = { readonly runId: string; readonly pipeline: string; readonly queue: string };
+
+/** A run for which the clock has something to do, and how long that is ahead; 0 if it is due. */
+export type SleepingRun = { readonly runId: string; readonly inMs: number };
+
+/** The message waits, was taken by a call, was withdrawn by its sender, or will never be taken. */
+export type MessageStatus = "waiting" | "taken" | "withdrawn" | "returned";
+
+/** A message to a run. */
+export type NewMessage = {
+  /** The sender's own id. The same id again, with the same contents of the same sender, is the same message. */
+  readonly id: string;
+  /** The name of an event; null for a text. */
+  readonly event: string | null;
+  readonly body: Json;
+  readonly by?: Person;
+};
+
+/** What became of a message that was sent. */
+export type SentMessage = {
+  readonly runId: string;
+  readonly messageNo: number;
+  /** It was sent before; nothing has changed. */
+  readonly isDuplicate: boolean;
+  /** The message created the run. */
+  readonly hasStarted: boolean;
+  readonly status: MessageStatus;
+  /** Why it was returned. */
+  readonly reason: string | null;
+};
+
+/** A message, as it is stored. */
+export type MessageRecord = {
+  readonly runId: string;
+  /** From 1, in the order in which the messages came. */
+  readonly messageNo: number;
+  readonly id: string;
+  readonly event: string | null;
+  readonly body: Json;
+  readonly sentAt: number;
+  readonly sentBy: string;
+  readonly status: MessageStatus;
+  readonly settledAt: number | null;
+  readonly reason: string | null;
+  /** The call that took it. */
+  readonly toolCallId: string | null;
+};
+
+/** Which messages are listed. */
+export type MessageRange = {
+  readonly status?: MessageStatus;
+  /** Those behind the one of this number. */
+  readonly after?: number;
+  readonly limit?: number;
+};

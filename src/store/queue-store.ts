@@ -1,0 +1,36 @@
+import type { MessageStatus, NewMessage, SentMessage } from "./queue-records.ts";
+import type { NewRun } from "./store-intents.ts";
+import type { RunRecord } from "./store-records.ts";
+
+/** A run to create without claiming it. */
+export type QueuedRun = Omit<NewRun, "leaseMs" | "marksEffects"> & {
+  /** It is not ready before this time, in milliseconds since 1970. */
+  readonly notBefore?: number | null;
+};
+
+/** The intents of a store around runs that nobody works on: those that wait for a worker, the clock or a message. */
+export interface QueueStore {
+  /**
+   * Creates the run for a worker to claim. `exists` if the id is taken; then nothing changes, and the run is the one
+   * that is there.
+   */
+  enqueueRun(run: QueuedRun): Promise<{ readonly kind: "created" | "exists"; readonly run: RunRecord }>;
+
+  /**
+   * Does what the clock has to do about the run: answers waits that are due, reminds people, makes a queued run ready
+   * whose time has come. Never early, by the store's clock. Anybody may call it, any number of times. Resolves to
+   * when it has something to do next; null if never.
+   */
+  wakeRun(runId: string): Promise<number | null>;
+
+  /**
+   * Puts a message into the mailbox of a run. If the run waits for it, that wait is answered in the same transaction.
+   * The same message again changes nothing; the same id with other contents, or of another sender, is refused with
+   * `MessageRefusedError`. A message that no call can take any more is stored as returned, with the reason. With
+   * `orStart`, the run is created in the same transaction if it does not exist.
+   */
+  sendMessage(runId: string, message: NewMessage, orStart?: QueuedRun): Promise<SentMessage>;
+
+  /** Withdraws a message, if no call has taken it. Resolves to what became of it. */
+  withdrawMessage(runId: string, messageId: string): Promise<MessageStatus>;
+}

@@ -1,0 +1,128 @@
+import { toolCallId } from "../../../core/step-path.ts";
+import type { MessageRange, MessageRecord, ReadyQuery, ReadyRun, SleepingRun } from "../../store.ts";
+import type { Row } from "../row.ts";
+import { all, get, type SqlScript } from "../script.ts";
+import { MESSAGE_STATUSES } from "../stored-words.ts";
+import { senderOf } from "../tables/message-rows.ts";
+import { parseJson, requireRunKey } from "../tables/run-row.ts";
+
+const READY = `SELECT run_id, priority, ready_at, concurrency_key FROM runs
+   WHERE status = 'queued' AND wake_at IS NULL AND queue = ? AND pipeline = ?
+   ORDER BY priority DESC, ready_at LIMIT ? OFFSET ?`;
+
+/** The most runs of one queue and pipeline that are looked at, if most of them are left out. */
+const MOST_LOOKED_AT = 2_000;
+const PAGE = 200;
+
+/** The ready runs with the highest priority, and of those the ones that have waited longest. */
+export function* listReady({ pipelines, queues, limit, exceptKeys = [] }: ReadyQuery): SqlScript<ReadyRun[]> {
+  const left = new Set(exceptKeys.map(({ queue, key }) => JSON.stringify([queue, key])));
+  const ready: ReadyRun[] = [];
+  for (const queue of queues)
+    for (const pipeline of pipelines) ready.push(...(yield* readyOf(queue, pipeline, limit, left)));
+  return ready.sort((a, b) => b.priority - a.priority || a.readyAt - b.readyAt).slice(0, limit);
+}
+
+function* readyOf(
+  queue: string,
+  pipeline: string,
+  limit: number,
+  left: ReadonlySet<string>,
+): SqlScript<ReadyRun[]> {
+  const ready: ReadyRun[] = [];
+  const size = left.size === 0 ? limit : Math.max(limit, PAGE);
+  for (let offset = 0; offset < MOST_LOOKED_AT; offset += size) {
+    const rows = yield* all(READY, queue, pipeline, size, offset);
+    for (const row of rows) {
+      const concurrencyKey = row.optionalText("concurrency_key");
+      if (concurrencyKey !== null && left.has(JSON.stringify([queue, concurrencyKey]))) continue;
+      const [priority, readyAt] = [row.int("priority"), row.int("ready_at")];
+      ready.push({ runId: row.text("run_id"), pipeline, queue, concurrencyKey, priority, readyAt });
+      if (ready.length === limit) return ready;
+    }
+    if (rows.length < size) break;
+  }
+  return ready;
+}
+
+const SLEEPING = "SELECT run_id, wake_at FROM runs WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT ?";
+
+export function* listSleeping(now: number, limit: number): SqlScript<SleepingRun[]> {
+  const rows = yield* all(SLEEPING, limit);
+  return rows.map((row) => ({
+    runId: row.text("run_id"),
+    inMs: Math.max(0, row.int("wake_at") - now),
+  }));
+}
+
+/** A run that a worker holds, or has left without releasing it. */
+export type RunningRun = {
+  readonly runId: string;
+  readonly pipeline: string;
+  readonly queue: string;
+  readonly owner: string | null;
+  readonly epoch: number;
+  readonly leaseUntil: number;
+  readonly leaseMs: number;
+};
+
+const RUNNING =
+  "SELECT run_id, pipeline, queue, owner, epoch, lease_until, lease_ms FROM runs WHERE status = 'running' ORDER BY created_at";
+
+export function* listRunning(): SqlScript<RunningRun[]> {
+  const rows = yield* all(RUNNING);
+  return rows.map((row) => ({
+    runId: row.text("run_id"),
+    pipeline: row.text("pipeline"),
+    queue: row.text("queue"),
+    owner: row.optionalText("owner"),
+    epoch: row.int("epoch"),
+    leaseUntil: row.int("lease_until"),
+    leaseMs: row.int("lease_ms"),
+  }));
+}
+
+/** The run that is reached by an address; null if there is none. */
+export function* findAddress(address: string): SqlScript<string | null> {
+  const row = yield* get("SELECT run_id FROM addresses JOIN runs USING (run_key) WHERE address = ?", address);
+  return row?.text("run_id") ?? null;
+}
+
+const MESSAGES = `SELECT messages.*, run_steps.step_path, tool_calls.turn_index, tool_calls.call_index
+    FROM messages
+    LEFT JOIN tool_calls ON tool_calls.run_key = messages.run_key AND tool_calls.call_no = messages.call_no
+    LEFT JOIN run_steps ON run_steps.run_key = messages.run_key AND run_steps.step_no = tool_calls.step_no
+   WHERE messages.run_key = ? AND message_no > ?`;
+const MESSAGES_IN_ORDER = `${MESSAGES} ORDER BY message_no LIMIT ?`;
+const MESSAGES_IN_STATUS = `${MESSAGES} AND messages.status = ? ORDER BY message_no LIMIT ?`;
+
+export function* listMessages(
+  runId: string,
+  { status, after = 0, limit = Number.MAX_SAFE_INTEGER }: MessageRange = {},
+): SqlScript<MessageRecord[]> {
+  const key = yield* requireRunKey(runId);
+  const rows =
+    status === undefined
+      ? yield* all(MESSAGES_IN_ORDER, key, after, limit)
+      : yield* all(MESSAGES_IN_STATUS, key, after, status, limit);
+  return rows.map((row) => messageRecord(runId, row));
+}
+
+function messageRecord(runId: string, row: Row): MessageRecord {
+  return {
+    runId,
+    messageNo: row.int("message_no"),
+    id: row.text("message_id"),
+    event: row.optionalText("event"),
+    body: parseJson(row.text("body")),
+    sentAt: row.int("sent_at"),
+    sentBy: senderOf(row).name,
+    status: row.oneOf("status", MESSAGE_STATUSES),
+    settledAt: row.optionalInt("settled_at"),
+    reason: row.optionalText("reason"),
+    toolCallId:
+      row.optionalText("step_path") === null
+        ? null
+        : toolCallId(runId, row.text("step_path"), row.int("turn_index"), row.int("call_index")),
+  };
+}

@@ -1,0 +1,44 @@
+import { canonicalJson } from "../../../core/canonical-json.ts";
+import { isJsonObject } from "../../../core/json.ts";
+import { type Authenticated, type Decision, decisionJson } from "../../../core/person.ts";
+import type { Row } from "../row.ts";
+import { all, type SqlScript } from "../script.ts";
+import { changeRow, removeRow, type Transaction } from "../transaction.ts";
+import { parseJson, type RunRow } from "./run-row.ts";
+
+const WAITING_MESSAGES =
+  "SELECT * FROM messages WHERE run_key = ? AND status = 'waiting' ORDER BY message_no";
+
+/** The messages of a run that nothing has taken, in order. */
+export function waitingMessages(run: RunRow): SqlScript<readonly Row[]> {
+  return all(WAITING_MESSAGES, run.key);
+}
+
+/** The sender of a message, as it is stored. The time of the message is in a column of its own. */
+export function senderText(sender: Decision): string {
+  const { at: _, ...stored } = decisionJson(sender) as { at: number };
+  return canonicalJson(stored);
+}
+
+/** The sender of a stored message. */
+export function senderOf(row: Row): Decision {
+  const stored = parseJson(row.text("sent_by"));
+  const { name = "", authenticated = null } = isJsonObject(stored) ? stored : {};
+  return {
+    name: typeof name === "string" ? name : "",
+    at: row.int("sent_at"),
+    authenticated: authenticated as Authenticated | null,
+  };
+}
+
+/** The run has ended: nothing will take the messages that are left, and its addresses are free. */
+export function* returnMessages(tx: Transaction, run: RunRow): SqlScript<void> {
+  for (const row of yield* waitingMessages(run)) {
+    const returned = { status: "returned", settled_at: tx.now, reason: run.status, call_no: null };
+    changeRow(tx, run, "messages", { message_no: row.int("message_no") }, returned);
+  }
+  // A run that failed may be resumed.
+  if (run.status === "failed") return;
+  for (const row of yield* all("SELECT address FROM addresses WHERE run_key = ?", run.key))
+    removeRow(tx, run, "addresses", { address: row.text("address") });
+}
