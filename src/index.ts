@@ -125,6 +125,17 @@ export type {
   ResumeForecast,
 } from "./engine/runner/forecast/forecast.ts";
 export type { Fork, ForkOptions } from "./engine/runner/fork-run.ts";
+export type { PlaceOptions } from "./engine/runner/place-options.ts";
+export type {
+  Addressee,
+  Advanced,
+  AdvanceOptions,
+  EnqueuedRun,
+  EnqueueOptions,
+  MessageReceipt,
+  MessageToRun,
+  SendOptions,
+} from "./engine/runner/queue-options.ts";
 export { Runner } from "./engine/runner/runner.ts";
 export type {
   Budget,
@@ -135,6 +146,13 @@ export type {
   StreamOptions,
 } from "./engine/runner/runner-options.ts";
 export type { StepEntry, StepExecution, StepExecutor } from "./engine/steps/step-executor.ts";
+export { Worker } from "./engine/worker/worker.ts";
+export type {
+  QueueLimits,
+  WorkerLimits,
+  WorkerNotice,
+  WorkerOptions,
+} from "./engine/worker/worker-options.ts";
 export { CheckpointTrigger, type CheckpointTriggerOptions } from "./session/checkpoint-trigger.ts";
 export type { BusEvents, EventBus } from "./session/event-bus.ts";
 export {

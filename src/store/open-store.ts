@@ -62,6 +62,7 @@ const STORE_NAMES = {
   doorbell: true,
   schema: true,
   acceptLostCommits: true,
+  readySignals: true,
   redactionKey: true,
 } satisfies OptionNames<OpenStoreOptions>;
 

@@ -50,6 +50,15 @@ export type ClaimLimits = {
   readonly key?: number;
 };
 
+/** The runs of a pipeline that wait in a queue for a worker. */
+export type QueueDepth = {
+  readonly queue: string;
+  readonly pipeline: string;
+  readonly ready: number;
+  /** How long the first of them has waited. */
+  readonly oldestMs: number;
+};
+
 /** A run that nobody holds although its last worker has not released it. */
 export type AbandonedRun = { readonly runId: string; readonly pipeline: string; readonly queue: string };
 

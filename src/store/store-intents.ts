@@ -62,6 +62,8 @@ export type ClaimOptions = {
    * known to be unsent if the process dies.
    */
   readonly marksEffects?: boolean;
+  /** Refused while it is queued for a later time: a worker must not begin it early. */
+  readonly onlyIfReady?: boolean;
   /** Refused with `limited` where this many others are claimed already. */
   readonly limits?: ClaimLimits;
   /**

@@ -6,6 +6,7 @@ import type {
   AbandonedRun,
   MessageRange,
   MessageRecord,
+  QueueDepth,
   ReadyQuery,
   ReadyRun,
   SleepingRun,
@@ -55,10 +56,17 @@ export interface StoreReader {
   listRuns(filter?: RunFilter): Promise<readonly RunRecord[]>;
   /** Runs that are ready for a worker, in the order in which they are to be claimed. */
   listReady(query: ReadyQuery): Promise<readonly ReadyRun[]>;
+  /** How many runs wait for a worker, by queue and pipeline. Reads all of them: for people, and for metrics. */
+  countReady(): Promise<readonly QueueDepth[]>;
   /** Runs for which the clock has something to do, the first one first. */
   listSleeping(options: { readonly limit: number }): Promise<readonly SleepingRun[]>;
   /** Runs that a worker left without releasing them: no living process holds them. */
   listAbandoned(): Promise<readonly AbandonedRun[]>;
+  /**
+   * Calls back when a run may have become ready, here or in another process: a hint, which may come late, or without a
+   * reason, or not at all. Resolves to a function that ends it.
+   */
+  watchReady(listener: () => void): Promise<() => void>;
   /** The messages to a run, in order. */
   listMessages(runId: string, range?: MessageRange): Promise<readonly MessageRecord[]>;
   /** The run that is reached by this address; null if there is none. */

@@ -4,6 +4,8 @@ export type RunToClaim = {
   /** A living process holds its lease. */
   readonly isHeld: boolean;
   readonly isCancelRequested: boolean;
+  /** It is queued for a later time, and the claim is for a run that is ready. */
+  readonly isEarly: boolean;
 };
 
 export type ClaimDecision =
@@ -19,5 +21,5 @@ export type ClaimDecision =
 export function decideClaim(run: RunToClaim, from: readonly string[]): ClaimDecision {
   if (run.isHeld) return { kind: "busy" };
   if (run.isCancelRequested && !from.includes("cancelled")) return { kind: "end_abandoned" };
-  return { kind: from.includes(run.status) ? "claim" : "refused" };
+  return { kind: from.includes(run.status) && !run.isEarly ? "claim" : "refused" };
 }

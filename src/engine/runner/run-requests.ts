@@ -5,7 +5,14 @@ import { assertRunSpec } from "../../core/job/run-spec.ts";
 import { assertChosenRunId } from "../../core/run-key.ts";
 import { assertRunId } from "../../core/step-path.ts";
 import { withStore } from "../../store/open-store.ts";
-import type { RunRecord, RunStatus, Store } from "../../store/store.ts";
+import type {
+  ClaimOptions,
+  ClaimOutcome,
+  MessageStatus,
+  RunRecord,
+  RunStatus,
+  Store,
+} from "../../store/store.ts";
 import { assertBudgetRaised } from "../definition/run-spec-checks.ts";
 import { loadModels } from "../definition/step.ts";
 import type { RunEventListener } from "../ports/run-events.ts";
@@ -14,6 +21,7 @@ import { NO_RUN_TELEMETRY } from "../ports/telemetry-port.ts";
 import { beginTelemetry } from "../run/guarded-telemetry.ts";
 import { readClock } from "../run/lease-keeper.ts";
 import type { MilestoneFrom } from "../run/milestone-request.ts";
+import { advance } from "./advance-run.ts";
 import { bothListeners } from "./both-listeners.ts";
 import { failedEarlierInProgram } from "./failed-run.ts";
 import { forecastRun, type ResumeForecast } from "./forecast/forecast.ts";
@@ -21,6 +29,17 @@ import { type Fork, type ForkOptions, forkRun } from "./fork-run.ts";
 import { LeasedRun, resultOf } from "./leased-run.ts";
 import { makeRun } from "./make-run.ts";
 import { newRunId } from "./new-run-id.ts";
+import type {
+  Addressee,
+  Advanced,
+  AdvanceOptions,
+  EnqueuedRun,
+  EnqueueOptions,
+  MessageReceipt,
+  MessageToRun,
+  SendOptions,
+} from "./queue-options.ts";
+import { enqueue, send, unsend } from "./queued-runs.ts";
 import { aboutRun, assertReasonGiven, assertSamePipeline, inputAsJson, runNotFound } from "./run-checks.ts";
 import { namedRunId } from "./run-selection.ts";
 import { assertForkOptions, assertResumeOptions } from "./runner-option-names.ts";
@@ -57,6 +76,14 @@ async function wasInterrupted(store: Store, { runId, status }: RunRecord): Promi
   // A new fork has no attempts, and a run that waited for an answer has one that ended so.
   return ends.length > 0 && (last === undefined || last === null);
 }
+
+/** How a worker claims a run. */
+export type WorkerClaim = Pick<ClaimOptions, "from" | "limits" | "maxStalls" | "workerVersion">;
+
+/** A run that a worker has claimed, and its end; or why it has not. */
+export type WorkerOutcome<O> =
+  | { readonly kind: "claimed"; readonly run: RunRecord; readonly ended: Promise<RunResult<O>> }
+  | Exclude<ClaimOutcome, { kind: "claimed" }>;
 
 /** The requests of callers to a runner, with a store each: the given one, or the default one, opened for it. */
 export class RunRequests<O> {
@@ -107,6 +134,58 @@ export class RunRequests<O> {
       const begun = await claimRun(this.#setup, store, runId, request, options);
       return this.#execute(store, begun, options, listener, milestone);
     });
+  }
+
+  /** For a worker: claims the run, if it may have it, and begins to work on it. */
+  async workOn(
+    store: Store,
+    runId: string,
+    claim: WorkerClaim,
+    options: Pick<ResumeOptions, "signal" | "release">,
+    listener: RunEventListener = () => undefined,
+  ): Promise<WorkerOutcome<O>> {
+    const run = await store.getRun(runId);
+    // Checked before the claim: a run that cannot be executed here is left as it is.
+    if (run !== null) assertSamePipeline(run, this.#setup.root.name);
+    if (run !== null && run.spec !== null) assertSetupRuns(this.#setup, run.spec);
+    await loadModels(this.#setup.root);
+    const claimedAt = readClock(this.#setup.clock);
+    const request = { from: claim.from, attempt: AUTO_RESUME };
+    const outcome = await store.claimRun(runId, {
+      ...claimOptions(this.#setup, request, {}),
+      ...claim,
+      onlyIfReady: true,
+    });
+    if (outcome.kind !== "claimed") return outcome;
+    const ended = this.#executeOnce(store, resumedRun(outcome, claimedAt), options, listener);
+    // The caller may await it later.
+    ended.catch(() => undefined);
+    return { kind: "claimed", run: outcome.claim.run, ended };
+  }
+
+  enqueue(input: unknown, options: EnqueueOptions): Promise<EnqueuedRun> {
+    return this.#withStore((store) => enqueue(this.#setup, store, input, options));
+  }
+
+  send(to: Addressee, message: MessageToRun, options: SendOptions): Promise<MessageReceipt> {
+    return this.#withStore((store) => send(this.#setup, store, to, message, options));
+  }
+
+  unsend(runId: string, messageId: string): Promise<MessageStatus> {
+    return this.#withStore((store) => unsend(store, runId, messageId));
+  }
+
+  advance(runId: string, options: AdvanceOptions): Promise<Advanced> {
+    return this.#about(runId, (store) =>
+      advance(store, runId, options, {
+        workOn: (claim, work, listener) => this.workOn(store, runId, claim, work, listener),
+        now: () => this.#setup.clock.now(),
+      }),
+    );
+  }
+
+  #withStore<T>(work: (store: Store) => Promise<T>): Promise<T> {
+    return withStore(this.#setup.options.store, work);
   }
 
   fork(runId: string, options: ForkOptions): Promise<Fork> {
@@ -164,13 +243,27 @@ export class RunRequests<O> {
 
   /** Works with the store on the run that the caller names. */
   #about<T>(runId: string, work: (store: Store) => Promise<T>): Promise<T> {
-    return withStore(this.#setup.options.store, async (store) => {
+    return this.#withStore(async (store) => {
       assertRunId(runId);
       return aboutRun(runId, () => work(store));
     });
   }
 
   async #execute(
+    store: Store,
+    begun: StartOutcome,
+    options: ResumeOptions,
+    caller: RunEventListener,
+    from: MilestoneFrom | null = null,
+  ): Promise<RunResult<O>> {
+    const result = await this.#executeOnce(store, begun, options, caller, from);
+    const isReleased = options.release?.aborted === true;
+    return begun.kind === "work" && result.status === "queued" && !isReleased
+      ? this.#resumeAfterAnswer(store, result, options, caller)
+      : result;
+  }
+
+  async #executeOnce(
     store: Store,
     begun: StartOutcome,
     options: ResumeOptions,
@@ -190,11 +283,7 @@ export class RunRequests<O> {
     const { resumed, isRequested } = found;
     const telemetry = await beginTelemetry(this.#setup.options.telemetry, store, claim.run, { resumed });
     const work = { claim, claimedAt, resumed, isRequested, options, listener, from, telemetry };
-    const result = await new LeasedRun(this.#setup, store, work).execute<O>(found);
-    const isReleased = options.release?.aborted === true;
-    return result.status === "queued" && !isReleased
-      ? this.#resumeAfterAnswer(store, result, options, caller)
-      : result;
+    return new LeasedRun(this.#setup, store, work).execute<O>(found);
   }
 
   /** The question was answered while the run was being released: it is resumed at once. */

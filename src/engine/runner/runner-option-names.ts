@@ -1,5 +1,6 @@
 import { assertOptions, type OptionNames, type OtherNames } from "../../core/naming/option-names.ts";
 import type { ForkOptions } from "./fork-run.ts";
+import { PLACE_NAMES } from "./place-options.ts";
 import type {
   ContinueOptions,
   ResumeOptions,
@@ -74,6 +75,7 @@ const CONTINUE_NAMES = {
 
 export const RUN_NAMES = {
   ...CONTINUE_NAMES,
+  ...PLACE_NAMES,
   spec: true,
   runId: true,
   key: true,

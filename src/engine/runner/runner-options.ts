@@ -25,6 +25,7 @@ import type { EffectsPort } from "../run/effects-port.ts";
 import type { MilestoneFrom, SavedCheckpoint } from "../run/milestone-request.ts";
 import type { SliceMismatch } from "../run/session-keeper.ts";
 import type { StepExecutor } from "../steps/step-executor.ts";
+import type { PlaceOptions } from "./place-options.ts";
 
 /** Options of a `Runner`, for all of its runs. */
 export type RunnerOptions = {
@@ -135,21 +136,22 @@ export type ResumeOptions = ContinueOptions & {
 };
 
 /** Options of `Runner.run`. */
-export type RunOptions = ContinueOptions & {
-  /** The contract of the run, as `parseRunSpec` takes it: budgets, constraints, stop conditions. It never changes. */
-  readonly spec?: RunSpecInput;
-  /** The id of the run. By default that of the unfinished run of the same input, or a new UUID. */
-  readonly runId?: string;
-  /**
-   * The caller's own idempotency key instead of a run id: the id of the order, message or webhook that the run is for. The
-   * same key of a pipeline is the same run, in every process and after every crash. Other input for the key is refused.
-   */
-  readonly key?: string;
-  /** Begins a new run, whatever the state of other runs with the same input. */
-  readonly fresh?: boolean;
-  /** The person who starts the run; by default the runner's. Required if `policy.approve` excludes that person. */
-  readonly startedBy?: Person;
-};
+export type RunOptions = ContinueOptions &
+  PlaceOptions & {
+    /** The contract of the run, as `parseRunSpec` takes it: budgets, constraints, stop conditions. It never changes. */
+    readonly spec?: RunSpecInput;
+    /** The id of the run. By default that of the unfinished run of the same input, or a new UUID. */
+    readonly runId?: string;
+    /**
+     * The caller's own idempotency key instead of a run id: the id of the order, message or webhook that the run is for. The
+     * same key of a pipeline is the same run, in every process and after every crash. Other input for the key is refused.
+     */
+    readonly key?: string;
+    /** Begins a new run, whatever the state of other runs with the same input. */
+    readonly fresh?: boolean;
+    /** The person who starts the run; by default the runner's. Required if `policy.approve` excludes that person. */
+    readonly startedBy?: Person;
+  };
 
 /** Options of `Runner.stream`. */
 export type StreamOptions = RunOptions & {

@@ -1,6 +1,7 @@
 import type { Json } from "../../core/json.ts";
 import { assertOptions, givenOptions } from "../../core/naming/option-names.ts";
 import { assertPricing } from "../../core/usage/usage.ts";
+import type { MessageStatus } from "../../store/store.ts";
 import type { Agent } from "../definition/agent.ts";
 import { rootOf } from "../definition/pipeline-root.ts";
 import { makeRules } from "../definition/run-rules.ts";
@@ -14,6 +15,16 @@ import { bothListeners } from "./both-listeners.ts";
 import { EventStream } from "./event-stream.ts";
 import type { ResumeForecast } from "./forecast/forecast.ts";
 import type { Fork, ForkOptions } from "./fork-run.ts";
+import type {
+  Addressee,
+  Advanced,
+  AdvanceOptions,
+  EnqueuedRun,
+  EnqueueOptions,
+  MessageReceipt,
+  MessageToRun,
+  SendOptions,
+} from "./queue-options.ts";
 import type { RunRequests } from "./run-requests.ts";
 import { assertRunOptions, RUN_NAMES, RUNNER_NAMES, RUNNER_OTHER_NAMES } from "./runner-option-names.ts";
 import {
@@ -76,6 +87,41 @@ export class Runner<O = unknown, I = Json> {
   /** Resumes a run that was interrupted, has failed, waits for a person or was cancelled. */
   async resume(runId: string, options: ResumeOptions = {}): Promise<RunResult<O>> {
     return (await this.#requests()).resume(runId, options, this.#unlessHeard());
+  }
+
+  /**
+   * Stores a run for a worker (`Worker`, `pawl worker`), and returns at once. Durable when it resolves; the same `runId` or
+   * `key` again is the same run, and other input for it is refused.
+   *
+   * @example
+   * const { runId } = await runner.enqueue({ order: 7 }, { key: "order-7", concurrencyKey: "customer-3" });
+   */
+  async enqueue(input: RunInput<I>, options: EnqueueOptions = {}): Promise<EnqueuedRun> {
+    return (await this.#requests()).enqueue(input, options);
+  }
+
+  /**
+   * Sends a message to a run, by its id or its address: an event for a step or tool that waits for it, now or later. Durable
+   * when it resolves, and taken once; the same `id` again is the same message. A message never approves anything.
+   *
+   * @example
+   * await runner.send(runId, { event: "payment.confirmed", data: { amount: 40 } }, { id: delivery.id, by: "bank" });
+   */
+  async send(to: Addressee, message: MessageToRun, options: SendOptions = {}): Promise<MessageReceipt> {
+    return (await this.#requests()).send(to, message, options);
+  }
+
+  /** Withdraws a message. Resolves to what became of it: `taken` if a call was faster. */
+  async unsend(runId: string, messageId: string): Promise<MessageStatus> {
+    return (await this.#requests()).unsend(runId, messageId);
+  }
+
+  /**
+   * Claims the run, completes some turns, releases it, and reports what has to happen next. For serverless functions and
+   * other engines that drive runs; call it again as often as you like, from anywhere.
+   */
+  async advance(runId: string, options: AdvanceOptions = {}): Promise<Advanced> {
+    return (await this.#requests()).advance(runId, options);
   }
 
   /**

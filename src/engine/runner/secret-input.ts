@@ -7,7 +7,7 @@ import { RunSecrets } from "../definition/run-secrets.ts";
 export function assertNoSecrets(
   input: Json,
   { secretKeys }: RunRules,
-  what: "input" | "RunSpec" = "input",
+  what: "input" | "RunSpec" | "context" | "message" = "input",
 ): void {
   if (secretKeys.size === 0 || !new RunSecrets(secretKeys, () => "").holdsSecret(input)) return;
   throw new ConfigurationError(

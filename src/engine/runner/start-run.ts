@@ -20,6 +20,7 @@ import { assertWorkspaceIsFree } from "../run/workspace-owner.ts";
 import { wasRefused } from "./failed-run.ts";
 import type { ClaimFindings } from "./leased-run.ts";
 import { newRunId } from "./new-run-id.ts";
+import { placeOf } from "./place-options.ts";
 import { aboutRun, assertSameRun, runBusy, runNotFound } from "./run-checks.ts";
 import { decideUnnamedStart, startRefused } from "./run-selection.ts";
 import {
@@ -117,6 +118,7 @@ export async function startNamedRun(
     spec,
     leaseMs: setup.leaseMs,
     marksEffects: true,
+    ...placeOf(options),
     ...starter,
   });
   if (created.kind === "created")
@@ -197,7 +199,9 @@ export function resumedRun(
   claimedAt: ClockReading,
   { isRequested = false }: Pick<ClaimRequest, "isRequested"> = {},
 ): StartOutcome {
-  const found = { resumed: true, isRequested, lost: chargedAsLost, foundInDoubt };
+  // A run that was enqueued begins with its first claim; a fork continues the turns of another.
+  const resumed = claim.epoch > 1 || claim.run.forkedFrom !== null;
+  const found = { resumed, isRequested, lost: chargedAsLost, foundInDoubt };
   return { kind: "work", claim, claimedAt, found };
 }
 

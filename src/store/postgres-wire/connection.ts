@@ -113,6 +113,11 @@ export class Connection implements ServerSession {
     this.#onLost = callback;
   }
 
+  /** Calls back with each notification of the server. */
+  onNotification(callback: () => void): void {
+    this.#client.on("notification", callback);
+  }
+
   async #send(statements: readonly Statement[]): Promise<Answers> {
     if (this.#isLost) throw new Error("The connection was closed.");
     try {

@@ -36,7 +36,7 @@ export interface PgClient {
   query(submittable: PgSubmittable): unknown;
   query(query: PgQuery): Promise<{ readonly rows: readonly Readonly<Record<string, unknown>>[] }>;
   end(): Promise<void>;
-  on(event: "error" | "end", listener: (error?: Error) => void): unknown;
+  on(event: "error" | "end" | "notification", listener: (error?: Error) => void): unknown;
   /** The number of the server's process for this connection, as it was given when the connection was made. */
   readonly processID: number | null;
   readonly connection: { readonly stream: { destroy(): unknown } };

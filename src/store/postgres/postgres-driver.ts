@@ -6,6 +6,7 @@ import {
   postgresError,
   unknownCommit,
 } from "../postgres-wire/postgres-error.ts";
+import type { ReadyChannel } from "../postgres-wire/ready-channel.ts";
 import type { Driver } from "../sql/driver.ts";
 import type { Leases } from "../sql/leases.ts";
 import { newerSchema } from "../sql/migration.ts";
@@ -32,6 +33,8 @@ export type PostgresDriverParts = {
   /** The server's clock minus ours, when the store was opened. */
   readonly clockOffset: number;
   readonly redactionKey: () => Uint8Array;
+  /** Null if other processes are not told that a run may be ready. */
+  readonly channel: ReadyChannel | null;
   readonly onCommit: (intents: readonly string[]) => void;
 };
 
@@ -69,15 +72,24 @@ export class PostgresDriver implements Driver {
     }
   }
 
+  announce(): void {
+    this.#parts.channel?.announce();
+  }
+
+  watch(listener: () => void): Promise<() => void> {
+    return this.#parts.channel?.watch(listener) ?? Promise.resolve(() => undefined);
+  }
+
   async close(ownerLock: "release" | "hold"): Promise<void> {
     await this.#commits.close();
-    await Promise.all([this.#server.end(), this.#parts.readers.end()]);
+    await Promise.all([this.#server.end(), this.#parts.readers.end(), this.#parts.channel?.close()]);
     if (ownerLock === "release") await this.#parts.owner.release();
   }
 
   async vanish(): Promise<void> {
     this.#commits.abandon();
-    await Promise.all([this.#server.end(), this.#parts.readers.end(), this.#parts.owner.release()]);
+    const { readers, owner, channel } = this.#parts;
+    await Promise.all([this.#server.end(), readers.end(), channel?.close(), owner.release()]);
   }
 
   /** The server checks its own pages; a damaged one fails the query that reads it. */

@@ -3,6 +3,7 @@ import { postgresAddress } from "../postgres-address.ts";
 import { Connection, type ConnectionOptions } from "../postgres-wire/connection.ts";
 import { type Network, realNetwork } from "../postgres-wire/pg-driver.ts";
 import { isConnectionLost, postgresError } from "../postgres-wire/postgres-error.ts";
+import { ReadyChannel } from "../postgres-wire/ready-channel.ts";
 import { NO_NOTES } from "../sql/owners.ts";
 import { Readers } from "../sql/planned/readers.ts";
 import { SqlStore } from "../sql/sql-store.ts";
@@ -27,6 +28,11 @@ export type PostgresStoreOptions = SqlStoreOptions & {
    * that hides a secret is refused.
    */
   readonly redactionKey?: string;
+  /**
+   * Tells the workers of other processes at once that a run may be ready (LISTEN and NOTIFY, over a session of its own);
+   * true by default. Without it they look every second.
+   */
+  readonly readySignals?: boolean;
   /** Creates nothing, and refuses every write. */
   readonly readOnly?: boolean;
 };
@@ -69,6 +75,7 @@ export class PostgresStore extends SqlStore {
         now,
         clockOffset,
         redactionKey: keyIn(options.redactionKey),
+        channel: readOnly || options.readySignals === false ? null : new ReadyChannel(connect, schema),
         onCommit,
       };
       return new PostgresStore(parts, options);

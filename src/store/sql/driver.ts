@@ -16,6 +16,10 @@ export interface Driver {
   write<T>(intent: string, runId: string | null, script: (tx: Transaction) => SqlScript<T>): Promise<T>;
   /** Runs a script whose queries all see one state. */
   read<T>(script: () => SqlScript<T>): Promise<T>;
+  /** A run may be ready for a worker: tells those who watch, here and in other processes. */
+  announce(): void;
+  /** Calls back when a run may be ready; sometimes without a reason, and not always at once. */
+  watch(listener: () => void): Promise<() => void>;
   /** Finishes what was submitted, and disconnects. A held owner lock is freed only by the death of the process. */
   close(ownerLock: "release" | "hold"): Promise<void>;
   /** Ends as a killed process would, for tests. */

@@ -56,6 +56,10 @@ export abstract class SqlReader implements contract.StoreReader {
     return this.read(() => queues.listReady(query));
   }
 
+  countReady(): Promise<readonly contract.QueueDepth[]> {
+    return this.read(() => queues.countReady(this.driver.now()));
+  }
+
   listSleeping({ limit }: { readonly limit: number }): Listed<"listSleeping"> {
     return this.read(() => queues.listSleeping(this.driver.now(), limit));
   }
@@ -70,6 +74,10 @@ export abstract class SqlReader implements contract.StoreReader {
     return running
       .filter((run) => !this.leases.isHeld(run, now))
       .map(({ runId, pipeline, queue }) => ({ runId, pipeline, queue }));
+  }
+
+  watchReady(listener: () => void): Promise<() => void> {
+    return this.driver.watch(listener);
   }
 
   listMessages(runId: string, range?: contract.MessageRange): Listed<"listMessages"> {

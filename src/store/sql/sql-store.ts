@@ -22,6 +22,7 @@ import * as turns from "./intents/turn-intents.ts";
 import * as waits from "./intents/wait-answers.ts";
 import * as workers from "./intents/worker-intents.ts";
 import { MODEL_CALL } from "./owners.ts";
+import { mayWake } from "./ready-listeners.ts";
 import type { SqlScript } from "./script.ts";
 import { closedError, SqlReader } from "./sql-reader.ts";
 import type { StoreParts } from "./store-options.ts";
@@ -363,8 +364,15 @@ export class SqlStore extends SqlReader implements contract.Store {
   }
 
   /** For an intent of a worker: its fence decides. */
-  #write<T>(intent: string, runId: string | null, script: (tx: Transaction) => SqlScript<T>): Promise<T> {
-    return this.driver.write(intent, runId, script);
+  async #write<T>(
+    intent: string,
+    runId: string | null,
+    script: (tx: Transaction) => SqlScript<T>,
+  ): Promise<T> {
+    if (!mayWake(intent)) return this.driver.write(intent, runId, script);
+    const result = await this.driver.write(intent, runId, script);
+    this.driver.announce();
+    return result;
   }
 }
 

@@ -203,6 +203,17 @@ export class Database {
     this.#files = new KeptFiles(realpathSync(this.file));
   }
 
+  /** Counts the commits of all connections but this one's companion; null if there is none, or it is busy. */
+  commitsSeen(): number | null {
+    if (this.#companion?.isOpen !== true) return null;
+    try {
+      const row = this.#companion.prepare("PRAGMA data_version").get();
+      return Number(row?.data_version ?? 0);
+    } catch {
+      return null;
+    }
+  }
+
   #assertOurs(): void {
     // In one snapshot: another process may be turning this file into a store right now.
     const [id, tables] = this.snapshot(() => [

@@ -5,6 +5,7 @@ import { get, known, type SqlScript } from "../sql/script.ts";
 import type { RunKey } from "../sql/table-list.ts";
 import type { Transaction } from "../sql/transaction.ts";
 import { StoreFiles } from "../store-files.ts";
+import { CommitWatch } from "./commit-watch.ts";
 import type { Database } from "./database.ts";
 import { type CommitObserver, GroupCommit } from "./group-commit.ts";
 import type { OwnerLock } from "./owner-lock.ts";
@@ -38,6 +39,7 @@ export class SqliteDriver implements Driver {
   readonly #files: StoreFiles;
   readonly #redactionKey: RedactionKey;
   readonly #heads = new Map<string, RunHead>();
+  readonly #watch: CommitWatch;
 
   constructor({ database, lock, marks, leases, now, onCommit, path }: SqliteDriverParts) {
     this.#database = database;
@@ -48,6 +50,7 @@ export class SqliteDriver implements Driver {
     this.#schema = new SchemaGuard(database);
     this.#files = new StoreFiles(database.file);
     this.#redactionKey = new RedactionKey(path);
+    this.#watch = new CommitWatch(() => database.commitsSeen());
     this.#commits = new GroupCommit(database, this.#heads, onCommit, () => this.#schema.assertWritable());
   }
 
@@ -77,7 +80,16 @@ export class SqliteDriver implements Driver {
     );
   }
 
+  announce(): void {
+    this.#watch.announce();
+  }
+
+  watch(listener: () => void): Promise<() => void> {
+    return Promise.resolve(this.#watch.watch(listener));
+  }
+
   async close(ownerLock: "release" | "hold"): Promise<void> {
+    this.#watch.close();
     this.#commits.close();
     this.#marks?.close();
     this.#database.close();
@@ -85,6 +97,7 @@ export class SqliteDriver implements Driver {
   }
 
   async vanish(): Promise<void> {
+    this.#watch.close();
     this.#commits.abandon();
     this.#marks?.close();
     this.#database.vanish();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { decideClaim, type RunToClaim } from "../../../src/core/run/claim-decision.ts";
 
-const LEFT: RunToClaim = { status: "running", isHeld: false, isCancelRequested: false };
+const LEFT: RunToClaim = { status: "running", isHeld: false, isCancelRequested: false, isEarly: false };
 const FROM = ["queued", "running"];
 
 describe("decideClaim", () => {
@@ -29,5 +29,9 @@ describe("decideClaim", () => {
   it("resumes such a run for a worker that accepts cancelled runs", () => {
     const from = ["running", "cancelled"];
     expect(decideClaim({ ...LEFT, isCancelRequested: true }, from)).toEqual({ kind: "claim" });
+  });
+
+  it("is not claimed before its time by a worker that wants ready runs", () => {
+    expect(decideClaim({ ...LEFT, status: "queued", isEarly: true }, FROM)).toEqual({ kind: "refused" });
   });
 });

@@ -49,7 +49,8 @@ export function* claimRun(tx: Transaction, runId: string, options: ClaimOptions)
   yield* assertHere(row);
   const isHeld = tx.leases.isHeld(row, tx.now);
   const isCancelRequested = row.cancelRequestedAt !== null;
-  const { kind } = decideClaim({ status: row.status, isHeld, isCancelRequested }, options.from);
+  const isEarly = options.onlyIfReady === true && row.wakeAt !== null && row.wakeAt > tx.now;
+  const { kind } = decideClaim({ status: row.status, isHeld, isCancelRequested, isEarly }, options.from);
   const isLeft = row.owner === null || (kind !== "busy" && (yield* tx.mayTakeFrom(row.owner)));
   if (kind === "busy" || !isLeft)
     return { kind: "busy", owner: row.owner ?? "", until: tx.leases.endOf(row, tx.now) };

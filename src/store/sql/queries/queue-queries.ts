@@ -1,5 +1,12 @@
 import { toolCallId } from "../../../core/step-path.ts";
-import type { MessageRange, MessageRecord, ReadyQuery, ReadyRun, SleepingRun } from "../../store.ts";
+import type {
+  MessageRange,
+  MessageRecord,
+  QueueDepth,
+  ReadyQuery,
+  ReadyRun,
+  SleepingRun,
+} from "../../store.ts";
 import type { Row } from "../row.ts";
 import { all, get, type SqlScript } from "../script.ts";
 import { MESSAGE_STATUSES } from "../stored-words.ts";
@@ -43,6 +50,19 @@ function* readyOf(
     if (rows.length < size) break;
   }
   return ready;
+}
+
+const DEPTHS = `SELECT queue, pipeline, count(*) AS ready, min(ready_at) AS oldest FROM runs
+   WHERE status = 'queued' AND wake_at IS NULL GROUP BY queue, pipeline ORDER BY queue, pipeline`;
+
+export function* countReady(now: number): SqlScript<QueueDepth[]> {
+  const rows = yield* all(DEPTHS);
+  return rows.map((row) => ({
+    queue: row.text("queue"),
+    pipeline: row.text("pipeline"),
+    ready: row.int("ready"),
+    oldestMs: Math.max(0, now - row.int("oldest")),
+  }));
 }
 
 const SLEEPING = "SELECT run_id, wake_at FROM runs WHERE wake_at IS NOT NULL ORDER BY wake_at LIMIT ?";

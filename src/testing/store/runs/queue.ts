@@ -117,6 +117,7 @@ export const queueChecks: readonly Check[] = [
     advance(999);
     assert.equal(await store.wakeRun("run-1"), notBefore, "never early");
     assert.deepEqual(await readyIds(store), []);
+    assert.equal(await claimed(store, "run-1", { onlyIfReady: true }), "refused");
     advance(1);
     assert.equal(await store.wakeRun("run-1"), null);
     assert.deepEqual(await readyIds(store), ["run-1"]);

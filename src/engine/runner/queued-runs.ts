@@ -1,0 +1,179 @@
+// What a `Runner` puts into the store for workers: new runs, and messages to runs.
+
+import { randomUUID } from "node:crypto";
+import { canonicalHash } from "../../core/canonical-json.ts";
+import { ConfigurationError, MessageRefusedError } from "../../core/errors.ts";
+import { withoutVariables } from "../../core/job/blueprint-environment.ts";
+import { assertRunSpec } from "../../core/job/run-spec.ts";
+import type { Json } from "../../core/json.ts";
+import { kindOf } from "../../core/naming/option-names.ts";
+import type { Person } from "../../core/person.ts";
+import { assertRunId } from "../../core/step-path.ts";
+import type { MessageStatus, NewMessage, QueuedRun, Store } from "../../store/store.ts";
+import { shapeOf } from "../definition/pipeline-shape.ts";
+import { assertSameSpec } from "../definition/run-spec-checks.ts";
+import { newRunId } from "./new-run-id.ts";
+import { placeOf } from "./place-options.ts";
+import {
+  type Addressee,
+  assertEnqueueOptions,
+  assertSendOptions,
+  type EnqueuedRun,
+  type EnqueueOptions,
+  type MessageReceipt,
+  type MessageToRun,
+  type SendOptions,
+} from "./queue-options.ts";
+import { aboutRun, assertSameRun, inputAsJson } from "./run-checks.ts";
+import { namedRunId } from "./run-selection.ts";
+import { limitOf, type RunnerSetup, starterOf } from "./runner-options.ts";
+import { assertNoSecrets } from "./secret-input.ts";
+import { assertSetupRuns } from "./start-run.ts";
+
+/** Stores a run for a worker. Durable when it resolves; the same id or key again is the same run. */
+export async function enqueue(
+  setup: RunnerSetup,
+  store: Store,
+  given: unknown,
+  options: EnqueueOptions,
+): Promise<EnqueuedRun> {
+  assertEnqueueOptions(options);
+  const runId = namedRunId(options, setup.root.name, setup.options.identity) ?? newRunId();
+  const queued = queuedRun(setup, runId, given, options);
+  const { kind, run } = await store.enqueueRun(queued);
+  if (kind === "exists")
+    await aboutRun(runId, async () => {
+      assertSameRun(run, setup.root.name, queued.inputHash);
+      if (queued.spec !== null && queued.spec !== undefined) assertSameSpec(run, queued.spec);
+    });
+  return { runId, existed: kind === "exists" };
+}
+
+function queuedRun(setup: RunnerSetup, runId: string, given: unknown, options: EnqueueOptions): QueuedRun {
+  const { root, rules, options: own } = setup;
+  const input = inputAsJson(given);
+  assertNoSecrets(input, rules);
+  if (options.context !== undefined) assertNoSecrets(options.context, rules, "context");
+  const spec = options.spec === undefined ? null : assertRunSpec(options.spec);
+  if (spec !== null) assertSetupRuns(setup, spec);
+  if (spec !== null) assertNoSecrets(withoutVariables(spec), rules, "RunSpec");
+  return {
+    runId,
+    pipeline: root.name,
+    entrypoint: own.entrypoint ?? "library",
+    input,
+    inputHash: canonicalHash(input),
+    shape: shapeOf(root),
+    limit: limitOf(options.budget),
+    deadline: options.deadline?.at ?? null,
+    spec,
+    notBefore: timeOf(options.notBefore),
+    ...placeOf(options),
+    ...starterOf(rules, options.startedBy ?? own.startedBy),
+  };
+}
+
+function timeOf(notBefore: unknown): number | null {
+  if (notBefore === undefined) return null;
+  if (notBefore instanceof Date && !Number.isNaN(notBefore.getTime())) return notBefore.getTime();
+  throw new ConfigurationError(
+    `notBefore is ${notBefore instanceof Date ? "a Date that is no time" : kindOf(notBefore)}: give a Date.`,
+  );
+}
+
+/** Sends a message to a run. */
+export async function send(
+  setup: RunnerSetup,
+  store: Store,
+  to: Addressee,
+  given: MessageToRun,
+  options: SendOptions,
+): Promise<MessageReceipt> {
+  assertSendOptions(options);
+  const message = messageOf(setup, given, options);
+  if (typeof to === "string") {
+    assertRunId(to);
+    const start = options.orStart === undefined ? undefined : runToStart(setup, to, options.orStart, null);
+    return receiptOf(message, await aboutRun(to, () => store.sendMessage(to, message, start)));
+  }
+  const address: unknown = to?.address;
+  if (typeof address !== "string" || address.trim() === "")
+    throw new ConfigurationError(
+      `A message goes to ${kindOf(to)}: give the id of the run, or { address: "invoice:7" }.`,
+    );
+  return sendTo(setup, store, address, message, options);
+}
+
+/** Of two senders that start the run of an address at once, the second one sends to the run of the first. */
+async function sendTo(
+  setup: RunnerSetup,
+  store: Store,
+  address: string,
+  message: NewMessage,
+  { orStart }: SendOptions,
+): Promise<MessageReceipt> {
+  for (let tries = 1; ; tries++) {
+    const found = await store.findAddress(address);
+    if (found === null && orStart === undefined)
+      throw new MessageRefusedError(
+        `No run is reached by ${JSON.stringify(address)}: it has ended, or has not begun; send it again later, or give orStart.`,
+        { reason: "no_address" },
+      );
+    const runId = found ?? newRunId();
+    const start =
+      found === null && orStart !== undefined ? runToStart(setup, runId, orStart, address) : undefined;
+    try {
+      return receiptOf(message, await aboutRun(runId, () => store.sendMessage(runId, message, start)));
+    } catch (error) {
+      const isTaken = start !== undefined && (await store.findAddress(address)) !== null;
+      if (!isTaken || tries > 3) throw error;
+    }
+  }
+}
+
+function runToStart(
+  setup: RunnerSetup,
+  runId: string,
+  { input, ...options }: NonNullable<SendOptions["orStart"]>,
+  address: string | null,
+): QueuedRun {
+  return queuedRun(setup, runId, input, address === null ? options : { ...options, address });
+}
+
+function messageOf({ rules }: RunnerSetup, given: unknown, { id, by }: SendOptions): NewMessage {
+  const { event, body } = contentsOf(given);
+  assertNoSecrets(body, rules, "message");
+  const person: Person = typeof by === "string" ? { by } : (by ?? {});
+  return { id: id ?? randomUUID(), event, body, by: person };
+}
+
+function contentsOf(given: unknown): { readonly event: string | null; readonly body: Json } {
+  if (typeof given === "string") return { event: null, body: given };
+  if (typeof given === "object" && given !== null && "event" in given) {
+    const { event, data = null, ...others } = given as { event: unknown; data?: Json };
+    const [other] = Object.keys(others);
+    if (typeof event === "string" && other === undefined) return { event, body: data };
+    if (other !== undefined)
+      throw new ConfigurationError(
+        `The message has ${JSON.stringify(other)}: give { event, data }, with everything else in data.`,
+      );
+  }
+  throw new ConfigurationError(
+    `The message is ${kindOf(given)}: give a text, or an event such as { event: "payment.confirmed", data: { … } }.`,
+  );
+}
+
+type Sent = Awaited<ReturnType<Store["sendMessage"]>>;
+
+function receiptOf(
+  { id }: NewMessage,
+  { runId, isDuplicate, hasStarted, status, reason }: Sent,
+): MessageReceipt {
+  return { runId, messageId: id, duplicate: isDuplicate, started: hasStarted, status, reason };
+}
+
+/** Withdraws a message, unless a call has taken it. */
+export function unsend(store: Store, runId: string, messageId: string): Promise<MessageStatus> {
+  assertRunId(runId);
+  return aboutRun(runId, () => store.withdrawMessage(runId, messageId));
+}

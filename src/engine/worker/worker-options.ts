@@ -1,0 +1,148 @@
+import { ConfigurationError } from "../../core/errors.ts";
+import { assertOptions, kindOf, type OptionNames } from "../../core/naming/option-names.ts";
+import type { ClaimLimits, Store } from "../../store/store.ts";
+import type { Agent } from "../definition/agent.ts";
+import type { StepNode } from "../definition/step.ts";
+import { RUNNER_NAMES } from "../runner/runner-option-names.ts";
+import { assertStore, type RunnerOptions } from "../runner/runner-options.ts";
+
+/** The most runs at a time, over all workers that have the same limits. */
+export type WorkerLimits = {
+  /** Of all runs in the store. */
+  readonly total?: number;
+  /** Of runs with the same queue and `concurrencyKey`, where the queue sets no limit of its own. */
+  readonly perKey?: number;
+  /** By queue. */
+  readonly queues?: { readonly [queue: string]: QueueLimits };
+};
+
+/** The limits of one queue. */
+export type QueueLimits = { readonly total?: number; readonly perKey?: number };
+
+/** Something about a worker itself. Its runs emit their own events, to `onEvent`. */
+export type WorkerNotice =
+  /** It has claimed a run: how long the run had been ready; null for one that another worker had left. */
+  | {
+      readonly type: "claimed";
+      readonly runId: string;
+      readonly pipeline: string;
+      readonly afterMs: number | null;
+    }
+  /** It has left a run: its status; null if that is unknown, because the store could not be read. */
+  | { readonly type: "left"; readonly runId: string; readonly status: string | null; readonly error: unknown }
+  /** Runs of these pipelines wait in its queues, and it has none of them: it leaves them alone. */
+  | { readonly type: "unknown_pipelines"; readonly pipelines: readonly string[] }
+  /** A run waits for a person, since too many workers died in it without a commit. */
+  | { readonly type: "stalled"; readonly runId: string }
+  /** This worker cannot execute the run, and leaves it alone. */
+  | { readonly type: "unfit"; readonly runId: string; readonly error: unknown }
+  /** Its event loop was blocked: leases could not be renewed meanwhile. */
+  | { readonly type: "blocked"; readonly forMs: number }
+  /** The store could not be read or written; it tries again. */
+  | { readonly type: "store_failed"; readonly error: unknown }
+  /** It was asked to stop: it finishes what is in progress, and gives its runs back. */
+  | { readonly type: "handing_back"; readonly runs: number };
+
+/** Options of a `Worker`. Those of a `Runner` apply to all of its runs. */
+export type WorkerOptions = Omit<RunnerOptions, "store" | "identity" | "startedBy" | "otherPipelines"> & {
+  readonly store: Store;
+  /** What it can execute. A run is found by its pipeline's own name. */
+  readonly pipelines: { readonly [name: string]: Agent | StepNode };
+  /** The most runs at a time in this worker; 8 by default. */
+  readonly concurrency?: number;
+  /** The queues that it takes runs from; `["default"]` by default. */
+  readonly queues?: readonly string[];
+  readonly limits?: WorkerLimits;
+  /** The version of its code, stored with the runs that it takes. */
+  readonly version?: string;
+  /** After this many workers died in a run, one after the other and without a commit, it waits for a person; 5 by default. */
+  readonly maxStalls?: number;
+  /** Called with what concerns the worker itself. Its errors are ignored. */
+  readonly onNotice?: (notice: WorkerNotice) => void;
+  /** How often it looks for runs that nobody told it about, in milliseconds; 1,000 by default. */
+  readonly sweepMs?: number;
+};
+
+const { store: _, identity: __, startedBy: ___, otherPipelines: ____, ...OF_RUNNERS } = RUNNER_NAMES;
+
+export const RUNNER_OPTIONS_OF_WORKERS = OF_RUNNERS;
+
+const WORKER_NAMES = {
+  ...OF_RUNNERS,
+  store: true,
+  pipelines: true,
+  concurrency: true,
+  queues: true,
+  limits: true,
+  version: true,
+  maxStalls: true,
+  onNotice: true,
+  sweepMs: true,
+} satisfies OptionNames<WorkerOptions>;
+
+const OTHER_NAMES = {
+  agents: "pipelines",
+  agent: "pipelines",
+  queue: "queues",
+  maxConcurrency: "concurrency",
+  db: "store",
+  pollMs: "sweepMs",
+};
+
+export function assertWorkerOptions(options: WorkerOptions): void {
+  assertOptions("The argument of Worker", options, WORKER_NAMES, OTHER_NAMES);
+  const { store, pipelines, queues, limits = {} } = options;
+  if ((store as unknown) === undefined)
+    throw new ConfigurationError("The worker has no store: give it an open one, await openStore(…).");
+  assertStore(store);
+  const given: unknown = pipelines;
+  if (typeof given !== "object" || given === null || Object.keys(given).length === 0)
+    throw new ConfigurationError(
+      "The worker has no pipelines: give it at least one, new Worker({ store, pipelines: { report } }).",
+    );
+  if (queues !== undefined && (!Array.isArray(queues) || queues.length === 0 || !queues.every(isName)))
+    throw new ConfigurationError(
+      `The worker's queues are ${JSON.stringify(queues)}: give a list of names, ["default"].`,
+    );
+  for (const [name, value] of Object.entries({
+    concurrency: options.concurrency,
+    maxStalls: options.maxStalls,
+    sweepMs: options.sweepMs,
+    "limits.total": limits.total,
+    "limits.perKey": limits.perKey,
+  }))
+    assertCount(name, value);
+  assertOptions(
+    "The worker's limits",
+    limits,
+    { total: true, perKey: true, queues: true },
+    { queue: "queues" },
+  );
+  for (const [queue, each] of Object.entries(limits.queues ?? {})) {
+    assertOptions(`The limits of queue ${queue}`, each, { total: true, perKey: true });
+    assertCount(`limits.queues.${queue}.total`, each.total);
+    assertCount(`limits.queues.${queue}.perKey`, each.perKey);
+  }
+}
+
+function isName(value: unknown): boolean {
+  return typeof value === "string" && value.trim() !== "";
+}
+
+function assertCount(name: string, value: unknown): void {
+  if (value === undefined || (Number.isSafeInteger(value) && Number(value) >= 1)) return;
+  throw new ConfigurationError(
+    `The worker's ${name} is ${typeof value === "number" ? value : kindOf(value)}: give a whole number of at least 1.`,
+  );
+}
+
+/** The limits under which a run of this queue is claimed. */
+export function claimLimits(limits: WorkerLimits, queue: string): ClaimLimits {
+  const own = limits.queues?.[queue] ?? {};
+  const key = own.perKey ?? limits.perKey;
+  return {
+    ...(limits.total === undefined ? {} : { total: limits.total }),
+    ...(own.total === undefined ? {} : { queue: own.total }),
+    ...(key === undefined ? {} : { key }),
+  };
+}

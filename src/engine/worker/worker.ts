@@ -1,0 +1,271 @@
+import { ConfigurationError } from "../../core/errors.ts";
+import { givenOptions } from "../../core/naming/option-names.ts";
+import { MAX_STALLS } from "../../core/run/stall-decision.ts";
+import type { Store } from "../../store/store.ts";
+import type { Agent } from "../definition/agent.ts";
+import type { StepNode } from "../definition/step.ts";
+import type { Clock } from "../ports/clock.ts";
+import { systemClock } from "../ports/system-clock.ts";
+import type { RunRequests } from "../runner/run-requests.ts";
+import { loadRequests, makeSetup } from "../runner/runner.ts";
+import type { RunnerOptions, RunnerSetup } from "../runner/runner-options.ts";
+import { abandonedRuns, type FoundRun, ReadyRuns, wakeDueRuns } from "./found-runs.ts";
+import { LoopWatch } from "./loop-watch.ts";
+import {
+  assertWorkerOptions,
+  claimLimits,
+  RUNNER_OPTIONS_OF_WORKERS,
+  type WorkerLimits,
+  type WorkerNotice,
+  type WorkerOptions,
+} from "./worker-options.ts";
+
+/** A run that could not be executed here is not looked at again before this. */
+const UNFIT_MS = 30_000;
+
+/** How often it counts what waits in its queues. */
+const COUNT_EVERY_MS = 30_000;
+
+/** How long a worker waits after the store has failed, at the most. */
+const LONGEST_PAUSE_MS = 5_000;
+
+/**
+ * Claims runs that are ready, and works on them: those that were enqueued, whose time has come, that were answered, or that
+ * a dead process left. Any number of workers may share a store: on SQLite those of one machine, on PostgreSQL of many.
+ *
+ * @example
+ * const worker = new Worker({ store, pipelines: { report }, concurrency: 8 });
+ * process.once("SIGTERM", () => stop.abort());
+ * await worker.run(stop.signal);
+ */
+export class Worker {
+  readonly #store: Store;
+  readonly #setups: ReadonlyMap<string, RunnerSetup>;
+  #requests: ReadonlyMap<string, RunRequests<unknown>> = new Map();
+  readonly #queues: readonly string[];
+  readonly #concurrency: number;
+  readonly #limits: WorkerLimits;
+  readonly #claim: { readonly maxStalls: number; readonly workerVersion: string | null };
+  readonly #clock: Clock;
+  readonly #sweepMs: number;
+  readonly #onNotice: (notice: WorkerNotice) => void;
+  readonly #active = new Map<string, Promise<void>>();
+  readonly #unfit = new Map<string, number>();
+  readonly #release = new AbortController();
+  #wake: () => void = () => undefined;
+  #isRunning = false;
+  #sweptAt = Number.NEGATIVE_INFINITY;
+  #countedAt = Number.NEGATIVE_INFINITY;
+  #unknown: readonly string[] = [];
+
+  constructor(options: WorkerOptions) {
+    assertWorkerOptions(options);
+    const { store, pipelines, queues = ["default"], concurrency = 8, limits = {}, onNotice } = options;
+    this.#store = store;
+    this.#setups = setupsOf(pipelines, { ...givenOptions(options, RUNNER_OPTIONS_OF_WORKERS), store });
+    this.#queues = queues;
+    this.#concurrency = concurrency;
+    this.#limits = limits;
+    this.#claim = {
+      maxStalls: options.maxStalls ?? MAX_STALLS,
+      workerVersion: options.version ?? null,
+    };
+    this.#clock = options.clock ?? systemClock;
+    this.#sweepMs = options.sweepMs ?? 1_000;
+    this.#onNotice = guarded(onNotice);
+  }
+
+  /** The runs that it works on now. */
+  get runIds(): readonly string[] {
+    return [...this.#active.keys()];
+  }
+
+  /**
+   * Works until the signal aborts. Then it begins nothing new, finishes what is in progress (a model call, a tool), gives its
+   * runs back for other workers, and resolves. To stop at once instead, close the store.
+   */
+  async run(signal?: AbortSignal): Promise<void> {
+    if (this.#isRunning) throw new ConfigurationError("The worker is running already: make another one.");
+    this.#isRunning = true;
+    const { RunRequests } = await loadRequests();
+    this.#requests = new Map([...this.#setups].map(([name, setup]) => [name, new RunRequests(setup)]));
+    const onAbort = () => this.#handBack();
+    signal?.addEventListener("abort", onAbort, { once: true });
+    if (signal?.aborted === true) onAbort();
+    const stopWatching = await this.#store.watchReady(() => this.#wake());
+    const loop = new LoopWatch(this.#clock, (forMs) => this.#onNotice({ type: "blocked", forMs }));
+    try {
+      await this.#work();
+      await Promise.all(this.#active.values());
+    } finally {
+      loop.stop();
+      stopWatching();
+      signal?.removeEventListener("abort", onAbort);
+      this.#isRunning = false;
+    }
+  }
+
+  #handBack(): void {
+    if (this.#release.signal.aborted) return;
+    this.#onNotice({ type: "handing_back", runs: this.#active.size });
+    this.#release.abort();
+    this.#wake();
+  }
+
+  async #work(): Promise<void> {
+    let failures = 0;
+    while (!this.#release.signal.aborted) {
+      // Before the look: what becomes ready during it is looked for again.
+      const woken = this.#nextWake();
+      let pauseMs = this.#sweepMs;
+      try {
+        pauseMs = Math.min(pauseMs, (await this.#look()) ?? pauseMs);
+        failures = 0;
+      } catch (error) {
+        if (this.#release.signal.aborted) return;
+        this.#onNotice({ type: "store_failed", error });
+        failures += 1;
+        pauseMs = Math.min(LONGEST_PAUSE_MS, 100 * 2 ** Math.min(failures, 10));
+      }
+      await this.#pause(pauseMs, woken);
+    }
+  }
+
+  /** Resolves when something may be ready, or a run has ended. */
+  #nextWake(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  async #pause(ms: number, woken: Promise<void>): Promise<void> {
+    const stop = new AbortController();
+    const sleep = this.#clock.sleep(ms, stop.signal).catch(() => undefined);
+    await Promise.race([woken, sleep]);
+    stop.abort();
+  }
+
+  /** Wakes, then claims what it has room for. Resolves to when it has to look again, if that is before the next sweep. */
+  async #look(): Promise<number | null> {
+    const nextInMs = await wakeDueRuns(this.#store);
+    await this.#lookForUnknown();
+    await this.#takeAbandoned();
+    const ready = new ReadyRuns(this.#store, [...this.#requests.keys()], this.#queues);
+    while (this.#room > 0) {
+      const run = await ready.next(this.#room + SOME_MORE);
+      if (run === null) break;
+      const by = await this.#take(run, ["queued"]);
+      if (by !== null) ready.leaveOut(run, by);
+    }
+    return nextInMs;
+  }
+
+  get #room(): number {
+    return this.#release.signal.aborted ? 0 : this.#concurrency - this.#active.size;
+  }
+
+  /** Runs that nobody takes are said, since they would wait for ever. */
+  async #lookForUnknown(): Promise<void> {
+    const now = this.#clock.monotonic();
+    if (now - this.#countedAt < COUNT_EVERY_MS) return;
+    this.#countedAt = now;
+    const depths = await this.#store.countReady();
+    const unknown = depths.filter(
+      ({ queue, pipeline }) => this.#queues.includes(queue) && !this.#requests.has(pipeline),
+    );
+    const pipelines = [...new Set(unknown.map(({ pipeline }) => pipeline))].sort();
+    if (pipelines.join("\n") === this.#unknown.join("\n")) return;
+    this.#unknown = pipelines;
+    if (pipelines.length > 0) this.#onNotice({ type: "unknown_pipelines", pipelines });
+  }
+
+  /** Not at every look: it asks whether the processes of others live. */
+  async #takeAbandoned(): Promise<void> {
+    const now = this.#clock.monotonic();
+    if (now - this.#sweptAt < this.#sweepMs / 2 || this.#room === 0) return;
+    this.#sweptAt = now;
+    const pipelines = new Set(this.#requests.keys());
+    for (const run of await abandonedRuns(this.#store, pipelines, new Set(this.#queues))) {
+      if (this.#room === 0) return;
+      await this.#take(run, ["running"]);
+    }
+  }
+
+  /** Claims the run, and begins to work on it. Returns the limit that forbids it, if one does. */
+  async #take(
+    { runId, pipeline, queue, readyAt }: FoundRun,
+    from: readonly ["queued" | "running"],
+  ): Promise<"total" | "queue" | "key" | null> {
+    const requests = this.#requests.get(pipeline);
+    if (requests === undefined || this.#active.has(runId) || this.#isUnfit(runId)) return null;
+    const claim = { ...this.#claim, from, limits: claimLimits(this.#limits, queue) };
+    const options = { release: this.#release.signal };
+    const outcome = await requests.workOn(this.#store, runId, claim, options).catch((error: unknown) => {
+      this.#unfit.set(runId, this.#clock.monotonic() + UNFIT_MS);
+      this.#onNotice({ type: "unfit", runId, error });
+      return null;
+    });
+    if (outcome === null) return null;
+    if (outcome.kind === "limited") return outcome.by;
+    if (outcome.kind === "stalled") this.#onNotice({ type: "stalled", runId });
+    if (outcome.kind !== "claimed") return null;
+    const afterMs = readyAt === null ? null : Math.max(0, this.#clock.now() - readyAt);
+    this.#onNotice({ type: "claimed", runId, pipeline, afterMs });
+    this.#active.set(runId, this.#follow(runId, outcome.ended));
+    return null;
+  }
+
+  #isUnfit(runId: string): boolean {
+    const until = this.#unfit.get(runId);
+    if (until === undefined) return false;
+    if (this.#clock.monotonic() < until) return true;
+    this.#unfit.delete(runId);
+    return false;
+  }
+
+  async #follow(runId: string, ended: Promise<{ readonly status: string }>): Promise<void> {
+    try {
+      const { status } = await ended;
+      this.#onNotice({ type: "left", runId, status, error: null });
+    } catch (error) {
+      const run = await this.#store.getRun(runId).catch(() => null);
+      this.#onNotice({ type: "left", runId, status: run?.status ?? null, error });
+    } finally {
+      this.#active.delete(runId);
+      this.#wake();
+    }
+  }
+}
+
+/** Other workers may be faster with some of the runs that are ready. */
+const SOME_MORE = 8;
+
+/** The setup of each pipeline, by its own name. */
+function setupsOf(
+  pipelines: { readonly [name: string]: Agent | StepNode },
+  options: RunnerOptions,
+): ReadonlyMap<string, RunnerSetup> {
+  const setups = new Map<string, RunnerSetup>();
+  const targets = Object.values(pipelines);
+  for (const target of targets) {
+    const setup = makeSetup(target, { ...options, otherPipelines: targets });
+    const { name } = setup.root;
+    if (setups.has(name))
+      throw new ConfigurationError(
+        `The worker has two pipelines named ${JSON.stringify(name)}, and a run is found by its name: rename one of them.`,
+      );
+    setups.set(name, setup);
+  }
+  return setups;
+}
+
+/** A listener cannot stop the worker. */
+function guarded(onNotice: WorkerOptions["onNotice"]): (notice: WorkerNotice) => void {
+  return (notice) => {
+    try {
+      onNotice?.(notice);
+    } catch {
+      // The listener's own error.
+    }
+  };
+}
