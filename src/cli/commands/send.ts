@@ -1,0 +1,74 @@
+import { randomUUID } from "node:crypto";
+import type { Json } from "../../core/json.ts";
+import type { SentMessage, Store } from "../../store/store.ts";
+import type { CliContext } from "../context/cli-context.ts";
+import type { Command, CommandInput, CommandResult } from "../context/command.ts";
+import { commandHint } from "../context/command-hint.ts";
+import { paragraph } from "../context/terminal-text.ts";
+import { WrongUseError } from "../context/wrong-use-error.ts";
+import { withExistingStore } from "../run/command-store.ts";
+import { findRun } from "../run/find-run.ts";
+import { BY_OPTION, personOf } from "../screen/acting-person.ts";
+import { formatNextSteps } from "../screen/next-steps.ts";
+
+export const send: Command = {
+  name: "send",
+  summary: "Send a message to a run: an event that it waits for, now or later",
+  arguments: [
+    { name: "run", summary: "the run's id, a prefix of it, or its address" },
+    { name: "data", summary: "the data of the event: JSON, or a text", isOptional: true },
+  ],
+  options: [
+    { flags: "--event <name>", summary: "the name of the event" },
+    { flags: "--id <id>", summary: "your own id of the message; the same id again is the same message" },
+    BY_OPTION,
+  ],
+  example: `pawl send q-1 '{"amount":40}' --event payment.confirmed --id delivery-7`,
+  execute: (context, input) =>
+    withExistingStore(context, input, async (store) => {
+      const event = input.text("event");
+      if (event === null)
+        throw new WrongUseError("send needs the name of an event: add --event payment.confirmed.");
+      const runId = await addressee(store, input.argument("run"));
+      const id = input.text("id") ?? randomUUID();
+      const message = { id, event, body: dataOf(input), by: personOf(context, input) };
+      return resultOf(context, input, id, await store.sendMessage(runId, message));
+    }),
+};
+
+async function addressee(store: Store, word: string): Promise<string> {
+  return (await store.findAddress(word)) ?? (await findRun(store, word)).runId;
+}
+
+/** JSON where it is JSON, otherwise the text itself. */
+function dataOf(input: CommandInput): Json {
+  const text = input.optionalArgument("data");
+  if (text === null) return null;
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return text;
+  }
+}
+
+function resultOf(
+  context: CliContext,
+  input: CommandInput,
+  id: string,
+  { runId, status, reason, isDuplicate }: SentMessage,
+): CommandResult {
+  const next = [{ what: "Show the run", commands: [commandHint(input, "show", runId)] }];
+  const text = `${isDuplicate ? "It was sent before. " : ""}${SENTENCES[status](runId, reason ?? "")}`;
+  return {
+    exitCode: status === "returned" ? 1 : 0,
+    text: `${paragraph(text, context.stdout.columns)}${formatNextSteps(context, next)}`,
+    document: { runId, messageId: id, status, reason, duplicate: isDuplicate, next },
+  };
+}
+
+const SENTENCES: { readonly [S in SentMessage["status"]]: (runId: string, reason: string) => string } = {
+  taken: (runId) => `Run ${runId} has received the message.`,
+  waiting: (runId) => `The message is in the mailbox of run ${runId}, until something waits for it.`,
+  withdrawn: (runId) => `The message to run ${runId} was withdrawn.`,
+  returned: (runId, reason) => `The message was returned: run ${runId} has ${reason}.`,
+};

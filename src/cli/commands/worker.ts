@@ -1,0 +1,183 @@
+import { resolve } from "node:path";
+import { pricesFor } from "../../adapters/genai-prices.ts";
+import { ConfigurationError } from "../../core/errors.ts";
+import { rootOf } from "../../engine/definition/pipeline-root.ts";
+import { modelsOf } from "../../engine/definition/step.ts";
+import { Worker } from "../../engine/worker/worker.ts";
+import type { WorkerNotice, WorkerOptions } from "../../engine/worker/worker-options.ts";
+import { openStore } from "../../store/open-store.ts";
+import type { Store } from "../../store/store.ts";
+import { type LoadedConfig, loadConfig, projectFolder, resolveStore } from "../config/config-file.ts";
+import type { CliContext } from "../context/cli-context.ts";
+import type { Command, CommandInput, CommandResult } from "../context/command.ts";
+import { Interruption } from "../context/interruption.ts";
+import { cleanLine } from "../context/terminal-text.ts";
+import { redactionKeyIn, shownAddress } from "../run/command-store.ts";
+import { counted, formatDuration, formatTimeOfDay, paint } from "../screen/format.ts";
+
+export const worker: Command = {
+  name: "worker",
+  summary: "Take runs from the queue, and work on them until it is stopped",
+  arguments: [],
+  options: [
+    { flags: "--concurrency <n>", summary: "the most runs at a time in this process (default: 8)" },
+    { flags: "--queue <name>", summary: "take runs of this queue (default: default)", isRepeatable: true },
+    { flags: "--max-total <n>", summary: "the most runs at a time over all workers" },
+    { flags: "--max-per-key <n>", summary: "the most runs at a time with the same concurrency key" },
+    { flags: "--code-version <name>", summary: "the version of your code, recorded with the runs" },
+  ],
+  example: "pawl worker --concurrency 4 --queue default --queue mail",
+  execute: async (context, input) => {
+    const loaded = await loadConfig(context, input.text("config") ?? undefined);
+    const url = resolveStore(context, loaded, input.text("store") ?? undefined);
+    const store = await openStore(url, redactionKeyIn(context, url));
+    try {
+      return await work(context, input, loaded, store, shownAddress(url));
+    } finally {
+      await store.close({ graceMs: 0 });
+    }
+  },
+};
+
+async function work(
+  context: CliContext,
+  input: CommandInput,
+  loaded: LoadedConfig,
+  store: Store,
+  address: string,
+): Promise<CommandResult> {
+  const log = new WorkerLog(context);
+  const options = optionsOf(context, input, loaded, store);
+  const taking = new Worker({ ...options, onNotice: (notice) => log.print(notice) });
+  const interruption = new Interruption(context, {
+    onFirst: () => undefined,
+    onSecond: () =>
+      log.line("stopped at once: the runs in progress are taken over by other workers", "yellow"),
+  });
+  const names = Object.values(options.pipelines).map(({ name }) => name);
+  const queues = (options.queues ?? ["default"]).join(", ");
+  log.line(
+    `takes runs of ${names.join(", ")} from ${queues} in ${cleanLine(address)}; Ctrl-C hands them back`,
+  );
+  try {
+    await taking.run(interruption.release);
+  } finally {
+    interruption.stop();
+  }
+  const { claimed, left } = log;
+  return {
+    exitCode: 0,
+    text: "",
+    document: { claimed, left },
+  };
+}
+
+function optionsOf(
+  context: CliContext,
+  input: CommandInput,
+  loaded: LoadedConfig,
+  store: Store,
+): WorkerOptions {
+  const {
+    pipelines = {},
+    policy,
+    constraints,
+    stopConditions,
+    telemetry,
+    workspaceRoot = ".",
+  } = loaded.config;
+  const targets = Object.values(pipelines);
+  if (targets.length === 0)
+    throw new ConfigurationError(
+      loaded.path === null
+        ? "A worker needs the pipelines of a pawl.config.ts, and there is none here or above: write one, name it with --config, or change to its folder."
+        : `${loaded.path} has no pipelines: add at least one for the worker.`,
+    );
+  const { pricing = pricesFor(targets.flatMap((each) => modelsOf(rootOf(each)))).pricing } = loaded.config;
+  const [total, perKey] = [input.wholeNumber("maxTotal", 1), input.wholeNumber("maxPerKey", 1)];
+  const [concurrency, version] = [input.wholeNumber("concurrency", 1), input.text("codeVersion")];
+  const queues = input
+    .list("queue")
+    .flatMap((each) => each.split(","))
+    .filter((each) => each !== "");
+  return {
+    store,
+    pipelines,
+    pricing,
+    entrypoint: "worker",
+    workspaceRoot: resolve(projectFolder(context, loaded), workspaceRoot),
+    limits: { ...(total === null ? {} : { total }), ...(perKey === null ? {} : { perKey }) },
+    ...(queues.length === 0 ? {} : { queues }),
+    ...(concurrency === null ? {} : { concurrency }),
+    ...(version === null ? {} : { version }),
+    ...(policy === undefined ? {} : { policy }),
+    ...(constraints === undefined ? {} : { constraints }),
+    ...(stopConditions === undefined ? {} : { stopConditions }),
+    ...(telemetry === undefined ? {} : { telemetry }),
+  };
+}
+
+/** Prints what a worker does, a line for each thing, on stderr. */
+class WorkerLog {
+  readonly #context: CliContext;
+  claimed = 0;
+  left = 0;
+
+  constructor(context: CliContext) {
+    this.#context = context;
+  }
+
+  print(notice: WorkerNotice): void {
+    switch (notice.type) {
+      case "claimed": {
+        this.claimed += 1;
+        const waited =
+          notice.afterMs === null ? "left by another worker" : `ready for ${formatDuration(notice.afterMs)}`;
+        return this.line(`${notice.runId} claimed: ${notice.pipeline}, ${waited}`);
+      }
+      case "left":
+        this.left += 1;
+        return this.#left(notice);
+      case "unknown_pipelines":
+        return this.line(
+          `runs of ${notice.pipelines.join(", ")} wait, and this worker does not have ${notice.pipelines.length === 1 ? "that pipeline" : "those pipelines"}`,
+          "yellow",
+        );
+      case "stalled":
+        return this.line(`${notice.runId} waits for a person: workers died in it again and again`, "yellow");
+      case "unfit":
+        return this.line(`${notice.runId} is left alone: ${textOf(notice.error)}`, "red");
+      case "blocked":
+        return this.line(
+          `the event loop was blocked for ${formatDuration(notice.forMs)}: leases were not renewed`,
+          "yellow",
+        );
+      case "store_failed":
+        return this.line(`the store failed, and is tried again: ${textOf(notice.error)}`, "red");
+      case "handing_back":
+        return this.line(
+          notice.runs === 0
+            ? "stops"
+            : `stops: finishes what is in progress, and hands ${counted(notice.runs, "run")} back (again: stop at once)`,
+        );
+    }
+  }
+
+  #left({ runId, status, error }: Extract<WorkerNotice, { type: "left" }>): void {
+    if (error === null || status === "waiting") return this.line(`${runId} ${status ?? "left"}`);
+    this.line(`${runId} ${status ?? "left"}: ${textOf(error)}`, "red");
+  }
+
+  line(text: string, colour: "red" | "yellow" | null = null): void {
+    const { stderr, clock } = this.#context;
+    const colours = paint(this.#context);
+    const shown = cleanLine(text);
+    stderr.write(
+      `${colours.dim(formatTimeOfDay(clock.now()))} ${colour === null ? shown : colours[colour](shown)}\n`,
+    );
+  }
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
