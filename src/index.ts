@@ -60,6 +60,7 @@ export type { TokenEstimator } from "./core/usage/token-estimate.ts";
 export type { ModelName } from "./core/usage/token-family.ts";
 export type { Amount, ModelPrice, Pricing, Usage } from "./core/usage/usage.ts";
 export type { Settlement, WaitAnswer, WaitKind } from "./core/wait.ts";
+export { runContext } from "./engine/call/run-context.ts";
 export type { Agent } from "./engine/definition/agent.ts";
 export type { Instructions } from "./engine/definition/agent-prompt.ts";
 export type { ApprovalRule } from "./engine/definition/approval-rule.ts";
@@ -87,6 +88,7 @@ export {
 export {
   type ApprovalVerdict,
   type Reconciliation,
+  type RunFacts,
   type Tool,
   type ToolCallContext,
   type ToolDefinition,

@@ -66,6 +66,8 @@ export type RunRecord = {
   readonly concurrencyKey: string | null;
   readonly priority: number;
   readonly metadata: RunMetadata | null;
+  /** What its tools get as `call.run.context`; null if nothing was given. */
+  readonly callContext: Json;
   /** When it became ready for a worker, or will; null unless it is queued. */
   readonly readyAt: number | null;
   /** When the clock has something to do about it; null if never. */

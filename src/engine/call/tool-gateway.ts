@@ -61,7 +61,7 @@ export type CallAttempt = {
 
 /** What running a tool's code needs of a run: for a call, and for a look-up. */
 export type ToolRun = RunWith<
-  "runId" | "fence" | "time" | "stop" | "policy" | "observe" | "keeper" | "artifacts" | "effects"
+  "runId" | "facts" | "fence" | "time" | "stop" | "policy" | "observe" | "keeper" | "artifacts" | "effects"
 >;
 
 /**
@@ -303,12 +303,13 @@ type AttemptContext = Pick<ToolCallContext, "attempt" | "signal" | "traceHeaders
 };
 
 export function callContext(
-  run: RunWith<"runId" | "fence" | "policy" | "artifacts">,
+  run: RunWith<"runId" | "facts" | "fence" | "policy" | "artifacts">,
   call: PreparedCall,
   { attempt, signal, correlation, session, traceHeaders }: AttemptContext,
 ): ToolCallContext {
   return {
     runId: run.runId,
+    run: run.facts,
     stepId: stepId(run.runId, call.stepPath),
     stepName: call.stepName,
     turnIndex: call.turnIndex,

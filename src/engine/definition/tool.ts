@@ -13,11 +13,14 @@ import type { NetworkPolicy } from "../../core/network-policy.ts";
 import { isSecret, type Secret } from "../../core/secret/secret.ts";
 import type { AnySchema } from "../../core/standard-schema.ts";
 import type { SessionView } from "../../session/session-view.ts";
+import type { RunMetadata } from "../../store/store.ts";
 import type { ArtifactAccess } from "./artifact-access.ts";
 import { assertJsonSchema, isSchema, type ValueSchema, valueSchema } from "./value-schema.ts";
 
 /** The second argument of a tool's `execute` and `reconcile`: the call that it serves. */
 export interface ToolCallContext extends ArtifactAccess {
+  /** What the run was started with, beside its input: `metadata` and `context`. */
+  readonly run: RunFacts;
   readonly runId: string;
   readonly stepId: string;
   readonly stepName: string;
@@ -58,6 +61,14 @@ export interface ToolCallContext extends ArtifactAccess {
    */
   readonly correlationId: string | null;
 }
+
+/** What the caller of a run has said about it. It never changes, and is not part of any prompt. */
+export type RunFacts = {
+  /** What the run can be found by: a tenant, a customer, tags; empty if nothing was given. */
+  readonly metadata: RunMetadata;
+  /** For its tools: who the customer is. Null if nothing was given. `runContext(schema)` reads it with its type. */
+  readonly context: Json;
+};
 
 /** The result of looking up a call whose outcome is unknown. */
 export type Reconciliation<O> =

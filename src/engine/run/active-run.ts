@@ -6,6 +6,7 @@ import type { Fence, ModelCallSettlement, Store } from "../../store/store.ts";
 import type { RunRules } from "../definition/run-rules.ts";
 import type { RunSecrets } from "../definition/run-secrets.ts";
 import type { StopConditions } from "../definition/stop-conditions.ts";
+import type { RunFacts } from "../definition/tool.ts";
 import type { Clock, Random } from "../ports/clock.ts";
 import type { CrashPoint, CrashProbe } from "../ports/crash-points.ts";
 import type { RunEventListener } from "../ports/run-events.ts";
@@ -28,6 +29,8 @@ import type { UncertainCalls } from "./uncertain-calls.ts";
  */
 export type ActiveRun = {
   readonly runId: string;
+  /** What its caller has said about it, for tools. */
+  readonly facts: RunFacts;
   /** Sent with every write: the store refuses it once another worker has claimed the run. */
   readonly fence: Fence;
   readonly store: Store;

@@ -71,6 +71,7 @@ export async function makeRun(
   const folder = folderOf(runId, run.spec, options.workspaceRoot ?? ".", run.forkedFrom);
   return {
     runId,
+    facts: deepFrozen({ metadata: run.metadata ?? {}, context: run.callContext }),
     fence,
     store,
     contract: await contractOf(setup, store, work),
@@ -99,6 +100,12 @@ export async function makeRun(
     sources: new RunToolSources({ signal: stop.signal, network: rules.network, warn }, secrets),
     effects,
   };
+}
+
+/** One tool must not change what the next one gets. */
+function deepFrozen<T>(value: T): T {
+  if (typeof value === "object" && value !== null) for (const part of Object.values(value)) deepFrozen(part);
+  return Object.freeze(value);
 }
 
 async function contractOf(

@@ -52,6 +52,7 @@ export const DEFAULT_PLACE = {
   concurrencyKey: null,
   priority: 0,
   metadata: null,
+  callContext: null,
   readyAt: null,
   wakeAt: null,
   stalls: 0,

@@ -1,5 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { ConfigurationError, Pipeline, ResumeError, Runner, Step } from "../../../src/index.ts";
+import { z } from "zod";
+import {
+  ConfigurationError,
+  type Json,
+  Pipeline,
+  ResumeError,
+  Runner,
+  runContext,
+  Step,
+  tool,
+} from "../../../src/index.ts";
 import { memoryStore } from "../run-fixture.ts";
 
 const doubling = Pipeline.of(
@@ -142,5 +152,60 @@ describe("send", () => {
     for (const message of [7, null, {}, { event: 7 }, { event: "paid", amount: 7 }, { event: "no blanks" }])
       await expect(runner.send(runId, message as never)).rejects.toThrow(ConfigurationError);
     await expect(runner.send({} as never, { event: "paid" })).rejects.toThrow(ConfigurationError);
+  });
+});
+
+describe("what a caller says about a run", () => {
+  const greet = tool({
+    name: "greet",
+    description: "Greets the customer.",
+    inputSchema: z.object({}),
+    effect: "read_only",
+    execute: (_, call) => {
+      const { name } = customer(call);
+      return { greeting: `Hello ${name}.`, tenant: call.run.metadata.tenant ?? null };
+    },
+  });
+  const customer = runContext(z.object({ name: z.string() }));
+  const greeting = Pipeline.of(
+    "greeting",
+    Step.run("greet", (_: Json, ctx) => ctx.call(greet, {})),
+  );
+
+  it("reaches its tools, with a type, and stays as it is after a crash", async () => {
+    const store = await memoryStore();
+    const runner = new Runner(greeting, { store });
+    const place = { metadata: { tenant: "acme" }, context: { name: "Ann" } };
+    const { output } = await runner.run(null, place);
+    expect(output).toEqual({ greeting: "Hello Ann.", tenant: "acme" });
+    const { runId } = await runner.enqueue(null, place);
+    expect(await runner.advance(runId, { turns: 9 })).toEqual({ next: "ended", status: "succeeded" });
+    expect((await store.getRun(runId))?.output).toEqual({ greeting: "Hello Ann.", tenant: "acme" });
+  });
+
+  it("fails a call that needs something else, in a sentence", async () => {
+    const store = await memoryStore();
+    const run = new Runner(greeting, { store }).run(null, { context: { nom: "Ann" } });
+    await expect(run).rejects.toThrow(/The context of run .* does not fit \(name: .*\)/);
+  });
+
+  it("cannot be changed by a tool", async () => {
+    const store = await memoryStore();
+    const change = tool({
+      name: "change",
+      description: "Changes.",
+      inputSchema: z.object({}),
+      effect: "read_only",
+      execute: (_, call) => {
+        (call.run.context as { name: string }).name = "Bob";
+        return null;
+      },
+    });
+    const changing = Pipeline.of(
+      "changing",
+      Step.run("change", (_: Json, ctx) => ctx.call(change, {})),
+    );
+    const run = new Runner(changing, { store }).run(null, { context: { name: "Ann" } });
+    await expect(run).rejects.toThrow(/read only|not extensible|Cannot assign/);
   });
 });

@@ -71,7 +71,11 @@ export function* forkRun(tx: Transaction, fork: NewFork): SqlScript<RunRecord> {
     ...session.facts,
     ...starter.facts,
   });
-  return savedRecord(tx, run, { currentStep: null, spec: parseJson(input.spec) });
+  return savedRecord(tx, run, {
+    currentStep: null,
+    spec: parseJson(input.spec),
+    callContext: parseJson(input.call_context),
+  });
 }
 
 const STEPS = "SELECT * FROM run_steps WHERE run_key = ? AND step_no <= ? ORDER BY step_no";

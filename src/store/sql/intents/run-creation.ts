@@ -9,7 +9,7 @@ import { assertNameSize } from "../name-size.ts";
 import { findAddress } from "../queries/queue-queries.ts";
 import { exists, get, type SqlScript } from "../script.ts";
 import type { RunKey } from "../table-list.ts";
-import { requireRecord, savedRecord, starterOf } from "../tables/run-record.ts";
+import { type PartsOfRecord, requireRecord, savedRecord, starterOf } from "../tables/run-record.ts";
 import {
   type FirstRow,
   insertRun,
@@ -168,11 +168,7 @@ function queuedRow(tx: Transaction, key: RunKey, run: QueuedRun, origin: RunOrig
 }
 
 /** Writes the rows that belong to a new run beside its own. */
-function* insertParts(
-  tx: Transaction,
-  row: RunRow,
-  run: QueuedRun,
-): SqlScript<{ readonly currentStep: null; readonly spec: ReturnType<typeof parseJson> }> {
+function* insertParts(tx: Transaction, row: RunRow, run: QueuedRun): SqlScript<PartsOfRecord> {
   const { spec: given = null, callContext = null, metadata, address } = run;
   const spec = given === null ? null : canonicalJson(given);
   assertPayload(callContext, "The context of the run");
@@ -186,7 +182,7 @@ function* insertParts(
   for (const [name, value] of labelsOf(run.runId, metadata ?? {}))
     insertRow(tx, row, "run_labels", { name, value });
   if (address !== undefined && address !== null) yield* takeAddress(tx, row, address);
-  return { currentStep: null, spec: parseJson(spec) };
+  return { currentStep: null, spec: parseJson(spec), callContext };
 }
 
 /** One label for each value. */

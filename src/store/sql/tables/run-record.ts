@@ -14,9 +14,13 @@ import { quotaOf } from "./run-quota.ts";
 import { parseJson, type RunRow, runNotFound } from "./run-row.ts";
 
 /** The parts of a run's record that are not in its row. */
-export type PartsOfRecord = { readonly currentStep: StepPath | null; readonly spec: Json };
+export type PartsOfRecord = {
+  readonly currentStep: StepPath | null;
+  readonly spec: Json;
+  readonly callContext: Json;
+};
 
-const PARTS = `SELECT spec, step_path FROM run_inputs
+const PARTS = `SELECT spec, call_context, step_path FROM run_inputs
     LEFT JOIN run_steps ON run_steps.run_key = run_inputs.run_key AND step_no = ?
    WHERE run_inputs.run_key = ?`;
 
@@ -25,11 +29,13 @@ export function* readPartsOfRecord(row: RunRow): SqlScript<PartsOfRecord> {
   return {
     currentStep: parts?.optionalText("step_path") ?? null,
     spec: parseJson(parts?.optionalText("spec") ?? null),
+    callContext: parseJson(parts?.optionalText("call_context") ?? null),
   };
 }
 
 /** The record of a run that this intent has saved. */
-export function savedRecord(tx: Transaction, row: RunRow, { currentStep, spec }: PartsOfRecord): RunRecord {
+export function savedRecord(tx: Transaction, row: RunRow, parts: PartsOfRecord): RunRecord {
+  const { currentStep, spec, callContext } = parts;
   const { pipeline, entrypoint, createdAt, inputHash, forkedFrom, startedBy } = row.origin;
   const { queue, concurrencyKey, priority, metadata } = row.origin;
   return {
@@ -62,6 +68,7 @@ export function savedRecord(tx: Transaction, row: RunRow, { currentStep, spec }:
     concurrencyKey,
     priority,
     metadata: parseJson(metadata) as RunMetadata | null,
+    callContext,
     readyAt: row.readyAt,
     wakeAt: row.wakeAt,
     stalls: row.stalls,
@@ -111,6 +118,7 @@ export function runRecord(row: Row): RunRecord {
     concurrencyKey: row.optionalText("concurrency_key"),
     priority: row.int("priority"),
     metadata: parseJson(row.optionalText("metadata")) as RunMetadata | null,
+    callContext: parseJson(row.optionalText("call_context")),
     readyAt: row.optionalInt("ready_at"),
     wakeAt: row.optionalInt("wake_at"),
     stalls: row.int("stalls"),
@@ -122,7 +130,8 @@ export function runRecord(row: Row): RunRecord {
 export const RUN_COLUMNS = `runs.*,
   (SELECT step_path FROM run_steps
     WHERE run_steps.run_key = runs.run_key AND step_no = runs.current_step_no) AS current_step,
-  (SELECT spec FROM run_inputs WHERE run_inputs.run_key = runs.run_key) AS spec`;
+  (SELECT spec FROM run_inputs WHERE run_inputs.run_key = runs.run_key) AS spec,
+  (SELECT call_context FROM run_inputs WHERE run_inputs.run_key = runs.run_key) AS call_context`;
 
 const RUN_RECORD = `SELECT ${RUN_COLUMNS} FROM runs WHERE run_id = ?`;
 
