@@ -114,6 +114,7 @@ export type {
   TracedRun,
 } from "./engine/ports/telemetry-port.ts";
 export { Deadline } from "./engine/run/deadline.ts";
+export type { Divergence, DivergenceAction, DivergencePolicy } from "./engine/run/divergence-policy.ts";
 export type { EffectsPort, ModelAttemptId } from "./engine/run/effects-port.ts";
 export type { SavedCheckpoint } from "./engine/run/milestone-request.ts";
 export type { SliceMismatch } from "./engine/run/session-keeper.ts";

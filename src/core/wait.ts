@@ -60,7 +60,15 @@ export type NeededWait = WaitClock & {
 };
 
 /** What has to be answered before the run can continue. */
-export type NewWait = NewCallWait | NewBudgetWait;
+export type NewWait = NewCallWait | NewBudgetWait | NewRunWait;
+
+/** A question about the run as a whole that only a person can answer. */
+export type NewRunWait = WaitClock & {
+  readonly kind: "escalation";
+  readonly question: string;
+  /** What a person must see to decide. The same subject is the same question. */
+  readonly subject: JsonObject;
+};
 
 /** A question about the run as a whole: it has used up a budget. */
 export type NewBudgetWait = WaitClock & {

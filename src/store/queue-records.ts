@@ -29,6 +29,10 @@ export type ReadyRun = {
   readonly concurrencyKey: string | null;
   readonly priority: number;
   readonly readyAt: number;
+  /** The version of the worker that held it last; null if none did, or had none. */
+  readonly workerVersion: string | null;
+  /** For how long it has been ready. */
+  readonly idleMs: number;
 };
 
 /** Which ready runs are listed: those of these pipelines in these queues. */
@@ -60,7 +64,14 @@ export type QueueDepth = {
 };
 
 /** A run that nobody holds although its last worker has not released it. */
-export type AbandonedRun = { readonly runId: string; readonly pipeline: string; readonly queue: string };
+export type AbandonedRun = {
+  readonly runId: string;
+  readonly pipeline: string;
+  readonly queue: string;
+  readonly workerVersion: string | null;
+  /** Since its worker was last heard of. */
+  readonly idleMs: number;
+};
 
 /** A run for which the clock has something to do, and how long that is ahead; 0 if it is due. */
 export type SleepingRun = { readonly runId: string; readonly inMs: number };

@@ -11,6 +11,7 @@ import type { Clock, Random } from "../ports/clock.ts";
 import type { CrashPoint, CrashProbe } from "../ports/crash-points.ts";
 import type { RunEventListener } from "../ports/run-events.ts";
 import type { RunTelemetry } from "../ports/telemetry-port.ts";
+import type { DivergencePolicy } from "./divergence-policy.ts";
 import type { EffectsPort } from "./effects-port.ts";
 import type { FailureStreaks } from "./failure-streaks.ts";
 import type { LatestGranularState } from "./latest-granular-state.ts";
@@ -128,6 +129,8 @@ type ResumeChoices = {
   readonly acceptDivergence: string | null;
   /** True if the response of the open turn is dropped and requested again. */
   readonly redoTurn: boolean;
+  /** What becomes of a step that has changed since it began. */
+  readonly onDivergence: DivergencePolicy;
 };
 
 export type RunObservers = {

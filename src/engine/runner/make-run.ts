@@ -90,6 +90,7 @@ export async function makeRun(
       milestone: new MilestoneRequest(work.from),
       acceptDivergence: work.options.acceptDivergence ?? null,
       redoTurn: work.options.redoTurn ?? false,
+      onDivergence: options.onDivergence ?? "fail",
     },
     observe,
     keeper: new SessionKeeper(store, session, trigger, mismatch, warn),

@@ -35,6 +35,7 @@ export const RUNNER_NAMES = {
   onEvent: true,
   telemetry: true,
   onCheckpoint: true,
+  onDivergence: true,
   entrypoint: true,
   identity: true,
   clock: true,

@@ -21,6 +21,7 @@ import type { CrashProbe } from "../ports/crash-points.ts";
 import type { RunEventListener } from "../ports/run-events.ts";
 import type { Telemetry } from "../ports/telemetry-port.ts";
 import type { Deadline } from "../run/deadline.ts";
+import { assertDivergencePolicy, type DivergencePolicy } from "../run/divergence-policy.ts";
 import type { EffectsPort } from "../run/effects-port.ts";
 import type { MilestoneFrom, SavedCheckpoint } from "../run/milestone-request.ts";
 import type { SliceMismatch } from "../run/session-keeper.ts";
@@ -83,6 +84,12 @@ export type RunnerOptions = {
   readonly telemetry?: Telemetry;
   /** Called with every checkpoint once it is durable; the run waits for it. An error is reported as a warning. */
   readonly onCheckpoint?: (checkpoint: SavedCheckpoint) => Promise<void> | void;
+  /**
+   * What becomes of a run whose prompt, model or tools have changed since its step began, after a deploy: it fails (`fail`,
+   * the default of a runner), waits for a person (`wait`, the default of a worker), continues from its last milestone
+   * (`milestone`) or where it is (`accept`), with the new agent. Or a function of what has changed.
+   */
+  readonly onDivergence?: DivergencePolicy;
   /** Stored with the run as its origin, by default `library`. */
   readonly entrypoint?: string;
   /**
@@ -180,6 +187,7 @@ export function assertStore(given: unknown): void {
 }
 
 export function assertLimits(options: RunnerOptions): void {
+  assertDivergencePolicy(options.onDivergence);
   for (const [name, least] of Object.entries(LEAST)) {
     const value = options[name as keyof typeof LEAST] ?? least;
     if (Number.isSafeInteger(value) && value >= least && value <= LARGEST_LIMIT) continue;

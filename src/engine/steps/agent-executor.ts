@@ -9,7 +9,8 @@ import { answerOf } from "../definition/agent-output.ts";
 import { earlierSteps } from "../definition/earlier-steps.ts";
 import { assertKeysEnforced, type GranularStep, type TurnLoopStep } from "../definition/step.ts";
 import { beginFromMilestone } from "../turn/begin-lineage.ts";
-import { assertSameAsEarlierIteration } from "../turn/divergence.ts";
+import { decideDiverged } from "../turn/diverged-step.ts";
+import { assertSameAsEarlierIteration, divergenceError } from "../turn/divergence.ts";
 import type { OpenTurnMode } from "../turn/loaded-conversation.ts";
 import { LoadedConversation } from "../turn/loaded-conversation.ts";
 import { renderPrompt } from "../turn/turn-prompt.ts";
@@ -77,11 +78,14 @@ async function openStep(step: GranularStep, maxTurns: number, execution: StepExe
     resume: { milestone },
   } = execution.run;
   if (!milestone.isOpen) {
-    const scope = await applyResumeOptions(await open(), open);
-    const isPinned = scope.conversation.storedFingerprint !== null;
-    if (!isPinned && !milestone.wasRequested && execution.run.resume.acceptDivergence === null)
-      await assertSameAsEarlierIteration(execution.run, execution.path, scope.document);
-    return scope;
+    const opened = await open();
+    const why = await acceptedBecause(opened);
+    if (!milestone.isOpen) {
+      const scope = await applyResumeOptions(opened, why, open);
+      const isPinned = scope.conversation.storedFingerprint !== null;
+      if (!isPinned && !milestone.wasRequested && why === null) await assertSameIteration(execution, scope);
+      return scope;
+    }
   }
   const abandoned = await openScope(step, maxTurns, execution, "abandon");
   const { storedFingerprint, isComplete } = abandoned.conversation;
@@ -92,11 +96,43 @@ async function openStep(step: GranularStep, maxTurns: number, execution: StepExe
   return open();
 }
 
+/** Why a changed agent is accepted; null if it is not. By the policy, the step may go back to a milestone instead. */
+async function acceptedBecause({
+  run,
+  path,
+  conversation,
+  fingerprint,
+  document,
+}: TurnScope): Promise<string | null> {
+  const { storedFingerprint, isComplete } = conversation;
+  const { acceptDivergence, milestone } = run.resume;
+  if (acceptDivergence !== null) return acceptDivergence;
+  if (storedFingerprint === null || storedFingerprint.hash === fingerprint || isComplete) return null;
+  const error = divergenceError(run.runId, path, storedFingerprint.document, document);
+  const decided = await decideDiverged(run, { path, error, fingerprint });
+  if (decided.kind === "accept") return decided.why;
+  milestone.setDefault({ kind: "last" });
+  return null;
+}
+
+/** A loop does not switch to another agent half way, unless the policy accepts that. */
+async function assertSameIteration({ run, path }: StepExecution, scope: TurnScope): Promise<void> {
+  try {
+    await assertSameAsEarlierIteration(run, path, scope.document);
+  } catch (error) {
+    if (!ResumeError.isInstance(error)) throw error;
+    await decideDiverged(run, { path, error, fingerprint: scope.fingerprint });
+  }
+}
+
 /** Applies `acceptDivergence` (continue with a changed agent) and `redoTurn` (drop the journaled response). */
-async function applyResumeOptions(scope: TurnScope, reopen: () => Promise<TurnScope>): Promise<TurnScope> {
+async function applyResumeOptions(
+  scope: TurnScope,
+  why: string | null,
+  reopen: () => Promise<TurnScope>,
+): Promise<TurnScope> {
   const { run, stepKey, conversation, fingerprint: hash, document } = scope;
   const { storedFingerprint, journaled, isComplete } = conversation;
-  const why = run.resume.acceptDivergence;
   const hasChanged = storedFingerprint !== null && storedFingerprint.hash !== hash;
   const isRedone = run.resume.redoTurn && journaled !== null && !isComplete && (!hasChanged || why !== null);
   if (isRedone) {

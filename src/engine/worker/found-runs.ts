@@ -8,6 +8,10 @@ export type FoundRun = {
   readonly concurrencyKey: string | null;
   /** When it became ready; null for one that a worker has left without releasing it. */
   readonly readyAt: number | null;
+  /** The version of the worker that held it last; null if none did, or had none. */
+  readonly workerVersion: string | null;
+  /** For how long nobody has worked on it. */
+  readonly idleMs: number;
 };
 
 /** The most sleeping runs that are woken at a time. */

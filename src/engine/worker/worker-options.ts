@@ -3,6 +3,7 @@ import { assertOptions, kindOf, type OptionNames } from "../../core/naming/optio
 import type { ClaimLimits, Store } from "../../store/store.ts";
 import type { Agent } from "../definition/agent.ts";
 import type { StepNode } from "../definition/step.ts";
+import { assertDivergencePolicy, type DivergencePolicy } from "../run/divergence-policy.ts";
 import { RUNNER_NAMES } from "../runner/runner-option-names.ts";
 import { assertStore, type RunnerOptions } from "../runner/runner-options.ts";
 
@@ -44,7 +45,10 @@ export type WorkerNotice =
   | { readonly type: "handing_back"; readonly runs: number };
 
 /** Options of a `Worker`. Those of a `Runner` apply to all of its runs. */
-export type WorkerOptions = Omit<RunnerOptions, "store" | "identity" | "startedBy" | "otherPipelines"> & {
+export type WorkerOptions = Omit<
+  RunnerOptions,
+  "store" | "identity" | "startedBy" | "otherPipelines" | "onDivergence"
+> & {
   readonly store: Store;
   /** What it can execute. A run is found by its pipeline's own name. */
   readonly pipelines: { readonly [name: string]: Agent | StepNode };
@@ -55,6 +59,16 @@ export type WorkerOptions = Omit<RunnerOptions, "store" | "identity" | "startedB
   readonly limits?: WorkerLimits;
   /** The version of its code, stored with the runs that it takes. */
   readonly version?: string;
+  /**
+   * What becomes of a run whose prompt, model or tools have changed since its step began, after a deploy; `wait` by default.
+   * One policy for all, or one for each pipeline by its key in `pipelines`.
+   */
+  readonly onDivergence?: DivergencePolicy | { readonly [pipeline: string]: DivergencePolicy };
+  /**
+   * How long a run that a worker of another `version` has worked on is left to workers of that version, in milliseconds; 0 by
+   * default. For rolling deploys: old workers finish what they have begun while they are there.
+   */
+  readonly versionGraceMs?: number;
   /** After this many workers died in a run, one after the other and without a commit, it waits for a person; 5 by default. */
   readonly maxStalls?: number;
   /** Called with what concerns the worker itself. Its errors are ignored. */
@@ -63,7 +77,14 @@ export type WorkerOptions = Omit<RunnerOptions, "store" | "identity" | "startedB
   readonly sweepMs?: number;
 };
 
-const { store: _, identity: __, startedBy: ___, otherPipelines: ____, ...OF_RUNNERS } = RUNNER_NAMES;
+const {
+  store: _,
+  identity: __,
+  startedBy: ___,
+  otherPipelines: ____,
+  onDivergence: _____,
+  ...OF_RUNNERS
+} = RUNNER_NAMES;
 
 export const RUNNER_OPTIONS_OF_WORKERS = OF_RUNNERS;
 
@@ -76,6 +97,8 @@ const WORKER_NAMES = {
   limits: true,
   version: true,
   maxStalls: true,
+  onDivergence: true,
+  versionGraceMs: true,
   onNotice: true,
   sweepMs: true,
 } satisfies OptionNames<WorkerOptions>;
@@ -112,6 +135,10 @@ export function assertWorkerOptions(options: WorkerOptions): void {
     "limits.perKey": limits.perKey,
   }))
     assertCount(name, value);
+  if (typeof options.onDivergence === "object") {
+    assertOptions("onDivergence", options.onDivergence, pipelines as { readonly [name: string]: unknown });
+    Object.values(options.onDivergence).forEach(assertDivergencePolicy);
+  } else assertDivergencePolicy(options.onDivergence);
   assertOptions(
     "The worker's limits",
     limits,
@@ -134,6 +161,12 @@ function assertCount(name: string, value: unknown): void {
   throw new ConfigurationError(
     `The worker's ${name} is ${typeof value === "number" ? value : kindOf(value)}: give a whole number of at least 1.`,
   );
+}
+
+/** The policy for a pipeline, by its key. */
+export function divergencePolicyOf({ onDivergence }: WorkerOptions, key: string): DivergencePolicy {
+  if (typeof onDivergence !== "object") return onDivergence ?? "wait";
+  return (Object.hasOwn(onDivergence, key) ? onDivergence[key] : undefined) ?? "wait";
 }
 
 /** The limits under which a run of this queue is claimed. */

@@ -14,6 +14,7 @@ import { LoopWatch } from "./loop-watch.ts";
 import {
   assertWorkerOptions,
   claimLimits,
+  divergencePolicyOf,
   RUNNER_OPTIONS_OF_WORKERS,
   type WorkerLimits,
   type WorkerNotice,
@@ -48,6 +49,7 @@ export class Worker {
   readonly #claim: { readonly maxStalls: number; readonly workerVersion: string | null };
   readonly #clock: Clock;
   readonly #sweepMs: number;
+  readonly #versionGraceMs: number;
   readonly #onNotice: (notice: WorkerNotice) => void;
   readonly #active = new Map<string, Promise<void>>();
   readonly #unfit = new Map<string, number>();
@@ -62,7 +64,11 @@ export class Worker {
     assertWorkerOptions(options);
     const { store, pipelines, queues = ["default"], concurrency = 8, limits = {}, onNotice } = options;
     this.#store = store;
-    this.#setups = setupsOf(pipelines, { ...givenOptions(options, RUNNER_OPTIONS_OF_WORKERS), store });
+    this.#setups = setupsOf(pipelines, (key) => ({
+      ...givenOptions(options, RUNNER_OPTIONS_OF_WORKERS),
+      store,
+      onDivergence: divergencePolicyOf(options, key),
+    }));
     this.#queues = queues;
     this.#concurrency = concurrency;
     this.#limits = limits;
@@ -72,6 +78,7 @@ export class Worker {
     };
     this.#clock = options.clock ?? systemClock;
     this.#sweepMs = options.sweepMs ?? 1_000;
+    this.#versionGraceMs = options.versionGraceMs ?? 0;
     this.#onNotice = guarded(onNotice);
   }
 
@@ -193,11 +200,13 @@ export class Worker {
 
   /** Claims the run, and begins to work on it. Returns the limit that forbids it, if one does. */
   async #take(
-    { runId, pipeline, queue, readyAt }: FoundRun,
+    run: FoundRun,
     from: readonly ["queued" | "running"],
   ): Promise<"total" | "queue" | "key" | null> {
+    const { runId, pipeline, queue, readyAt } = run;
     const requests = this.#requests.get(pipeline);
     if (requests === undefined || this.#active.has(runId) || this.#isUnfit(runId)) return null;
+    if (this.#isLeftToOthers(run)) return null;
     const claim = { ...this.#claim, from, limits: claimLimits(this.#limits, queue) };
     const options = { release: this.#release.signal };
     const outcome = await requests.workOn(this.#store, runId, claim, options).catch((error: unknown) => {
@@ -213,6 +222,12 @@ export class Worker {
     this.#onNotice({ type: "claimed", runId, pipeline, afterMs });
     this.#active.set(runId, this.#follow(runId, outcome.ended));
     return null;
+  }
+
+  /** A worker of the version that has begun it may take it, for a while. */
+  #isLeftToOthers({ workerVersion, idleMs }: FoundRun): boolean {
+    if (workerVersion === null || workerVersion === this.#claim.workerVersion) return false;
+    return idleMs < this.#versionGraceMs;
   }
 
   #isUnfit(runId: string): boolean {
@@ -243,12 +258,12 @@ const SOME_MORE = 8;
 /** The setup of each pipeline, by its own name. */
 function setupsOf(
   pipelines: { readonly [name: string]: Agent | StepNode },
-  options: RunnerOptions,
+  optionsOf: (key: string) => RunnerOptions,
 ): ReadonlyMap<string, RunnerSetup> {
   const setups = new Map<string, RunnerSetup>();
   const targets = Object.values(pipelines);
-  for (const target of targets) {
-    const setup = makeSetup(target, { ...options, otherPipelines: targets });
+  for (const [key, target] of Object.entries(pipelines)) {
+    const setup = makeSetup(target, { ...optionsOf(key), otherPipelines: targets });
     const { name } = setup.root;
     if (setups.has(name))
       throw new ConfigurationError(

@@ -53,7 +53,7 @@ export abstract class SqlReader implements contract.StoreReader {
   }
 
   listReady(query: contract.ReadyQuery): Listed<"listReady"> {
-    return this.read(() => queues.listReady(query));
+    return this.read(() => queues.listReady(this.driver.now(), query));
   }
 
   countReady(): Promise<readonly contract.QueueDepth[]> {
@@ -73,7 +73,13 @@ export abstract class SqlReader implements contract.StoreReader {
     const now = this.driver.now();
     return running
       .filter((run) => !this.leases.isHeld(run, now))
-      .map(({ runId, pipeline, queue }) => ({ runId, pipeline, queue }));
+      .map(({ runId, pipeline, queue, workerVersion, leaseUntil, leaseMs }) => ({
+        runId,
+        pipeline,
+        queue,
+        workerVersion,
+        idleMs: Math.max(0, now - (leaseUntil - leaseMs)),
+      }));
   }
 
   watchReady(listener: () => void): Promise<() => void> {

@@ -5,6 +5,7 @@ import {
   asksPermission,
   type NewBudgetWait,
   type NewCallWait,
+  type NewRunWait,
   type NewWait,
   type WaitClock,
   type WaitKind,
@@ -26,12 +27,27 @@ import { changeRow, insertRow, type Transaction } from "../transaction.ts";
 export function* openWaits(tx: Transaction, run: RunRow, waits: readonly NewWait[]): SqlScript<number[]> {
   const opened: number[] = [];
   for (const wait of waits) {
-    const index = wait.kind === "budget" ? yield* askBudget(tx, run, wait) : yield* askCall(tx, run, wait);
+    const index = yield* ask(tx, run, wait);
     if (index === null) continue;
     opened.push(index);
     run.hasOpenWaits = true;
   }
   return opened;
+}
+
+function ask(tx: Transaction, run: RunRow, wait: NewWait): SqlScript<number | null> {
+  if (wait.kind === "budget") return askBudget(tx, run, wait);
+  return "stepKey" in wait ? askCall(tx, run, wait) : askRun(tx, run, wait);
+}
+
+/** A question about the run as a whole, unless it is open already. */
+function* askRun(tx: Transaction, run: RunRow, wait: NewRunWait): SqlScript<number | null> {
+  const isOpen = yield* exists(
+    "SELECT 1 AS found FROM waits WHERE run_key = ? AND status = 'open' AND call_no IS NULL AND subject = ? LIMIT 1",
+    run.key,
+    canonicalJson(wait.subject),
+  );
+  return isOpen ? null : yield* insertWait(tx, run, null, { ...wait, argumentsHash: null });
 }
 
 function* askBudget(tx: Transaction, run: RunRow, wait: NewBudgetWait): SqlScript<number | null> {

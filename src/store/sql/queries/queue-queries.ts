@@ -13,7 +13,7 @@ import { MESSAGE_STATUSES } from "../stored-words.ts";
 import { senderOf } from "../tables/message-rows.ts";
 import { parseJson, requireRunKey } from "../tables/run-row.ts";
 
-const READY = `SELECT run_id, priority, ready_at, concurrency_key FROM runs
+const READY = `SELECT run_id, priority, ready_at, concurrency_key, worker_version FROM runs
    WHERE status = 'queued' AND wake_at IS NULL AND queue = ? AND pipeline = ?
    ORDER BY priority DESC, ready_at LIMIT ? OFFSET ?`;
 
@@ -22,17 +22,20 @@ const MOST_LOOKED_AT = 2_000;
 const PAGE = 200;
 
 /** The ready runs with the highest priority, and of those the ones that have waited longest. */
-export function* listReady({ pipelines, queues, limit, exceptKeys = [] }: ReadyQuery): SqlScript<ReadyRun[]> {
+export function* listReady(
+  now: number,
+  { pipelines, queues, limit, exceptKeys = [] }: ReadyQuery,
+): SqlScript<ReadyRun[]> {
   const left = new Set(exceptKeys.map(({ queue, key }) => JSON.stringify([queue, key])));
   const ready: ReadyRun[] = [];
   for (const queue of queues)
-    for (const pipeline of pipelines) ready.push(...(yield* readyOf(queue, pipeline, limit, left)));
+    for (const pipeline of pipelines) ready.push(...(yield* readyOf(now, { queue, pipeline }, limit, left)));
   return ready.sort((a, b) => b.priority - a.priority || a.readyAt - b.readyAt).slice(0, limit);
 }
 
 function* readyOf(
-  queue: string,
-  pipeline: string,
+  now: number,
+  { queue, pipeline }: { readonly queue: string; readonly pipeline: string },
   limit: number,
   left: ReadonlySet<string>,
 ): SqlScript<ReadyRun[]> {
@@ -44,7 +47,16 @@ function* readyOf(
       const concurrencyKey = row.optionalText("concurrency_key");
       if (concurrencyKey !== null && left.has(JSON.stringify([queue, concurrencyKey]))) continue;
       const [priority, readyAt] = [row.int("priority"), row.int("ready_at")];
-      ready.push({ runId: row.text("run_id"), pipeline, queue, concurrencyKey, priority, readyAt });
+      ready.push({
+        runId: row.text("run_id"),
+        pipeline,
+        queue,
+        concurrencyKey,
+        priority,
+        readyAt,
+        workerVersion: row.optionalText("worker_version"),
+        idleMs: Math.max(0, now - readyAt),
+      });
       if (ready.length === limit) return ready;
     }
     if (rows.length < size) break;
@@ -84,10 +96,11 @@ export type RunningRun = {
   readonly epoch: number;
   readonly leaseUntil: number;
   readonly leaseMs: number;
+  readonly workerVersion: string | null;
 };
 
 const RUNNING =
-  "SELECT run_id, pipeline, queue, owner, epoch, lease_until, lease_ms FROM runs WHERE status = 'running' ORDER BY created_at";
+  "SELECT run_id, pipeline, queue, owner, epoch, lease_until, lease_ms, worker_version FROM runs WHERE status = 'running' ORDER BY created_at";
 
 export function* listRunning(): SqlScript<RunningRun[]> {
   const rows = yield* all(RUNNING);
@@ -99,6 +112,7 @@ export function* listRunning(): SqlScript<RunningRun[]> {
     epoch: row.int("epoch"),
     leaseUntil: row.int("lease_until"),
     leaseMs: row.int("lease_ms"),
+    workerVersion: row.optionalText("worker_version"),
   }));
 }
 

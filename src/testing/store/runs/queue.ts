@@ -229,7 +229,7 @@ export const queueChecks: readonly Check[] = [
     const abandoned = await store.listAbandoned();
     assert.deepEqual(
       abandoned.find(({ runId }) => runId === "theirs"),
-      { runId: "theirs", pipeline: "report", queue: "mail" },
+      { runId: "theirs", pipeline: "report", queue: "mail", workerVersion: null, idleMs: LEASE_MS },
     );
   }),
 
