@@ -219,8 +219,9 @@ export function saveRun(tx: Transaction, run: RunRow, type: string, data: JsonOb
 /** Only a queued run is ready for a worker, and the clock wakes only one that is queued or waits. */
 function setReady(tx: Transaction, run: RunRow): void {
   if (run.status !== "queued" && run.status !== "waiting") run.wakeAt = null;
-  if (run.status !== "queued") run.readyAt = null;
-  else run.readyAt ??= run.wakeAt ?? tx.now;
+  if (run.status === "queued") run.readyAt ??= run.wakeAt ?? tx.now;
+  // One that moves keeps its place, and the time that it is not to begin before.
+  else if (run.status !== "moved") run.readyAt = null;
 }
 
 export function* requireRunKey(runId: string): SqlScript<RunKey> {
