@@ -10,6 +10,7 @@ import type {
   ReadyRun,
   SleepingRun,
 } from "./queue-records.ts";
+import type { EndedQuery, EndedRun, Tombstone, TombstoneRange } from "./retention.ts";
 import type { RunUsage } from "./run-usage.ts";
 import type { CheckpointRecord, CheckpointSnapshot, StoredSlice } from "./session-records.ts";
 import type { BundlePart, BundlePosition } from "./store-moving.ts";
@@ -63,6 +64,12 @@ export interface StoreReader {
   listMessages(runId: string, range?: MessageRange): Promise<readonly MessageRecord[]>;
   /** The run that is reached by this address; null if there is none. */
   findAddress(address: string): Promise<string | null>;
+  /** Runs that have ended and can be deleted, the one that ended first at first. */
+  listEndedRuns(query: EndedQuery): Promise<readonly EndedRun[]>;
+  /** What is left of a deleted run; null if no run of this id was deleted. */
+  getTombstone(runId: string): Promise<Tombstone | null>;
+  /** What is left of deleted runs, the one that was deleted last at first. */
+  listTombstones(range?: TombstoneRange): Promise<readonly Tombstone[]>;
   /** True if a living process holds the run. */
   isHeld(runId: string): Promise<boolean>;
   /**

@@ -12,6 +12,7 @@ import type { Leases } from "./leases.ts";
 import type { OwnerWatch } from "./owners.ts";
 import { readMovedRows } from "./queries/moved-rows.ts";
 import * as queues from "./queries/queue-queries.ts";
+import * as retention from "./queries/retention-queries.ts";
 import * as lists from "./queries/run-lists.ts";
 import * as readers from "./queries/run-queries.ts";
 import * as sessions from "./queries/session-queries.ts";
@@ -20,6 +21,7 @@ import { listWaits } from "./queries/wait-queries.ts";
 import type { SqlScript } from "./script.ts";
 import * as artifacts from "./tables/artifact-rows.ts";
 import { readBlob } from "./tables/blob-rows.ts";
+import { getTombstone } from "./tables/missing-run.ts";
 import { getRun } from "./tables/run-record.ts";
 import { requireRunKey } from "./tables/run-row.ts";
 import { verify } from "./verify/verify.ts";
@@ -78,6 +80,18 @@ export abstract class SqlReader implements contract.StoreReader {
 
   findAddress(address: string): Promise<string | null> {
     return this.read(() => queues.findAddress(address));
+  }
+
+  listEndedRuns(query: contract.EndedQuery): Listed<"listEndedRuns"> {
+    return this.read(() => retention.listEndedRuns(query));
+  }
+
+  getTombstone(runId: string): Promise<contract.Tombstone | null> {
+    return this.read(() => getTombstone(runId));
+  }
+
+  listTombstones(range: contract.TombstoneRange = {}): Listed<"listTombstones"> {
+    return this.read(() => retention.listTombstones(range));
   }
 
   async isHeld(runId: string): Promise<boolean> {

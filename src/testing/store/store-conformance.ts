@@ -22,6 +22,7 @@ import { leavingChecks } from "./runs/leaving.ts";
 import { listRangeChecks } from "./runs/list-ranges.ts";
 import { queueChecks } from "./runs/queue.ts";
 import { quotaChecks } from "./runs/quota.ts";
+import { retentionChecks } from "./runs/retention.ts";
 import { runChecks } from "./runs/runs.ts";
 import { stepChecks } from "./runs/steps.ts";
 import { textChecks } from "./runs/texts.ts";
@@ -105,6 +106,7 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   cancel: cancelChecks,
   workers: workerChecks,
   queue: queueChecks,
+  retention: retentionChecks,
   blobs: blobChecks,
   artifacts: artifactChecks,
   "blob collection": blobCollectionChecks,

@@ -32,6 +32,11 @@ export const FAN_OUTS: readonly { readonly text: RegExp; readonly why: string }[
     why: "A worker looks for its next run.",
   },
   {
+    text: /^SELECT run_id, pipeline, status, updated_at FROM runs WHERE status IN \('succeeded', /,
+    why: "`pawl gc --runs`.",
+  },
+  { text: /^SELECT \* FROM tombstones (?:WHERE .*)?ORDER BY deleted_at/, why: "A list for people." },
+  {
     text: /^SELECT run_id, wake_at FROM runs WHERE wake_at IS NOT NULL/,
     why: "A worker looks for the run that the clock wakes next.",
   },

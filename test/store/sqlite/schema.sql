@@ -599,6 +599,9 @@ CREATE TABLE workers (
 
 CREATE INDEX due_schedules ON schedules (next_at) WHERE paused_at IS NULL;
 
+CREATE INDEX ended_runs ON runs (updated_at, run_id)
+  WHERE status IN ('succeeded', 'failed', 'cancelled', 'moved');
+
 CREATE INDEX events_of_runs ON events (run_key, seq) WHERE of_run = 1;
 
 CREATE INDEX open_waits ON waits (run_key) WHERE status = 'open';
@@ -608,19 +611,21 @@ CREATE INDEX ready_runs ON runs (queue, pipeline, priority DESC, ready_at, concu
 
 CREATE INDEX running_runs ON runs (queue, concurrency_key) WHERE status = 'running';
 
-CREATE INDEX runs_by_age ON runs (created_at);
+CREATE INDEX runs_by_age ON runs (created_at, run_id);
 
 CREATE INDEX runs_by_input ON runs (pipeline, input_hash);
 
 CREATE INDEX runs_by_label ON run_labels (name, value, run_key);
 
-CREATE INDEX runs_by_status ON runs (status, created_at);
+CREATE INDEX runs_by_status ON runs (status, created_at, run_id);
 
-CREATE INDEX runs_of_pipeline ON runs (pipeline, created_at);
+CREATE INDEX runs_of_pipeline ON runs (pipeline, created_at, run_id);
+
+CREATE INDEX runs_of_queue ON runs (queue, created_at, run_id);
 
 CREATE INDEX sleeping_runs ON runs (wake_at) WHERE wake_at IS NOT NULL;
 
-CREATE INDEX tombstones_by_age ON tombstones (deleted_at);
+CREATE INDEX tombstones_by_age ON tombstones (deleted_at, run_id);
 
 CREATE UNIQUE INDEX tool_calls_of_code_steps ON tool_calls (run_key, step_no, call_index) WHERE turn_index = 0;
 

@@ -59,7 +59,7 @@ CREATE TABLE tombstones (
   event_hash BYTEA NOT NULL
 );
 
-CREATE INDEX tombstones_by_age ON tombstones (deleted_at);
+CREATE INDEX tombstones_by_age ON tombstones (deleted_at, run_id);
 
 CREATE TABLE schedules (
   name TEXT COLLATE "C" PRIMARY KEY,

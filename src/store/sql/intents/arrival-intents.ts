@@ -6,10 +6,11 @@ import { findAddress } from "../queries/queue-queries.ts";
 import { Row } from "../row.ts";
 import { all, get, type SqlScript } from "../script.ts";
 import { assertFence } from "../tables/fence.ts";
+import { getTombstone, missingRun } from "../tables/missing-run.ts";
 import { moveOf, readStoreId } from "../tables/moved-run.ts";
 import { runRow } from "../tables/run-columns.ts";
 import { readPartsOfRecord, requireRecord, savedRecord } from "../tables/run-record.ts";
-import { findRun, type RunRow, runNotFound, saveRun } from "../tables/run-row.ts";
+import { findRun, type RunRow, saveRun } from "../tables/run-row.ts";
 import type { Transaction } from "../transaction.ts";
 import { isLostBlob, verify } from "../verify/verify.ts";
 import type { RowValues } from "../write.ts";
@@ -40,6 +41,7 @@ export function* beginArrival(tx: Transaction, arriving: ArrivingRun): SqlScript
     throw otherTarget(runId, move?.to ?? null, storeId);
   const there = yield* findRun(runId);
   if (there !== null && isOf(tx, there, arriving)) return begun(there);
+  if (there === null) yield* passTombstone(tx, runId, arriving);
   const known = there === null ? null : yield* factsOf(there, bundled, storeId);
   const decision = decideArrival(known, {
     seq: bundled.eventSeq,
@@ -55,6 +57,17 @@ export function* beginArrival(tx: Transaction, arriving: ArrivingRun): SqlScript
       if (there !== null) yield* assertFree(tx, there, (owner) => `is being imported by ${owner}`);
       return begun(yield* writeArrivingRow(tx, { there, bundled, values, token: arriving.token }));
   }
+}
+
+/**
+ * What was deleted may have been only the copy that a move leaves behind: then the run may come back, if the bundle
+ * continues that copy, and the tombstone goes.
+ */
+function* passTombstone(tx: Transaction, runId: string, { moves }: ArrivingRun): SqlScript<void> {
+  const stone = yield* getTombstone(runId);
+  if (stone === null) return;
+  if (stone.status !== "moved" || moves.get(stone.events) !== stone.eventHash) throw yield* missingRun(runId);
+  tx.write({ kind: "remove", table: "tombstones", key: { run_id: runId } });
 }
 
 function begun({ runId, epoch }: Pick<RunRow, "runId" | "epoch">): ArrivalOutcome {
@@ -120,7 +133,7 @@ function* writeArrivingRow(
 /** The row of a run that this import may write. */
 function* arrivingRun(tx: Transaction, fence: Fence): SqlScript<RunRow> {
   const run = yield* findRun(fence.runId);
-  if (run === null) throw runNotFound(fence.runId);
+  if (run === null) throw yield* missingRun(fence.runId);
   if (run.status !== "moved") throw otherRun(fence.runId);
   return assertFence(tx, run, fence);
 }

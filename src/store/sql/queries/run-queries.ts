@@ -1,10 +1,11 @@
 import type { Json } from "../../../core/json.ts";
 import type { EventRecord, ForkOrigin, RunFilter, RunRecord, RunUsage } from "../../store.ts";
 import { all, get, type SqlScript } from "../script.ts";
+import { missingRun } from "../tables/missing-run.ts";
 import { SETTLED_CALLS } from "../tables/model-calls.ts";
 import { chargedAmount } from "../tables/run-quota.ts";
 import { RUN_COLUMNS, runRecord } from "../tables/run-record.ts";
-import { parseJson, requireRunKey, runNotFound } from "../tables/run-row.ts";
+import { parseJson, requireRunKey } from "../tables/run-row.ts";
 
 const MAX_LISTED = 1_000;
 
@@ -69,7 +70,7 @@ export function* readUsage(runId: string): SqlScript<RunUsage> {
     "SELECT run_key, charged_tokens, charged_micro_dollars FROM runs WHERE run_id = ?",
     runId,
   );
-  if (run === null) throw runNotFound(runId);
+  if (run === null) throw yield* missingRun(runId);
   const key = run.value("run_key");
   const row = yield* get(USAGE, key, key);
   if (row === null) throw new Error(`Run ${runId} has no usage row.`);
@@ -103,7 +104,7 @@ export function* countWork(runId: string): SqlScript<{ steps: number; toolCalls:
 
 export function* isCancelRequested(runId: string): SqlScript<boolean> {
   const row = yield* get("SELECT cancel_requested_at FROM runs WHERE run_id = ?", runId);
-  if (row === null) throw runNotFound(runId);
+  if (row === null) throw yield* missingRun(runId);
   return row.optionalInt("cancel_requested_at") !== null;
 }
 

@@ -10,8 +10,9 @@ import { plainBytes, type Row } from "../row.ts";
 import { get, type SqlScript } from "../script.ts";
 import { RUN_STATUSES } from "../stored-words.ts";
 import type { Transaction } from "../transaction.ts";
+import { missingRun } from "./missing-run.ts";
 import { quotaOf } from "./run-quota.ts";
-import { parseJson, type RunRow, runNotFound } from "./run-row.ts";
+import { parseJson, type RunRow } from "./run-row.ts";
 
 /** The parts of a run's record that are not in its row. */
 export type PartsOfRecord = { readonly currentStep: StepPath | null; readonly spec: Json };
@@ -134,6 +135,6 @@ export function* getRun(runId: string): SqlScript<RunRecord | null> {
 /** The record of a run that exists. */
 export function* requireRecord(runId: string): SqlScript<RunRecord> {
   const run = yield* getRun(runId);
-  if (run === null) throw runNotFound(runId);
+  if (run === null) throw yield* missingRun(runId);
   return run;
 }
