@@ -34,6 +34,11 @@ export type DeletedRuns = {
 /**
  * Deletes runs that ended long ago, each in a transaction of its own: others can write in between, and what was deleted
  * stays deleted if this process dies.
+ *
+ * @example
+ * const store = await openStore("file:pawl.db");
+ * await deleteRuns(store, { endedBefore: Date.now() - 90 * 86_400_000, why: "retention of 90 days" });
+ * await store.close();
  */
 export async function deleteRuns(store: Store, retention: RunRetention): Promise<DeletedRuns> {
   const { limit = Number.POSITIVE_INFINITY, step = 100, onProgress } = retention;
