@@ -11,6 +11,7 @@ import type {
   SleepingRun,
 } from "./queue-records.ts";
 import type { EndedQuery, EndedRun, Tombstone, TombstoneRange } from "./retention.ts";
+import type { RunFilter, RunSummary } from "./run-summary.ts";
 import type { RunUsage } from "./run-usage.ts";
 import type { CheckpointRecord, CheckpointSnapshot, StoredSlice } from "./session-records.ts";
 import type { BundlePart, BundlePosition } from "./store-moving.ts";
@@ -34,7 +35,6 @@ import type {
   LineageRecord,
   LoopDecision,
   ModelCallRecord,
-  RunFilter,
   RunOfInput,
   RunRecord,
   StepRecord,
@@ -53,7 +53,10 @@ import type {
  */
 export interface StoreReader {
   getRun(runId: string): Promise<RunRecord | null>;
+  /** Newest first. */
   listRuns(filter?: RunFilter): Promise<readonly RunRecord[]>;
+  /** The same runs, without what may be large: input, contract, output and context. For lists that people read. */
+  listRunSummaries(filter?: RunFilter): Promise<readonly RunSummary[]>;
   /** Runs that are ready for a worker, in the order in which they are to be claimed. */
   listReady(query: ReadyQuery): Promise<readonly ReadyRun[]>;
   /** Runs for which the clock has something to do, the first one first. */

@@ -46,6 +46,7 @@ export type * from "./queue-records.ts";
 export type * from "./queue-store.ts";
 export type * from "./retention.ts";
 export type { OwnStatus, RunMove, RunStatus } from "./run-move.ts";
+export type * from "./run-summary.ts";
 export type { BaselineUsage, RunUsage } from "./run-usage.ts";
 export type * from "./session-records.ts";
 export type * from "./store-intents.ts";

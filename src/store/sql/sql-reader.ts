@@ -10,6 +10,7 @@ import * as steps from "./intents/step-intents.ts";
 import * as workers from "./intents/worker-intents.ts";
 import type { Leases } from "./leases.ts";
 import type { OwnerWatch } from "./owners.ts";
+import * as listed from "./queries/listed-runs.ts";
 import { readMovedRows } from "./queries/moved-rows.ts";
 import * as queues from "./queries/queue-queries.ts";
 import * as retention from "./queries/retention-queries.ts";
@@ -51,7 +52,11 @@ export abstract class SqlReader implements contract.StoreReader {
   }
 
   listRuns(filter: contract.RunFilter = {}): Promise<readonly contract.RunRecord[]> {
-    return this.read(() => readers.listRuns(filter));
+    return this.read(() => listed.listRuns(filter));
+  }
+
+  listRunSummaries(filter: contract.RunFilter = {}): Listed<"listRunSummaries"> {
+    return this.read(() => listed.listRunSummaries(filter));
   }
 
   listReady(query: contract.ReadyQuery): Listed<"listReady"> {

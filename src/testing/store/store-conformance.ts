@@ -23,6 +23,7 @@ import { listRangeChecks } from "./runs/list-ranges.ts";
 import { queueChecks } from "./runs/queue.ts";
 import { quotaChecks } from "./runs/quota.ts";
 import { retentionChecks } from "./runs/retention.ts";
+import { runPageChecks } from "./runs/run-pages.ts";
 import { runChecks } from "./runs/runs.ts";
 import { stepChecks } from "./runs/steps.ts";
 import { textChecks } from "./runs/texts.ts";
@@ -107,6 +108,7 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   workers: workerChecks,
   queue: queueChecks,
   retention: retentionChecks,
+  "pages of runs": runPageChecks,
   blobs: blobChecks,
   artifacts: artifactChecks,
   "blob collection": blobCollectionChecks,

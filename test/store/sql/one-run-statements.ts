@@ -6,7 +6,7 @@ import { migrate } from "../../../src/store/sqlite/migrate.ts";
 /** Statements that concern several runs, each with its reason. None of them is part of a turn. */
 export const FAN_OUTS: readonly { readonly text: RegExp; readonly why: string }[] = [
   {
-    text: /^SELECT runs\.\*.* FROM runs (?:WHERE [a-zA-Z =?]+ )?ORDER BY created_at/,
+    text: /^SELECT runs\.(?:\*|run_id, runs\.created_at).* FROM (?:runs|run_labels AS label JOIN runs) .*ORDER BY (?:runs|label)\.created_at/,
     why: "A list for people.",
   },
   {
@@ -32,7 +32,7 @@ export const FAN_OUTS: readonly { readonly text: RegExp; readonly why: string }[
     why: "A worker looks for its next run.",
   },
   {
-    text: /^SELECT run_id, pipeline, status, updated_at FROM runs WHERE status IN \('succeeded', /,
+    text: /^SELECT run_id, pipeline, status, updated_at FROM runs WHERE status <> 'queued'/,
     why: "`pawl gc --runs`.",
   },
   { text: /^SELECT \* FROM tombstones (?:WHERE .*)?ORDER BY deleted_at/, why: "A list for people." },

@@ -335,6 +335,8 @@ CREATE TABLE run_labels (
   run_key INTEGER NOT NULL REFERENCES runs (run_key),
   name TEXT NOT NULL,
   value TEXT NOT NULL,
+  -- Of the run, so that a list by label is in the order of an index.
+  created_at INTEGER NOT NULL,
   PRIMARY KEY (run_key, name, value)
 ) STRICT, WITHOUT ROWID;
 
@@ -600,7 +602,7 @@ CREATE TABLE workers (
 CREATE INDEX due_schedules ON schedules (next_at) WHERE paused_at IS NULL;
 
 CREATE INDEX ended_runs ON runs (updated_at, run_id)
-  WHERE status IN ('succeeded', 'failed', 'cancelled', 'moved');
+  WHERE status <> 'queued' AND status <> 'running' AND status <> 'waiting';
 
 CREATE INDEX events_of_runs ON events (run_key, seq) WHERE of_run = 1;
 
@@ -615,7 +617,7 @@ CREATE INDEX runs_by_age ON runs (created_at, run_id);
 
 CREATE INDEX runs_by_input ON runs (pipeline, input_hash);
 
-CREATE INDEX runs_by_label ON run_labels (name, value, run_key);
+CREATE INDEX runs_by_label ON run_labels (name, value, created_at, run_key);
 
 CREATE INDEX runs_by_status ON runs (status, created_at, run_id);
 

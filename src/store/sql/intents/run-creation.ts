@@ -175,7 +175,7 @@ function* insertParts(
     shape: canonicalJson(run.shape),
   });
   for (const [name, value] of labelsOf(run.runId, metadata ?? {}))
-    insertRow(tx, row, "run_labels", { name, value });
+    insertRow(tx, row, "run_labels", { name, value, created_at: row.origin.createdAt });
   if (address !== undefined && address !== null) yield* takeAddress(tx, row, address);
   return { currentStep: null, spec: parseJson(spec) };
 }

@@ -1,5 +1,5 @@
 import type { Json } from "../../../core/json.ts";
-import type { EventRecord, ForkOrigin, RunFilter, RunRecord, RunUsage } from "../../store.ts";
+import type { EventRecord, ForkOrigin, RunRecord, RunUsage } from "../../store.ts";
 import { all, get, type SqlScript } from "../script.ts";
 import { missingRun } from "../tables/missing-run.ts";
 import { SETTLED_CALLS } from "../tables/model-calls.ts";
@@ -7,28 +7,7 @@ import { chargedAmount } from "../tables/run-quota.ts";
 import { RUN_COLUMNS, runRecord } from "../tables/run-record.ts";
 import { parseJson, requireRunKey } from "../tables/run-row.ts";
 
-const MAX_LISTED = 1_000;
-
 const NEWEST_FIRST = "ORDER BY created_at DESC, run_key DESC";
-
-/** The lists of runs, one text for each combination of filters. */
-const RUNS = `SELECT ${RUN_COLUMNS} FROM runs ${NEWEST_FIRST} LIMIT ?`;
-const RUNS_IN_STATUS = `SELECT ${RUN_COLUMNS} FROM runs WHERE status = ? ${NEWEST_FIRST} LIMIT ?`;
-const RUNS_OF_PIPELINE = `SELECT ${RUN_COLUMNS} FROM runs WHERE pipeline = ? ${NEWEST_FIRST} LIMIT ?`;
-const RUNS_IN_STATUS_OF_PIPELINE = `SELECT ${RUN_COLUMNS} FROM runs WHERE status = ? AND pipeline = ? ${NEWEST_FIRST} LIMIT ?`;
-
-export function* listRuns({ status, pipeline, limit }: RunFilter): SqlScript<RunRecord[]> {
-  const most = Math.min(limit ?? MAX_LISTED, MAX_LISTED);
-  return (yield* filteredRuns(status, pipeline, most)).map(runRecord);
-}
-
-function filteredRuns(status: RunFilter["status"], pipeline: RunFilter["pipeline"], limit: number) {
-  if (status === undefined)
-    return pipeline === undefined ? all(RUNS, limit) : all(RUNS_OF_PIPELINE, pipeline, limit);
-  return pipeline === undefined
-    ? all(RUNS_IN_STATUS, status, limit)
-    : all(RUNS_IN_STATUS_OF_PIPELINE, status, pipeline, limit);
-}
 
 const OF_INPUT = "pipeline = ? AND input_hash = ? AND forked_from IS NULL";
 const RUNS_OF_INPUT = `SELECT ${RUN_COLUMNS} FROM runs

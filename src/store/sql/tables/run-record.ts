@@ -119,10 +119,11 @@ export function runRecord(row: Row): RunRecord {
   };
 }
 
+export const CURRENT_STEP = `(SELECT step_path FROM run_steps
+    WHERE run_steps.run_key = runs.run_key AND step_no = runs.current_step_no) AS current_step`;
+
 /** The columns of a run's record. */
-export const RUN_COLUMNS = `runs.*,
-  (SELECT step_path FROM run_steps
-    WHERE run_steps.run_key = runs.run_key AND step_no = runs.current_step_no) AS current_step,
+export const RUN_COLUMNS = `runs.*, ${CURRENT_STEP},
   (SELECT spec FROM run_inputs WHERE run_inputs.run_key = runs.run_key) AS spec`;
 
 const RUN_RECORD = `SELECT ${RUN_COLUMNS} FROM runs WHERE run_id = ?`;

@@ -75,7 +75,7 @@ CREATE INDEX ready_runs ON runs (queue, pipeline, priority DESC, ready_at, concu
 CREATE INDEX sleeping_runs ON runs (wake_at) WHERE wake_at IS NOT NULL;
 -- By when they ended, for those to delete. Runs that work are not in it, so their commits do not change it.
 CREATE INDEX ended_runs ON runs (updated_at, run_id)
-  WHERE status IN ('succeeded', 'failed', 'cancelled', 'moved');
+  WHERE status <> 'queued' AND status <> 'running' AND status <> 'waiting';
 CREATE INDEX running_runs ON runs (queue, concurrency_key) WHERE status = 'running';
 
 CREATE TABLE run_inputs (
