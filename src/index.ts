@@ -181,6 +181,7 @@ export {
   type FileCheckpointStoreOptions,
 } from "./store/checkpoint/file-checkpoint-store.ts";
 export type { CheckpointStore, WorkerCheckpoint } from "./store/checkpoint-store.ts";
+export { type DeletedRuns, deleteRuns, type RunRetention } from "./store/delete-runs.ts";
 export {
   type BundleTarget,
   type ExportedBundle,

@@ -15,6 +15,7 @@ import {
   MessageRefusedError,
   ModelCallError,
   NeedsHuman,
+  NeedsWait,
   NotApplied,
   NotJsonError,
   PausedError,
@@ -93,6 +94,8 @@ export function reviveError(stored: StoredError): PawlError {
   const { reason } = stored.details;
   if (stored.code === "needs_human")
     return new NeedsHuman(typeof reason === "string" ? reason : "", stored.message);
+  // What it waited for is with the wait, and not with the error.
+  if (stored.code === "needs_wait") return new NeedsWait(stored.message, { kind: "time" });
   for (const ErrorClass of CLASSES) {
     const revived = new (ErrorClass as new (message: string, details: JsonObject) => PawlError)(
       stored.message,

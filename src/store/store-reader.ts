@@ -11,6 +11,8 @@ import type {
   ReadyRun,
   SleepingRun,
 } from "./queue-records.ts";
+import type { EndedQuery, EndedRun, Tombstone, TombstoneRange } from "./retention.ts";
+import type { RunFilter, RunSummary } from "./run-summary.ts";
 import type { RunUsage } from "./run-usage.ts";
 import type { CheckpointRecord, CheckpointSnapshot, StoredSlice } from "./session-records.ts";
 import type { BundlePart, BundlePosition } from "./store-moving.ts";
@@ -34,7 +36,6 @@ import type {
   LineageRecord,
   LoopDecision,
   ModelCallRecord,
-  RunFilter,
   RunOfInput,
   RunRecord,
   StepRecord,
@@ -53,7 +54,10 @@ import type {
  */
 export interface StoreReader {
   getRun(runId: string): Promise<RunRecord | null>;
+  /** Newest first. */
   listRuns(filter?: RunFilter): Promise<readonly RunRecord[]>;
+  /** The same runs, without what may be large: input, contract, output and context. For lists that people read. */
+  listRunSummaries(filter?: RunFilter): Promise<readonly RunSummary[]>;
   /** Runs that are ready for a worker, in the order in which they are to be claimed. */
   listReady(query: ReadyQuery): Promise<readonly ReadyRun[]>;
   /** How many runs wait for a worker, by queue and pipeline. Reads all of them: for people, and for metrics. */
@@ -71,6 +75,12 @@ export interface StoreReader {
   listMessages(runId: string, range?: MessageRange): Promise<readonly MessageRecord[]>;
   /** The run that is reached by this address; null if there is none. */
   findAddress(address: string): Promise<string | null>;
+  /** Runs that have ended and can be deleted, the one that ended first at first. */
+  listEndedRuns(query: EndedQuery): Promise<readonly EndedRun[]>;
+  /** What is left of a deleted run; null if no run of this id was deleted. */
+  getTombstone(runId: string): Promise<Tombstone | null>;
+  /** What is left of deleted runs, the one that was deleted last at first. */
+  listTombstones(range?: TombstoneRange): Promise<readonly Tombstone[]>;
   /** True if a living process holds the run. */
   isHeld(runId: string): Promise<boolean>;
   /**

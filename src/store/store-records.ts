@@ -101,13 +101,6 @@ export type ArtifactRecord = {
   readonly at: number;
 };
 
-/** Which runs `listRuns` returns. */
-export type RunFilter = {
-  readonly status?: RunStatus;
-  readonly pipeline?: string;
-  readonly limit?: number;
-};
-
 /** An instance of a step, as it is stored. */
 export type StepRecord = NewStep & {
   /** The store's own handle of the instance. */

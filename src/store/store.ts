@@ -4,6 +4,7 @@ import type { Settlement } from "../core/wait.ts";
 import type { BlobCollection, BlobRetention } from "./blob-collection.ts";
 import type { WorkerRequest } from "./checkpoint-store.ts";
 import type { QueueStore } from "./queue-store.ts";
+import type { RetentionStore } from "./retention.ts";
 import type { RunMove } from "./run-move.ts";
 import type {
   AcceptedDivergence,
@@ -43,7 +44,9 @@ export type * from "./blob-collection.ts";
 export type { WorkerRequest } from "./checkpoint-store.ts";
 export type * from "./queue-records.ts";
 export type * from "./queue-store.ts";
+export type * from "./retention.ts";
 export type { OwnStatus, RunMove, RunStatus } from "./run-move.ts";
+export type * from "./run-summary.ts";
 export type { BaselineUsage, RunUsage } from "./run-usage.ts";
 export type * from "./session-records.ts";
 export type * from "./store-intents.ts";
@@ -57,12 +60,12 @@ export type { Attendance, EffectInProgress } from "./work-in-progress.ts";
  * The contract of a store. Every method is an intent: atomic, and durable before it resolves. A refused
  * intent changes nothing. Every intent of a worker carries its fence and is rejected with `LeaseLostError`
  * once another worker has claimed the run, or the run was released; its `stepKey` must belong to that run.
- * Every intent but a renewal appends one event to the run's log in the same transaction. A read sees one consistent state,
+ * Every intent but a renewal and a deletion appends one event to the run's log in the same transaction. A read sees one consistent state,
  * whatever is committed meanwhile.
  *
  * The contract covers SQLite and PostgreSQL alike; `storeConformance` in `pawl/testing/store` checks it.
  */
-export interface Store extends StoreReader, QueueStore {
+export interface Store extends StoreReader, QueueStore, RetentionStore {
   /**
    * Creates the run and claims it for this process, in one transaction. `exists` if the id is taken; then
    * nothing changes.
@@ -318,6 +321,7 @@ const NAMES = {
   wakeRun: true,
   sendMessage: true,
   withdrawMessage: true,
+  deleteRun: true,
   renewLease: true,
   releaseRun: true,
   interruptRun: true,

@@ -53,6 +53,7 @@ const SAMPLES: [errors.PawlError, boolean][] = [
   [new errors.NotApplied("m", { status: 503 }), false],
   [new errors.FinalFailure("m", { status: 404 }), false],
   [new errors.NeedsHuman("auth_failure", "m"), false],
+  [new errors.NeedsWait("m", { kind: "time", due: { inMs: 5 } }), false],
   [new errors.ToolFailedError("m", { toolCallId: "q-1/s#1.1", tool: "send" }), false],
   [
     new errors.ModelCallError("m", {

@@ -1,10 +1,11 @@
-import type { RunRecord, RunStatus, StoreReader } from "../../store/store.ts";
+import type { RunCursor, RunFilter, RunStatus, RunSummary, StoreReader } from "../../store/store.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { Command, CommandInput } from "../context/command.ts";
 import { paragraph } from "../context/terminal-text.ts";
+import { WrongUseError } from "../context/wrong-use-error.ts";
 import { withExistingStore } from "../run/command-store.ts";
-import { runDocument } from "../screen/documents.ts";
-import { formatAgo, formatMoney, formatWholeNumber, paintStatus } from "../screen/format.ts";
+import { summaryDocument } from "../screen/documents.ts";
+import { formatAgo, formatMoment, formatMoney, formatWholeNumber, paintStatus } from "../screen/format.ts";
 import { type ShownStatus, shownStatus } from "../screen/run-status.ts";
 import { type Column, formatTable } from "../screen/table.ts";
 
@@ -28,48 +29,104 @@ export const ls: Command = {
   options: [
     { flags: "--status <status>", summary: "only runs with this status", choices: STATUSES },
     { flags: "--pipeline <name>", summary: "only runs of this pipeline" },
+    { flags: "--queue <name>", summary: "only runs of this queue" },
+    {
+      flags: "--where <name=value>",
+      summary: "only runs with this in their metadata; may be repeated",
+      isRepeatable: true,
+    },
     { flags: "--limit <n>", summary: `the maximum number of runs (default: ${DEFAULT_LIMIT})` },
+    { flags: "--after <cursor>", summary: "the next page, behind the cursor that a page ends with" },
   ],
   example: "pawl ls --status waiting",
   execute: async (context, input) => {
     const limit = input.wholeNumber("limit", 1) ?? DEFAULT_LIMIT;
     const now = context.clock.now();
-    const runs = await withExistingStore(context, input, (store) => listed(store, input, limit, now), {
+    const filter = filterOf(input);
+    const runs = await withExistingStore(context, input, (store) => listed(store, filter, limit, now), {
       readOnly: true,
     });
+    const last = runs.length < limit ? undefined : runs.at(-1);
+    const next = last === undefined ? null : cursorText(last);
     return {
       exitCode: 0,
-      document: { runs: runs.map((run) => runDocument(run, now)) },
+      document: { runs: runs.map((run) => summaryDocument(run, now)), next },
       text:
         runs.length === 0
-          ? paragraph(nothing(input), context.stdout.columns)
-          : `${formatTable(context, columns(context), runs)}${more(context, runs, limit)}`,
+          ? paragraph(nothing(filter), context.stdout.columns)
+          : `${formatTable(context, columns(context, runs), runs)}${more(context, next, limit)}`,
     };
   },
 };
 
+type ListFilter = Omit<RunFilter, "status" | "limit"> & { readonly status?: ShownStatus };
+
+function filterOf(input: CommandInput): ListFilter {
+  const [status, pipeline, queue, after] = ["status", "pipeline", "queue", "after"].map((name) =>
+    input.text(name),
+  );
+  const where = input.list("where");
+  return {
+    ...(typeof status === "string" ? { status: status as ShownStatus } : {}),
+    ...(typeof pipeline === "string" ? { pipeline } : {}),
+    ...(typeof queue === "string" ? { queue } : {}),
+    ...(typeof after === "string" ? { after: readCursor(after) } : {}),
+    ...(where.length === 0 ? {} : { metadata: Object.fromEntries(where.map(readLabel)) }),
+  };
+}
+
+function readLabel(text: string): readonly [string, string] {
+  const at = text.indexOf("=");
+  if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
+  throw new WrongUseError(
+    `--where is ${JSON.stringify(text)}: give a name and a value, such as tenant=acme.`,
+  );
+}
+
+/** The time and the id of the last run of a page. */
+function cursorText({ createdAt, runId }: RunCursor): string {
+  return `${createdAt}~${runId}`;
+}
+
+function readCursor(text: string): RunCursor {
+  const [, createdAt, runId] = /^(\d{1,15})~(.+)$/s.exec(text) ?? [];
+  if (createdAt !== undefined && runId !== undefined) return { createdAt: Number(createdAt), runId };
+  throw new WrongUseError(
+    `--after is ${JSON.stringify(text)}: give the cursor that a page of \`pawl ls\` ends with.`,
+  );
+}
+
 /** The store does not tell a running run from an interrupted one, so these are filtered here, all of them. */
 async function listed(
   store: StoreReader,
-  input: CommandInput,
+  { status, ...filter }: ListFilter,
   limit: number,
   now: number,
-): Promise<readonly RunRecord[]> {
-  const pipeline = input.text("pipeline");
-  const status = input.text("status");
-  const ofPipeline = pipeline === null ? {} : { pipeline };
+): Promise<readonly RunSummary[]> {
+  if (status === undefined) return store.listRunSummaries({ ...filter, limit });
   if (status !== "running" && status !== "interrupted")
-    return store.listRuns({
-      limit,
-      ...ofPipeline,
-      ...(status === null ? {} : { status: status as RunStatus }),
-    });
-  const running = await store.listRuns({ status: "running", ...ofPipeline });
+    return store.listRunSummaries({ ...filter, status: status satisfies RunStatus, limit });
+  const running = await store.listRunSummaries({ ...filter, status: "running" });
   return running.filter((run) => shownStatus(run, now) === status).slice(0, limit);
 }
 
-function columns({ clock }: CliContext): readonly Column<RunRecord>[] {
+function columns({ clock }: CliContext, runs: readonly RunSummary[]): readonly Column<RunSummary>[] {
   const now = clock.now();
+  const optional: readonly (Column<RunSummary> & { readonly isNeeded: (run: RunSummary) => boolean })[] = [
+    {
+      title: "queue",
+      value: ({ queue }) => queue,
+      rank: 4,
+      atLeast: 6,
+      isNeeded: ({ queue }) => queue !== "default",
+    },
+    {
+      title: "ready",
+      value: (run) => readiness(run, now),
+      rank: 3,
+      isNeeded: (run) => readiness(run, now) !== "",
+    },
+  ];
   return [
     { title: "run", value: ({ runId }) => runId, rank: 0 },
     {
@@ -78,6 +135,8 @@ function columns({ clock }: CliContext): readonly Column<RunRecord>[] {
       rank: 0,
       paint: (paints, text, run) => paintStatus(paints, shownStatus(run, now), text),
     },
+    // Shown where a run of the list needs them.
+    ...optional.filter(({ isNeeded }) => runs.some(isNeeded)).map(({ isNeeded: _, ...column }) => column),
     { title: "pipeline", value: ({ pipeline }) => pipeline, rank: 1, atLeast: 8 },
     { title: "step", value: ({ currentStep }) => currentStep ?? "", rank: 4, atLeast: 8 },
     { title: "updated", value: ({ updatedAt }) => formatAgo(updatedAt, now), rank: 2 },
@@ -93,18 +152,27 @@ function columns({ clock }: CliContext): readonly Column<RunRecord>[] {
       rank: 5,
       align: "right",
     },
-    { title: "objective", value: ({ spec }) => spec?.objective ?? "", rank: 3, atLeast: 12 },
+    { title: "objective", value: ({ objective }) => objective ?? "", rank: 3, atLeast: 12 },
   ];
 }
 
-function nothing(input: CommandInput): string {
-  return input.text("status") === null && input.text("pipeline") === null
-    ? "There are no runs yet: `pawl run <pipeline>` starts one."
-    : "No run matches: leave out --status or --pipeline to see more.";
+/** Until when a run sleeps, or since when it waits for a worker. */
+function readiness({ status, wakeAt, readyAt }: RunSummary, now: number): string {
+  if (wakeAt !== null) return `until ${formatMoment(wakeAt, now)}`;
+  return status === "queued" && readyAt !== null ? `since ${formatMoment(readyAt, now)}` : "";
 }
 
-function more({ stdout }: CliContext, runs: readonly RunRecord[], limit: number): string {
-  return runs.length < limit
+function nothing(filter: ListFilter): string {
+  return Object.keys(filter).length === 0
+    ? "There are no runs yet: `pawl run <pipeline>` starts one."
+    : "No run matches: leave out --status, --pipeline, --queue, --where or --after to see more.";
+}
+
+function more({ stdout }: CliContext, next: string | null, limit: number): string {
+  return next === null
     ? ""
-    : paragraph(`The newest ${limit}; there may be more: --limit <n> shows them.`, stdout.columns);
+    : paragraph(
+        `The newest ${limit}; there may be more: --limit <n> shows them, and --after ${next} the next page.`,
+        stdout.columns,
+      );
 }

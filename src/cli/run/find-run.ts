@@ -1,4 +1,4 @@
-import { RunNotFoundError } from "../../core/errors.ts";
+import { RunDeletedError, RunNotFoundError } from "../../core/errors.ts";
 import type { RunRecord, StoreReader } from "../../store/store.ts";
 import { cleanLine } from "../context/terminal-text.ts";
 import { WrongUseError } from "../context/wrong-use-error.ts";
@@ -16,7 +16,7 @@ export async function findRun(store: StoreReader, text: string): Promise<RunReco
       ? []
       : (await store.listRuns()).filter(({ runId }) => runId.startsWith(text));
   const [only, second] = candidates;
-  if (only === undefined) throw notFound(text);
+  if (only === undefined) throw (await deleted(store, text)) ?? notFound(text);
   if (second !== undefined) throw ambiguous(text, candidates);
   return only;
 }
@@ -26,6 +26,16 @@ export async function completeId(store: StoreReader, text: string): Promise<stri
   const [, run, rest] = /^([^~/]+)([~/].+)$/.exec(text) ?? [];
   if (run === undefined || rest === undefined) return text;
   return `${(await findRun(store, run)).runId}${rest}`;
+}
+
+async function deleted(store: StoreReader, runId: string): Promise<RunDeletedError | null> {
+  const stone = await store.getTombstone(runId);
+  if (stone === null) return null;
+  const at = new Date(stone.deletedAt).toISOString();
+  return new RunDeletedError(
+    `Run ${cleanLine(runId)} was deleted at ${at} by ${cleanLine(stone.deletedBy)} (${cleanLine(stone.why)}). It was ${stone.status}, and is no longer in this store.`,
+    { runId },
+  );
 }
 
 function notFound(text: string): RunNotFoundError {

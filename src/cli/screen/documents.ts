@@ -4,6 +4,7 @@ import type {
   CheckpointRecord,
   EventRecord,
   RunRecord,
+  RunSummary,
   StepRecord,
   ToolCallRecord,
   TurnRecord,
@@ -25,6 +26,18 @@ export function runDocument(run: RunRecord, now: number): object {
     leaseUntil: run.owner === null ? null : isoTime(run.leaseUntil),
     deadline: isoTime(run.deadline),
     cancelRequestedAt: isoTime(run.cancelRequestedAt),
+  };
+}
+
+export function summaryDocument(run: RunSummary, now: number): object {
+  return {
+    ...run,
+    isInterrupted: isInterrupted(run, now),
+    createdAt: isoTime(run.createdAt),
+    updatedAt: isoTime(run.updatedAt),
+    readyAt: isoTime(run.readyAt),
+    wakeAt: isoTime(run.wakeAt),
+    leaseUntil: run.owner === null ? null : isoTime(run.leaseUntil),
   };
 }
 

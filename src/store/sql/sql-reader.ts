@@ -10,8 +10,10 @@ import * as steps from "./intents/step-intents.ts";
 import * as workers from "./intents/worker-intents.ts";
 import type { Leases } from "./leases.ts";
 import type { OwnerWatch } from "./owners.ts";
+import * as listed from "./queries/listed-runs.ts";
 import { readMovedRows } from "./queries/moved-rows.ts";
 import * as queues from "./queries/queue-queries.ts";
+import * as retention from "./queries/retention-queries.ts";
 import * as lists from "./queries/run-lists.ts";
 import * as readers from "./queries/run-queries.ts";
 import * as sessions from "./queries/session-queries.ts";
@@ -20,6 +22,7 @@ import { listWaits } from "./queries/wait-queries.ts";
 import type { SqlScript } from "./script.ts";
 import * as artifacts from "./tables/artifact-rows.ts";
 import { readBlob } from "./tables/blob-rows.ts";
+import { getTombstone } from "./tables/missing-run.ts";
 import { getRun } from "./tables/run-record.ts";
 import { requireRunKey } from "./tables/run-row.ts";
 import { verify } from "./verify/verify.ts";
@@ -49,7 +52,11 @@ export abstract class SqlReader implements contract.StoreReader {
   }
 
   listRuns(filter: contract.RunFilter = {}): Promise<readonly contract.RunRecord[]> {
-    return this.read(() => readers.listRuns(filter));
+    return this.read(() => listed.listRuns(filter));
+  }
+
+  listRunSummaries(filter: contract.RunFilter = {}): Listed<"listRunSummaries"> {
+    return this.read(() => listed.listRunSummaries(filter));
   }
 
   listReady(query: contract.ReadyQuery): Listed<"listReady"> {
@@ -92,6 +99,18 @@ export abstract class SqlReader implements contract.StoreReader {
 
   findAddress(address: string): Promise<string | null> {
     return this.read(() => queues.findAddress(address));
+  }
+
+  listEndedRuns(query: contract.EndedQuery): Listed<"listEndedRuns"> {
+    return this.read(() => retention.listEndedRuns(query));
+  }
+
+  getTombstone(runId: string): Promise<contract.Tombstone | null> {
+    return this.read(() => getTombstone(runId));
+  }
+
+  listTombstones(range: contract.TombstoneRange = {}): Listed<"listTombstones"> {
+    return this.read(() => retention.listTombstones(range));
   }
 
   async isHeld(runId: string): Promise<boolean> {

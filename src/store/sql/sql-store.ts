@@ -7,6 +7,7 @@ import type { Driver } from "./driver.ts";
 import * as arrivals from "./intents/arrival-intents.ts";
 import { saveCheckpoint } from "./intents/checkpoint-intents.ts";
 import { wakeRun } from "./intents/clock-intents.ts";
+import { deleteRun } from "./intents/deletion-intent.ts";
 import { dropTurn } from "./intents/drop-turn-intent.ts";
 import { forkRun } from "./intents/fork-intents.ts";
 import { beginLineage } from "./intents/lineage-intents.ts";
@@ -332,6 +333,13 @@ export class SqlStore extends SqlReader implements contract.Store {
   async requestCancel(runId: string, by: contract.Person = {}): Promise<contract.CancelOutcome> {
     await this.lookAtOwner(runId);
     return this.#act("requestCancel", runId, (tx) => interruption.requestCancel(tx, runId, by));
+  }
+
+  async deleteRun(runId: string, deletion: contract.RunDeletion): Promise<contract.Tombstone> {
+    await this.lookAtOwner(runId);
+    const stone = await this.#act("deleteRun", runId, (tx) => deleteRun(tx, runId, deletion));
+    this.leases.forget(runId);
+    return stone;
   }
 
   collectBlobs(policy: contract.BlobRetention): Promise<contract.BlobCollection> {

@@ -10,6 +10,7 @@ import type { WaitKind } from "../../core/wait.ts";
 import type {
   AttemptRecord,
   CheckpointType,
+  EndedStatus,
   MessageStatus,
   ReceiptSource,
   RunStatus,
@@ -28,6 +29,13 @@ export const RUN_STATUSES = words<RunStatus>({
   queued: true,
   running: true,
   waiting: true,
+  succeeded: true,
+  failed: true,
+  cancelled: true,
+  moved: true,
+});
+
+export const ENDED_STATUSES = words<EndedStatus>({
   succeeded: true,
   failed: true,
   cancelled: true,

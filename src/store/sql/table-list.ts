@@ -35,7 +35,7 @@ export const TABLES = {
       shape: { shape: "text" },
     },
   },
-  run_labels: { key: { ...RUN, name: "text", value: "text" }, groups: { row: {} } },
+  run_labels: { key: { ...RUN, name: "text", value: "text" }, groups: { row: { created_at: "int" } } },
   addresses: { key: { ...RUN, address: "text" }, groups: { row: { created_at: "int" } } },
   messages: {
     key: { ...RUN, message_no: "int" },

@@ -18,7 +18,7 @@ export type Write =
       readonly key: RowValues;
       readonly set: RowValues;
     }
-  /** Removes the row of this key, if it exists. */
+  /** Removes the row of this key, or all rows of a part of a key, if they exist. */
   | { readonly kind: "remove"; readonly table: TableName; readonly key: RowValues }
   /** Copies the row of this key, with other values in the columns of `set`, unless the copy exists. */
   | {

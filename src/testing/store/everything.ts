@@ -1,4 +1,4 @@
-import { RunNotFoundError } from "../../core/errors.ts";
+import { RunDeletedError, RunNotFoundError } from "../../core/errors.ts";
 import type { Store } from "../../store/store.ts";
 import { appliedIn } from "./sample-session.ts";
 
@@ -42,7 +42,7 @@ async function stepsOf(store: Store, runId: string) {
   try {
     return await store.listSteps(runId);
   } catch (error) {
-    if (RunNotFoundError.isInstance(error)) return null;
+    if (RunNotFoundError.isInstance(error) || RunDeletedError.isInstance(error)) return null;
     throw error;
   }
 }

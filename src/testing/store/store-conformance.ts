@@ -22,6 +22,8 @@ import { leavingChecks } from "./runs/leaving.ts";
 import { listRangeChecks } from "./runs/list-ranges.ts";
 import { queueChecks } from "./runs/queue.ts";
 import { quotaChecks } from "./runs/quota.ts";
+import { retentionChecks } from "./runs/retention.ts";
+import { runPageChecks } from "./runs/run-pages.ts";
 import { runChecks } from "./runs/runs.ts";
 import { stepChecks } from "./runs/steps.ts";
 import { textChecks } from "./runs/texts.ts";
@@ -105,6 +107,8 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   cancel: cancelChecks,
   workers: workerChecks,
   queue: queueChecks,
+  retention: retentionChecks,
+  "pages of runs": runPageChecks,
   blobs: blobChecks,
   artifacts: artifactChecks,
   "blob collection": blobCollectionChecks,

@@ -35,15 +35,16 @@ describe("ls", () => {
     );
   });
 
-  it("prints times in ISO 8601 and hashes as text", async () => {
+  it("prints times in ISO 8601, and nothing that may be large", async () => {
     const folder = cliFolder();
     await runSamples(folder, { "q-1": [SEARCHING] });
     const { document } = await pawlJson<Document>(["ls"], folder);
+    for (const large of ["spec", "output", "context", "inputHash"])
+      expect(document.runs[0]).not.toHaveProperty(large);
     expect(document.runs[0]).toMatchObject({
       runId: "q-1",
       isInterrupted: false,
       createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
-      inputHash: expect.stringMatching(/^[0-9a-f]{64}$/),
       leaseUntil: null,
     });
   });
@@ -55,7 +56,7 @@ describe("ls", () => {
       "There are no runs yet: `pawl run <pipeline>` starts one.\n",
     );
     expect((await pawl(["ls", "--status", "failed"], folder)).stdout).toContain("No run matches");
-    expect((await pawlJson(["ls"], folder)).document).toEqual({ runs: [] });
+    expect((await pawlJson(["ls"], folder)).document).toEqual({ runs: [], next: null });
   });
 
   it("reports that there may be more", async () => {

@@ -100,6 +100,11 @@ export const INTENT_CASES: Readonly<Record<StoreIntent, PrepareIntent>> = {
     await store.sendMessage(runId, MESSAGE);
     return () => store.withdrawMessage(runId, MESSAGE.id);
   },
+  deleteRun: async (store, runId) => {
+    const run = await SampleRun.create(store, runId);
+    await store.releaseRun(run.fence, SUCCEEDED);
+    return () => store.deleteRun(runId, { why: "old", by: { by: "Ann" } });
+  },
   claimRun: async (store, runId) => {
     const run = await SampleRun.create(store, runId);
     await store.interruptRun(run.fence);

@@ -66,6 +66,28 @@ describe("the tables on PostgreSQL", () => {
     });
   });
 
+  it("of a development version are refused in one sentence, and left as they are", async () => {
+    const schema = server.newSchema();
+    await (await openStore(server.url, { schema })).close();
+    await server.sql(`DROP TABLE ${schema}.messages`);
+    await server.sql(`DELETE FROM ${schema}.migrations WHERE number > 200`);
+    await server.sql(`UPDATE ${schema}.migrations SET number = 102`);
+    const tables = () =>
+      server.sql("SELECT tablename FROM pg_tables WHERE schemaname = $1 ORDER BY tablename", [schema]);
+    const before = await tables();
+    expect(before.length).toBeGreaterThan(20);
+    for (const readOnly of [false, true])
+      await expect(openStore(server.url, { schema, readOnly })).rejects.toMatchObject({
+        name: "StoreUnusableError",
+        message: expect.stringMatching(
+          /^The database postgres:\S+ has schema 102, of a development version of Pawl, which this version cannot read: .*it was left as it is\.$/,
+        ),
+        details: { reason: "development" },
+      });
+    expect(await tables()).toEqual(before);
+    expect(await server.sql(`SELECT number::int FROM ${schema}.migrations`)).toEqual([{ number: 102 }]);
+  });
+
   it("are not created by a reader", async () => {
     const schema = server.newSchema();
     await expect(openStore(server.url, { schema, readOnly: true })).rejects.toMatchObject({

@@ -1,6 +1,7 @@
 // Looks at every statement that a store on SQLite runs: the queries of its scripts, and its writes.
 
 import { get, type SqlScript, type SqlValue } from "../../../src/store/sql/script.ts";
+import { STORE_TABLES } from "../../../src/store/sql/store-tables.ts";
 import type { Transaction } from "../../../src/store/sql/transaction.ts";
 import type { Write } from "../../../src/store/sql/write.ts";
 import { SqliteDriver } from "../../../src/store/sqlite/sqlite-driver.ts";
@@ -65,14 +66,20 @@ function* watched<T>(
   const write = (each: Write) => {
     const table = each.kind === "advance" || each.kind === "renew" ? "runs" : each.table;
     captured.writes.add(`${each.kind} ${table}`);
-    if (table !== "workers") for (const key of runsOf(each)) named.push([`${each.kind} ${table}`, key]);
+    if (!(table in STORE_TABLES)) for (const key of runsOf(each)) named.push([`${each.kind} ${table}`, key]);
     tx.write(each);
   };
+  const before = runId === null ? undefined : yield* keyOf(runId);
   const result = yield* seen(captured, intent, script({ ...tx, write }), named);
   if (runId === null) return result;
-  const own = (yield* get("SELECT run_key FROM runs WHERE run_id = ?", runId))?.value("run_key");
+  // A run that was deleted has no key any more.
+  const own = (yield* keyOf(runId)) ?? before;
   for (const [what, key] of named) if (key !== own) captured.strangers.add(`${intent}: ${what}`);
   return result;
+}
+
+function* keyOf(runId: string): SqlScript<SqlValue | undefined> {
+  return (yield* get("SELECT run_key FROM runs WHERE run_id = ?", runId))?.value("run_key");
 }
 
 function* seen<T>(

@@ -6,7 +6,7 @@ import { migrate } from "../../../src/store/sqlite/migrate.ts";
 /** Statements that concern several runs, each with its reason. None of them is part of a turn. */
 export const FAN_OUTS: readonly { readonly text: RegExp; readonly why: string }[] = [
   {
-    text: /^SELECT runs\.\*.* FROM runs (?:WHERE [a-zA-Z =?]+ )?ORDER BY created_at/,
+    text: /^SELECT runs\.(?:\*|run_id, runs\.created_at).* FROM (?:runs|run_labels AS label JOIN runs) .*ORDER BY (?:runs|label)\.created_at/,
     why: "A list for people.",
   },
   {
@@ -23,15 +23,47 @@ export const FAN_OUTS: readonly { readonly text: RegExp; readonly why: string }[
     text: /^SELECT max\(run_key\) AS n FROM runs$/,
     why: "SQLite numbers runs; PostgreSQL makes a key of the id.",
   },
+  {
+    text: /^SELECT count\(\*\) AS n FROM runs WHERE status = 'running' AND run_key <> \?/,
+    why: "The limit of a claim counts the claimed runs of a queue, before a run begins or continues.",
+  },
+  {
+    text: /^SELECT run_id, priority, ready_at, concurrency_key FROM runs WHERE status = 'queued'/,
+    why: "A worker looks for its next run.",
+  },
+  {
+    text: /^SELECT run_id, pipeline, status, updated_at FROM runs WHERE status <> 'queued'/,
+    why: "`pawl gc --runs`.",
+  },
+  { text: /^SELECT \* FROM tombstones (?:WHERE .*)?ORDER BY deleted_at/, why: "A list for people." },
+  {
+    text: /^SELECT run_id, wake_at FROM runs WHERE wake_at IS NOT NULL/,
+    why: "A worker looks for the run that the clock wakes next.",
+  },
+  {
+    text: /^SELECT run_id, pipeline, queue, owner, .* FROM runs WHERE status = 'running'/,
+    why: "A worker looks for runs of dead ones.",
+  },
+  {
+    text: /^SELECT run_id FROM addresses JOIN runs USING \(run_key\) WHERE address = \?/,
+    why: "A sender knows the address of a run and not its id; an address is given to one run.",
+  },
 ];
 
-/** The intents that may ask such a question: those that concern no single run, or begin one. */
+/**
+ * The intents that may ask such a question: those that concern no single run, begin one, or claim one under a limit that
+ * it shares with others.
+ */
 export const FAN_OUT_INTENTS: readonly string[] = [
   "beginArrival",
+  "claimRun",
   "collectBlobs",
   "createRun",
+  "enqueueRun",
   "forkRun",
   "goodbye",
+  "sendMessage",
+  "storeArrivingRows",
 ];
 
 const database = Database.open(":memory:");

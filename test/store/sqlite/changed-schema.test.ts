@@ -108,7 +108,7 @@ describe("a database whose schema is not what Pawl made", () => {
 
   it("is refused before it is migrated", async () => {
     const file = await storeFile();
-    edit(file, "CREATE VIEW helper AS SELECT 1; PRAGMA user_version = 1");
+    edit(file, "CREATE VIEW helper AS SELECT 1; PRAGMA user_version = 200");
     await expect(openStore(`file:${file}`)).rejects.toMatchObject({ details: { reason: "changed_schema" } });
   });
 

@@ -335,6 +335,8 @@ CREATE TABLE run_labels (
   run_key INTEGER NOT NULL REFERENCES runs (run_key),
   name TEXT NOT NULL,
   value TEXT NOT NULL,
+  -- Of the run, so that a list by label is in the order of an index.
+  created_at INTEGER NOT NULL,
   PRIMARY KEY (run_key, name, value)
 ) STRICT, WITHOUT ROWID;
 
@@ -599,6 +601,9 @@ CREATE TABLE workers (
 
 CREATE INDEX due_schedules ON schedules (next_at) WHERE paused_at IS NULL;
 
+CREATE INDEX ended_runs ON runs (updated_at, run_id)
+  WHERE status <> 'queued' AND status <> 'running' AND status <> 'waiting';
+
 CREATE INDEX events_of_runs ON events (run_key, seq) WHERE of_run = 1;
 
 CREATE INDEX open_waits ON waits (run_key) WHERE status = 'open';
@@ -608,19 +613,21 @@ CREATE INDEX ready_runs ON runs (queue, pipeline, priority DESC, ready_at, concu
 
 CREATE INDEX running_runs ON runs (queue, concurrency_key) WHERE status = 'running';
 
-CREATE INDEX runs_by_age ON runs (created_at);
+CREATE INDEX runs_by_age ON runs (created_at, run_id);
 
 CREATE INDEX runs_by_input ON runs (pipeline, input_hash);
 
-CREATE INDEX runs_by_label ON run_labels (name, value, run_key);
+CREATE INDEX runs_by_label ON run_labels (name, value, created_at, run_key);
 
-CREATE INDEX runs_by_status ON runs (status, created_at);
+CREATE INDEX runs_by_status ON runs (status, created_at, run_id);
 
-CREATE INDEX runs_of_pipeline ON runs (pipeline, created_at);
+CREATE INDEX runs_of_pipeline ON runs (pipeline, created_at, run_id);
+
+CREATE INDEX runs_of_queue ON runs (queue, created_at, run_id);
 
 CREATE INDEX sleeping_runs ON runs (wake_at) WHERE wake_at IS NOT NULL;
 
-CREATE INDEX tombstones_by_age ON tombstones (deleted_at);
+CREATE INDEX tombstones_by_age ON tombstones (deleted_at, run_id);
 
 CREATE UNIQUE INDEX tool_calls_of_code_steps ON tool_calls (run_key, step_no, call_index) WHERE turn_index = 0;
 

@@ -5,10 +5,12 @@ CREATE TABLE run_labels (
   run_key UUID NOT NULL,
   name TEXT COLLATE "C" NOT NULL,
   value TEXT COLLATE "C" NOT NULL,
+  -- Of the run, so that a list by label is in the order of an index.
+  created_at BIGINT NOT NULL,
   PRIMARY KEY (run_key, name, value)
 );
 
-CREATE INDEX runs_by_label ON run_labels (name, value, run_key);
+CREATE INDEX runs_by_label ON run_labels (name, value, created_at, run_key);
 
 -- The names by which others reach a run that do not know its id.
 CREATE TABLE addresses (
@@ -59,7 +61,7 @@ CREATE TABLE tombstones (
   event_hash BYTEA NOT NULL
 );
 
-CREATE INDEX tombstones_by_age ON tombstones (deleted_at);
+CREATE INDEX tombstones_by_age ON tombstones (deleted_at, run_id);
 
 CREATE TABLE schedules (
   name TEXT COLLATE "C" PRIMARY KEY,

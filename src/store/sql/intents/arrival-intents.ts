@@ -2,18 +2,21 @@ import { BundleRefusedError } from "../../../core/errors.ts";
 import { decideArrival, type RunThere } from "../../../core/run/arrival-decision.ts";
 import type { ArrivalOutcome, ArrivingRun, BundleRow, Fence, RunRecord } from "../../store.ts";
 import { BUNDLE_TABLES, bundleShape, storedValues } from "../bundle-tables.ts";
+import { findAddress } from "../queries/queue-queries.ts";
 import { Row } from "../row.ts";
 import { all, get, type SqlScript } from "../script.ts";
 import { assertFence } from "../tables/fence.ts";
+import { getTombstone, missingRun } from "../tables/missing-run.ts";
 import { moveOf, readStoreId } from "../tables/moved-run.ts";
 import { runRow } from "../tables/run-columns.ts";
 import { readPartsOfRecord, requireRecord, savedRecord } from "../tables/run-record.ts";
-import { findRun, type RunRow, runNotFound, saveRun } from "../tables/run-row.ts";
+import { findRun, type RunRow, saveRun } from "../tables/run-row.ts";
 import type { Transaction } from "../transaction.ts";
 import { isLostBlob, verify } from "../verify/verify.ts";
 import type { RowValues } from "../write.ts";
 import { assertFree } from "./move-intents.ts";
 import { freeLease } from "./run-interruption.ts";
+import { nextWake } from "./wait-intents.ts";
 
 // A run arrives in pieces, each a transaction of its own, so that memory and transactions stay small. Until the last
 // one, its row has the status `moved`, with this store as the target: nobody claims it. The pieces are no events; the
@@ -38,6 +41,7 @@ export function* beginArrival(tx: Transaction, arriving: ArrivingRun): SqlScript
     throw otherTarget(runId, move?.to ?? null, storeId);
   const there = yield* findRun(runId);
   if (there !== null && isOf(tx, there, arriving)) return begun(there);
+  if (there === null) yield* passTombstone(tx, runId, arriving);
   const known = there === null ? null : yield* factsOf(there, bundled, storeId);
   const decision = decideArrival(known, {
     seq: bundled.eventSeq,
@@ -53,6 +57,17 @@ export function* beginArrival(tx: Transaction, arriving: ArrivingRun): SqlScript
       if (there !== null) yield* assertFree(tx, there, (owner) => `is being imported by ${owner}`);
       return begun(yield* writeArrivingRow(tx, { there, bundled, values, token: arriving.token }));
   }
+}
+
+/**
+ * What was deleted may have been only the copy that a move leaves behind: then the run may come back, if the bundle
+ * continues that copy, and the tombstone goes.
+ */
+function* passTombstone(tx: Transaction, runId: string, { moves }: ArrivingRun): SqlScript<void> {
+  const stone = yield* getTombstone(runId);
+  if (stone === null) return;
+  if (stone.status !== "moved" || moves.get(stone.events) !== stone.eventHash) throw yield* missingRun(runId);
+  tx.write({ kind: "remove", table: "tombstones", key: { run_id: runId } });
 }
 
 function begun({ runId, epoch }: Pick<RunRow, "runId" | "epoch">): ArrivalOutcome {
@@ -118,7 +133,7 @@ function* writeArrivingRow(
 /** The row of a run that this import may write. */
 function* arrivingRun(tx: Transaction, fence: Fence): SqlScript<RunRow> {
   const run = yield* findRun(fence.runId);
-  if (run === null) throw runNotFound(fence.runId);
+  if (run === null) throw yield* missingRun(fence.runId);
   if (run.status !== "moved") throw otherRun(fence.runId);
   return assertFence(tx, run, fence);
 }
@@ -158,6 +173,7 @@ export function* storeArrivingRows(
   for (const each of rows) {
     const { table, row } = storedValues(each);
     if (table === "runs") throw new Error("The row of a run arrives first, and alone.");
+    if (table === "addresses") yield* assertAddressFree(run.runId, new Row(row).text("address"));
     // Kept, so that a piece whose answer was lost can be sent again.
     tx.write({ kind: "keep", table, row: { run_key: run.key, ...row } });
   }
@@ -176,6 +192,7 @@ export function* finishArrival(tx: Transaction, fence: Fence, blobs: number): Sq
   freeLease(run);
   run.status = move.status;
   run.moved = null;
+  run.wakeAt = yield* wakeHere(tx, run);
   saveRun(tx, run, "run.arrived", { from: move.from, epoch: run.epoch });
   // Last, so that it sees the run as it will be; if it is not whole, nothing of this intent is stored.
   const found = yield* verify(runId);
@@ -183,6 +200,22 @@ export function* finishArrival(tx: Transaction, fence: Fence, blobs: number): Sq
   if (problem !== undefined) throw notWhole(runId, `${problem.row} ${problem.what}`);
   if (found.blobs !== blobs) throw notWhole(runId, `${found.blobs} of ${blobs} blobs are there`);
   return savedRecord(tx, run, parts);
+}
+
+/** When the clock has something to do about a run that has arrived: the store that it left no longer knows. */
+function* wakeHere(tx: Transaction, run: RunRow): SqlScript<number | null> {
+  if (run.status === "waiting") return yield* nextWake(run);
+  return run.status === "queued" && run.readyAt !== null && run.readyAt > tx.now ? run.readyAt : null;
+}
+
+/** An address leads to one run of a store. */
+function* assertAddressFree(runId: string, address: string): SqlScript<void> {
+  const other = yield* findAddress(address);
+  if (other !== null && other !== runId)
+    throw new BundleRefusedError(
+      `Run ${runId} did not arrive: its address ${JSON.stringify(address)} belongs to run ${other} in this store. End that run, then import the bundle again.`,
+      { reason: "address" },
+    );
 }
 
 function otherTarget(runId: string, to: string | null, storeId: string | null): BundleRefusedError {

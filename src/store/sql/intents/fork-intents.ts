@@ -9,18 +9,11 @@ import type { GranularStateRow } from "../run-head.ts";
 import { all, get, type SqlScript } from "../script.ts";
 import type { RowOf, RunKey } from "../table-list.ts";
 import { granularStateRow } from "../tables/granular-state.ts";
+import { missingRun } from "../tables/missing-run.ts";
 import { assertHere } from "../tables/moved-run.ts";
 import { budgetsOf } from "../tables/run-budgets.ts";
 import { savedRecord, starterOf } from "../tables/run-record.ts";
-import {
-  findRun,
-  insertRun,
-  parseJson,
-  type RunOrigin,
-  type RunRow,
-  runNotFound,
-  saveRun,
-} from "../tables/run-row.ts";
+import { findRun, insertRun, parseJson, type RunOrigin, type RunRow, saveRun } from "../tables/run-row.ts";
 import { writeSession } from "../tables/session-rows.ts";
 import { insertRow, type Transaction } from "../transaction.ts";
 import { verify } from "../verify/verify.ts";
@@ -35,7 +28,7 @@ import { COPIED_CALLS, ForkCopy } from "./fork-copy.ts";
 export function* forkRun(tx: Transaction, fork: NewFork): SqlScript<RunRecord> {
   assertNameSize("run id", fork.runId);
   const parent = yield* findRun(fork.parent);
-  if (parent === null) throw runNotFound(fork.parent);
+  if (parent === null) throw yield* missingRun(fork.parent);
   yield* assertHere(parent);
   if (tx.leases.isHeld(parent, tx.now)) throw busy(parent);
   if ((yield* findRun(fork.runId)) !== null)

@@ -5,8 +5,9 @@ import type { AbandonedAttempts, Leases } from "../leases.ts";
 import { MODEL_CALL } from "../owners.ts";
 import { all, type SqlScript } from "../script.ts";
 import { leftOpen } from "../tables/fence.ts";
+import { missingRun } from "../tables/missing-run.ts";
 import { openModelCalls, settleFailedCall } from "../tables/model-calls.ts";
-import { findRun, type RunRow, runNotFound } from "../tables/run-row.ts";
+import { findRun, type RunRow } from "../tables/run-row.ts";
 import { changeRow, type Transaction } from "../transaction.ts";
 import { unsentCalls } from "./in-doubt.ts";
 
@@ -29,7 +30,7 @@ export function* settleOpenCalls(
 /** What claiming the run now would do about the work its worker left open. */
 export function* readLeftBehind(leases: Leases, runId: string): SqlScript<LeftBehind> {
   const row = yield* findRun(runId);
-  if (row === null) throw runNotFound(runId);
+  if (row === null) throw yield* missingRun(runId);
   const left = yield* leftOpen(leases, row);
   const open = yield* openModelCalls(row.key);
   const lost = open.filter(({ stepKey, record }) => mayBeSent(left, stepKey, record));

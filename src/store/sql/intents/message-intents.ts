@@ -10,11 +10,12 @@ import type { Row } from "../row.ts";
 import { get, type SqlScript } from "../script.ts";
 import { MESSAGE_STATUSES } from "../stored-words.ts";
 import { senderOf, senderText, waitingMessages } from "../tables/message-rows.ts";
+import { missingRun } from "../tables/missing-run.ts";
 import { assertHere } from "../tables/moved-run.ts";
-import { findRun, parseJson, type RunRow, requireRun, runNotFound, saveRun } from "../tables/run-row.ts";
+import { findRun, parseJson, type RunRow, requireRun, saveRun } from "../tables/run-row.ts";
 import { changeRow, insertRow, type Transaction } from "../transaction.ts";
 import { assertOpenPart } from "../verify/verify-open.ts";
-import { assertNotDeleted, enqueueRun } from "./run-creation.ts";
+import { enqueueRun } from "./run-creation.ts";
 import { answerWait } from "./wait-answers.ts";
 import { queueIfAnswered } from "./wait-intents.ts";
 import { openWaitsOf } from "./wait-lookup.ts";
@@ -79,8 +80,7 @@ function* receiver(
 ): SqlScript<{ readonly run: RunRow; readonly hasStarted: boolean }> {
   const found = yield* findRun(runId);
   if (found === null) {
-    yield* assertNotDeleted(runId);
-    if (orStart === undefined) throw runNotFound(runId);
+    if (orStart === undefined) throw yield* missingRun(runId);
     yield* enqueueRun(tx, { ...orStart, runId });
   }
   const run = yield* requireRun(runId);

@@ -6,8 +6,9 @@ import type { OwnStatus, RunMove } from "../../store.ts";
 import { get, type SqlScript } from "../script.ts";
 import type { RunKey } from "../table-list.ts";
 import { leftOpen } from "../tables/fence.ts";
+import { missingRun } from "../tables/missing-run.ts";
 import { moveOf, readStoreId, runMoved } from "../tables/moved-run.ts";
-import { findRun, type RunRow, runNotFound, saveRun } from "../tables/run-row.ts";
+import { findRun, type RunRow, saveRun } from "../tables/run-row.ts";
 import type { Transaction } from "../transaction.ts";
 import { isLostBlob, verify } from "../verify/verify.ts";
 import { assertWhole } from "../verify/verify-open.ts";
@@ -33,7 +34,7 @@ export function* identify(tx: Transaction): SqlScript<string> {
  */
 export function* moveRun(tx: Transaction, runId: string, to: string): SqlScript<RunMove> {
   const row = yield* findRun(runId);
-  if (row === null) throw runNotFound(runId);
+  if (row === null) throw yield* missingRun(runId);
   const from = yield* readStoreId();
   const known = moveOf(row);
   if (known !== null && known.to === to && to !== from) return known;

@@ -1,5 +1,5 @@
 import { assertPayload, canonicalJson } from "../../../core/canonical-json.ts";
-import { ConfigurationError, RunDeletedError } from "../../../core/errors.ts";
+import { ConfigurationError } from "../../../core/errors.ts";
 import { contractSummary } from "../../../core/job/contract-summary.ts";
 import { earlier } from "../../../core/usage/allowance.ts";
 import { limitOfBudgets, NO_BUDGETS, wallclockOf } from "../../../core/usage/budget.ts";
@@ -7,8 +7,9 @@ import { stricter } from "../../../core/usage/quota.ts";
 import type { AttemptReason, Claim, NewRun, QueuedRun, RunMetadata, RunRecord } from "../../store.ts";
 import { assertNameSize } from "../name-size.ts";
 import { findAddress } from "../queries/queue-queries.ts";
-import { exists, get, type SqlScript } from "../script.ts";
+import { exists, type SqlScript } from "../script.ts";
 import type { RunKey } from "../table-list.ts";
+import { assertNotDeleted } from "../tables/missing-run.ts";
 import { type PartsOfRecord, requireRecord, savedRecord, starterOf } from "../tables/run-record.ts";
 import {
   type FirstRow,
@@ -68,16 +69,6 @@ function* isTaken(runId: string): SqlScript<boolean> {
   if (yield* exists("SELECT 1 AS found FROM runs WHERE run_id = ?", runId)) return true;
   yield* assertNotDeleted(runId);
   return false;
-}
-
-export function* assertNotDeleted(runId: string): SqlScript<void> {
-  const stone = yield* get("SELECT deleted_at, deleted_by, why FROM tombstones WHERE run_id = ?", runId);
-  if (stone === null) return;
-  const at = new Date(stone.int("deleted_at")).toISOString();
-  throw new RunDeletedError(
-    `Run ${runId} was deleted at ${at} by ${stone.text("deleted_by")} (${stone.text("why")}): its id is not used again; give another one.`,
-    { runId },
-  );
 }
 
 function assertNames({ runId, pipeline, queue, concurrencyKey, priority, address }: QueuedRun): void {
@@ -180,7 +171,7 @@ function* insertParts(tx: Transaction, row: RunRow, run: QueuedRun): SqlScript<P
     shape: canonicalJson(run.shape),
   });
   for (const [name, value] of labelsOf(run.runId, metadata ?? {}))
-    insertRow(tx, row, "run_labels", { name, value });
+    insertRow(tx, row, "run_labels", { name, value, created_at: row.origin.createdAt });
   if (address !== undefined && address !== null) yield* takeAddress(tx, row, address);
   return { currentStep: null, spec: parseJson(spec), callContext };
 }

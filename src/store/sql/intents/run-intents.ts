@@ -19,6 +19,7 @@ import { get, type SqlScript } from "../script.ts";
 import { findArtifactHash } from "../tables/artifact-rows.ts";
 import { leftOpen, lostEvents } from "../tables/fence.ts";
 import { returnMessages } from "../tables/message-rows.ts";
+import { assertNotDeleted } from "../tables/missing-run.ts";
 import { assertHere } from "../tables/moved-run.ts";
 import { allow, allowanceOf, endWaiting } from "../tables/run-budgets.ts";
 import { readPartsOfRecord, requireRecord, savedRecord } from "../tables/run-record.ts";
@@ -45,7 +46,10 @@ import { openWaits, queueIfAnswered, withdrawBudgetWaits } from "./wait-intents.
 
 export function* claimRun(tx: Transaction, runId: string, options: ClaimOptions): SqlScript<ClaimOutcome> {
   const row = yield* findRun(runId);
-  if (row === null) return { kind: "not_found" };
+  if (row === null) {
+    yield* assertNotDeleted(runId);
+    return { kind: "not_found" };
+  }
   yield* assertHere(row);
   const isHeld = tx.leases.isHeld(row, tx.now);
   const isCancelRequested = row.cancelRequestedAt !== null;

@@ -5,8 +5,9 @@ import type { Row } from "../row.ts";
 import type { SqlScript, SqlValue } from "../script.ts";
 import type { RunKey } from "../table-list.ts";
 import { blobPage } from "../tables/blob-rows.ts";
+import { missingRun } from "../tables/missing-run.ts";
 import { moveOf, readStoreId, runMoved } from "../tables/moved-run.ts";
-import { findRun, runNotFound } from "../tables/run-row.ts";
+import { findRun } from "../tables/run-row.ts";
 
 /** A page of these may be large: each row holds a piece of the session. */
 const CONTENTS_IN_A_PAGE = 20;
@@ -24,7 +25,7 @@ const QUERIES = new Map(
 /** A part of a run that was moved away. It no longer changes, so the parts together are one state. */
 export function* readMovedRows(runId: string, from: BundlePosition | null): SqlScript<BundlePart> {
   const run = yield* findRun(runId);
-  if (run === null) throw runNotFound(runId);
+  if (run === null) throw yield* missingRun(runId);
   const move = moveOf(run);
   const storeId = yield* readStoreId();
   if (move === null)

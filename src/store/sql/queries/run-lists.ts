@@ -15,8 +15,9 @@ import type { Row } from "../row.ts";
 import { all, get, type SqlScript } from "../script.ts";
 import { ATTEMPT_OUTCOMES, RECEIPT_STATUSES } from "../stored-words.ts";
 import type { RunKey } from "../table-list.ts";
+import { missingRun } from "../tables/missing-run.ts";
 import { openModelCalls, settledModelCalls } from "../tables/model-calls.ts";
-import { findRun, requireRunKey, runNotFound } from "../tables/run-row.ts";
+import { findRun, requireRunKey } from "../tables/run-row.ts";
 import { CODE_STEP_TURN, callNoOfId } from "../tables/tool-call-rows.ts";
 import { CALLS, toolCallRecord } from "./call-records.ts";
 import { callingTurnsAfter, type ReadRun, type TurnPlace, turnsAfter } from "./turn-pages.ts";
@@ -158,7 +159,7 @@ export function* listToolCallAttempts(
   { after, limit = ALL }: ToolCallAttemptRange = {},
 ): SqlScript<ToolCallAttempt[]> {
   const run = yield* findRun(runId);
-  if (run === null) throw runNotFound(runId);
+  if (run === null) throw yield* missingRun(runId);
   const callNo = after === undefined ? 0 : yield* callNoOfId(run, after.toolCallId);
   if (callNo === null) return [];
   const rows = yield* all(CALL_ATTEMPTS_AFTER, run.key, callNo, after?.attempt ?? 0, limit);

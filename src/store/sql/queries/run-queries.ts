@@ -1,33 +1,13 @@
 import type { Json } from "../../../core/json.ts";
-import type { EventRecord, ForkOrigin, RunFilter, RunRecord, RunUsage } from "../../store.ts";
+import type { EventRecord, ForkOrigin, RunRecord, RunUsage } from "../../store.ts";
 import { all, get, type SqlScript } from "../script.ts";
+import { missingRun } from "../tables/missing-run.ts";
 import { SETTLED_CALLS } from "../tables/model-calls.ts";
 import { chargedAmount } from "../tables/run-quota.ts";
 import { RUN_COLUMNS, runRecord } from "../tables/run-record.ts";
-import { parseJson, requireRunKey, runNotFound } from "../tables/run-row.ts";
-
-const MAX_LISTED = 1_000;
+import { parseJson, requireRunKey } from "../tables/run-row.ts";
 
 const NEWEST_FIRST = "ORDER BY created_at DESC, run_key DESC";
-
-/** The lists of runs, one text for each combination of filters. */
-const RUNS = `SELECT ${RUN_COLUMNS} FROM runs ${NEWEST_FIRST} LIMIT ?`;
-const RUNS_IN_STATUS = `SELECT ${RUN_COLUMNS} FROM runs WHERE status = ? ${NEWEST_FIRST} LIMIT ?`;
-const RUNS_OF_PIPELINE = `SELECT ${RUN_COLUMNS} FROM runs WHERE pipeline = ? ${NEWEST_FIRST} LIMIT ?`;
-const RUNS_IN_STATUS_OF_PIPELINE = `SELECT ${RUN_COLUMNS} FROM runs WHERE status = ? AND pipeline = ? ${NEWEST_FIRST} LIMIT ?`;
-
-export function* listRuns({ status, pipeline, limit }: RunFilter): SqlScript<RunRecord[]> {
-  const most = Math.min(limit ?? MAX_LISTED, MAX_LISTED);
-  return (yield* filteredRuns(status, pipeline, most)).map(runRecord);
-}
-
-function filteredRuns(status: RunFilter["status"], pipeline: RunFilter["pipeline"], limit: number) {
-  if (status === undefined)
-    return pipeline === undefined ? all(RUNS, limit) : all(RUNS_OF_PIPELINE, pipeline, limit);
-  return pipeline === undefined
-    ? all(RUNS_IN_STATUS, status, limit)
-    : all(RUNS_IN_STATUS_OF_PIPELINE, status, pipeline, limit);
-}
 
 const OF_INPUT = "pipeline = ? AND input_hash = ? AND forked_from IS NULL";
 const RUNS_OF_INPUT = `SELECT ${RUN_COLUMNS} FROM runs
@@ -69,7 +49,7 @@ export function* readUsage(runId: string): SqlScript<RunUsage> {
     "SELECT run_key, charged_tokens, charged_micro_dollars FROM runs WHERE run_id = ?",
     runId,
   );
-  if (run === null) throw runNotFound(runId);
+  if (run === null) throw yield* missingRun(runId);
   const key = run.value("run_key");
   const row = yield* get(USAGE, key, key);
   if (row === null) throw new Error(`Run ${runId} has no usage row.`);
@@ -103,7 +83,7 @@ export function* countWork(runId: string): SqlScript<{ steps: number; toolCalls:
 
 export function* isCancelRequested(runId: string): SqlScript<boolean> {
   const row = yield* get("SELECT cancel_requested_at FROM runs WHERE run_id = ?", runId);
-  if (row === null) throw runNotFound(runId);
+  if (row === null) throw yield* missingRun(runId);
   return row.optionalInt("cancel_requested_at") !== null;
 }
 

@@ -11,7 +11,8 @@ import type { Row } from "../row.ts";
 import { all, get, type SqlScript } from "../script.ts";
 import { ATTEMPT_ENDS, CHECKPOINT_TYPES, RESUMED_FROM, SLICE_KINDS } from "../stored-words.ts";
 import { readSnapshot } from "../tables/checkpoint-rows.ts";
-import { findRun, parseJson, requireRunKey, runNotFound } from "../tables/run-row.ts";
+import { missingRun } from "../tables/missing-run.ts";
+import { findRun, parseJson, requireRunKey } from "../tables/run-row.ts";
 import { callNoOfId } from "../tables/tool-call-rows.ts";
 
 export function* readSession(runId: string): SqlScript<StoredSlice[]> {
@@ -50,7 +51,7 @@ export function* isForgotten(runId: string, toolCallId: string): SqlScript<boole
 
 function* appliedRow(runId: string, toolCallId: string): SqlScript<Row | null> {
   const run = yield* findRun(runId);
-  if (run === null) throw runNotFound(runId);
+  if (run === null) throw yield* missingRun(runId);
   const callNo = yield* callNoOfId(run, toolCallId);
   if (callNo === null) return null;
   return yield* get("SELECT forgotten FROM applied_calls WHERE run_key = ? AND call_no = ?", run.key, callNo);

@@ -10,8 +10,9 @@ import { plainBytes, type Row } from "../row.ts";
 import { get, type SqlScript } from "../script.ts";
 import { RUN_STATUSES } from "../stored-words.ts";
 import type { Transaction } from "../transaction.ts";
+import { missingRun } from "./missing-run.ts";
 import { quotaOf } from "./run-quota.ts";
-import { parseJson, type RunRow, runNotFound } from "./run-row.ts";
+import { parseJson, type RunRow } from "./run-row.ts";
 
 /** The parts of a run's record that are not in its row. */
 export type PartsOfRecord = {
@@ -126,10 +127,11 @@ export function runRecord(row: Row): RunRecord {
   };
 }
 
+export const CURRENT_STEP = `(SELECT step_path FROM run_steps
+    WHERE run_steps.run_key = runs.run_key AND step_no = runs.current_step_no) AS current_step`;
+
 /** The columns of a run's record. */
-export const RUN_COLUMNS = `runs.*,
-  (SELECT step_path FROM run_steps
-    WHERE run_steps.run_key = runs.run_key AND step_no = runs.current_step_no) AS current_step,
+export const RUN_COLUMNS = `runs.*, ${CURRENT_STEP},
   (SELECT spec FROM run_inputs WHERE run_inputs.run_key = runs.run_key) AS spec,
   (SELECT call_context FROM run_inputs WHERE run_inputs.run_key = runs.run_key) AS call_context`;
 
@@ -143,6 +145,6 @@ export function* getRun(runId: string): SqlScript<RunRecord | null> {
 /** The record of a run that exists. */
 export function* requireRecord(runId: string): SqlScript<RunRecord> {
   const run = yield* getRun(runId);
-  if (run === null) throw runNotFound(runId);
+  if (run === null) throw yield* missingRun(runId);
   return run;
 }

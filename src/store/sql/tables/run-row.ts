@@ -1,4 +1,4 @@
-import { RunNotFoundError, StoreUnusableError } from "../../../core/errors.ts";
+import { StoreUnusableError } from "../../../core/errors.ts";
 import { chainHash, NO_EVENT_HASH } from "../../../core/event-chain.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../core/json.ts";
 import { type Limit, Quota } from "../../../core/usage/quota.ts";
@@ -10,6 +10,7 @@ import type { RunKey } from "../table-list.ts";
 import type { Transaction } from "../transaction.ts";
 import type { RowValues } from "../write.ts";
 import { assertFence, assertNothingLost } from "./fence.ts";
+import { missingRun } from "./missing-run.ts";
 import {
   headColumns,
   headFacts,
@@ -78,7 +79,7 @@ export function* rowToLeave(tx: Transaction, fence: Fence): SqlScript<RunRow> {
 /** The whole row, for an intent without a fence. */
 export function* requireRun(runId: string): SqlScript<RunRow> {
   const row = yield* get(RUN_ROWS, runId);
-  if (row === null) throw runNotFound(runId);
+  if (row === null) throw yield* missingRun(runId);
   const run = runRow(row);
   // A run that was moved away is only read, and one that arrives is checked once it is whole.
   if (run.status !== "moved") yield* assertMatchesEvents(run, row.int("row_seq"));
@@ -219,23 +220,17 @@ export function saveRun(tx: Transaction, run: RunRow, type: string, data: JsonOb
 /** Only a queued run is ready for a worker, and the clock wakes only one that is queued or waits. */
 function setReady(tx: Transaction, run: RunRow): void {
   if (run.status !== "queued" && run.status !== "waiting") run.wakeAt = null;
-  if (run.status !== "queued") run.readyAt = null;
-  else run.readyAt ??= run.wakeAt ?? tx.now;
+  if (run.status === "queued") run.readyAt ??= run.wakeAt ?? tx.now;
+  // One that moves keeps its place, and the time that it is not to begin before.
+  else if (run.status !== "moved") run.readyAt = null;
 }
 
 export function* requireRunKey(runId: string): SqlScript<RunKey> {
   const row = yield* get("SELECT run_key FROM runs WHERE run_id = ?", runId);
-  if (row === null) throw runNotFound(runId);
+  if (row === null) throw yield* missingRun(runId);
   return row.value("run_key") as RunKey;
 }
 
 export function parseJson(text: string | null): Json {
   return text === null ? null : (JSON.parse(text) as Json);
-}
-
-export function runNotFound(runId: string): RunNotFoundError {
-  return new RunNotFoundError(
-    `There is no run ${runId} in this store: check the id and the store's address.`,
-    { runId },
-  );
 }

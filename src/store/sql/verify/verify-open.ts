@@ -4,7 +4,8 @@ import type { Verification, VerificationProblem, WaitRecord } from "../../store.
 import { listOpenWaits } from "../queries/wait-queries.ts";
 import { get, type SqlScript } from "../script.ts";
 import type { RunKey } from "../table-list.ts";
-import { type RunRow, requireRunKey, runNotFound } from "../tables/run-row.ts";
+import { missingRun } from "../tables/missing-run.ts";
+import { type RunRow, requireRunKey } from "../tables/run-row.ts";
 import { EventsBackwards, findMissingEvents, readOfRun, readRecent } from "./events-backwards.ts";
 import { type OpenPart, readOpenPart } from "./open-part.ts";
 import { RowNames } from "./row-names.ts";
@@ -53,7 +54,7 @@ export function* openProblems({
   runId,
 }: Pick<RunRow, "key" | "runId">): SqlScript<VerificationProblem[]> {
   const run = yield* get("SELECT * FROM runs WHERE run_key = ?", key);
-  if (run === null) throw runNotFound(runId);
+  if (run === null) throw yield* missingRun(runId);
   const missing = yield* findMissingEvents(key, run);
   if (missing.length > 0) return missing;
   const open = yield* readOpenPart(key, run.optionalInt("current_step_no"));

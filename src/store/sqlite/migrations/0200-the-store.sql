@@ -65,13 +65,17 @@ CREATE TABLE runs (
 ) STRICT;
 
 CREATE INDEX runs_by_input ON runs (pipeline, input_hash);
-CREATE INDEX runs_by_status ON runs (status, created_at);
-CREATE INDEX runs_by_age ON runs (created_at);
-CREATE INDEX runs_of_pipeline ON runs (pipeline, created_at);
+CREATE INDEX runs_by_status ON runs (status, created_at, run_id);
+CREATE INDEX runs_by_age ON runs (created_at, run_id);
+CREATE INDEX runs_of_pipeline ON runs (pipeline, created_at, run_id);
+CREATE INDEX runs_of_queue ON runs (queue, created_at, run_id);
 -- Runs that sleep are not in the index of those that are ready: a claim must not walk over them.
 CREATE INDEX ready_runs ON runs (queue, pipeline, priority DESC, ready_at, concurrency_key)
   WHERE status = 'queued' AND wake_at IS NULL;
 CREATE INDEX sleeping_runs ON runs (wake_at) WHERE wake_at IS NOT NULL;
+-- By when they ended, for those to delete. Runs that work are not in it, so their commits do not change it.
+CREATE INDEX ended_runs ON runs (updated_at, run_id)
+  WHERE status <> 'queued' AND status <> 'running' AND status <> 'waiting';
 CREATE INDEX running_runs ON runs (queue, concurrency_key) WHERE status = 'running';
 
 CREATE TABLE run_inputs (

@@ -5,10 +5,12 @@ CREATE TABLE run_labels (
   run_key INTEGER NOT NULL REFERENCES runs (run_key),
   name TEXT NOT NULL,
   value TEXT NOT NULL,
+  -- Of the run, so that a list by label is in the order of an index.
+  created_at INTEGER NOT NULL,
   PRIMARY KEY (run_key, name, value)
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX runs_by_label ON run_labels (name, value, run_key);
+CREATE INDEX runs_by_label ON run_labels (name, value, created_at, run_key);
 
 -- The names by which others reach a run that do not know its id.
 CREATE TABLE addresses (
@@ -59,7 +61,7 @@ CREATE TABLE tombstones (
   event_hash BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
 
-CREATE INDEX tombstones_by_age ON tombstones (deleted_at);
+CREATE INDEX tombstones_by_age ON tombstones (deleted_at, run_id);
 
 CREATE TABLE schedules (
   name TEXT PRIMARY KEY,

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { BundleRefusedError, LeaseLostError, RunBusyError, RunMovedError } from "../../../core/errors.ts";
 import type { OwnStatus, Store } from "../../../store/store.ts";
 import { assertRefused, type Check, check, checkSeveral, rejection } from "../check.ts";
+import { laterScenario, mailScenario } from "../sample-mail.ts";
 import {
   arrived,
   assertIntact,
@@ -21,11 +22,13 @@ async function eventTypes(store: Store, runId: string): Promise<string[]> {
 
 export const arrivingChecks: readonly Check[] = [
   check("a run arrives with every row, its whole log, and the status that it had", async (scene) => {
-    const { store, advance } = scene;
+    const { store, now, advance } = scene;
     await withAnotherDatabase(scene, async (elsewhere) => {
       await turnScenario(elsewhere, advance);
       await ledgerScenario(elsewhere, advance);
       await jobScenario(elsewhere, advance);
+      await mailScenario(elsewhere, advance);
+      await laterScenario(elsewhere, now() + 3_600_000);
       advance(LEASE_MS);
       for (const { runId, status } of await elsewhere.listRuns()) {
         const before = await elsewhere.listEvents(runId);
@@ -38,6 +41,52 @@ export const arrivingChecks: readonly Check[] = [
         await assertIntact(store, runId);
       }
       assert.ok((await store.listRuns()).length >= 4);
+    });
+  }),
+
+  check("a moved run does not wake; where it arrives, it wakes when it would have", async (scene) => {
+    const { store, now, advance } = scene;
+    await withAnotherDatabase(scene, async (elsewhere) => {
+      await mailScenario(elsewhere, advance);
+      const notBefore = now() + 60_000;
+      await laterScenario(elsewhere, notBefore);
+      const times = new Map<string, number | null>();
+      for (const runId of ["mail", "later"]) {
+        times.set(runId, (await elsewhere.getRun(runId))?.wakeAt ?? null);
+        const transit = await takenFrom(elsewhere, runId, store);
+        assert.deepEqual(
+          await elsewhere.listSleeping({ limit: 9 }).then((all) => all.map((each) => each.runId)),
+          runId === "mail" ? ["later"] : [],
+        );
+        const events = (await elsewhere.listEvents(runId)).length;
+        assert.equal(await elsewhere.wakeRun(runId), null);
+        assert.equal((await elsewhere.listEvents(runId)).length, events);
+        await arrived(store, transit);
+        assert.equal((await store.getRun(runId))?.wakeAt, times.get(runId), runId);
+      }
+      assert.equal(await store.findAddress("invoice:7"), "mail");
+      assert.deepEqual(await store.listReady({ pipelines: ["report"], queues: ["default"], limit: 9 }), []);
+      await store.sendMessage("mail", { id: "here", event: "other", body: 1 });
+      advance(60_000);
+      assert.equal(await store.wakeRun("later"), null);
+      await store.wakeRun("mail");
+      assert.equal((await store.getToolCall("mail/draft#1.1"))?.status, "succeeded", "its sleep is over");
+      await assertIntact(store, "mail");
+    });
+  }),
+
+  check("a run whose address another run has is refused, and says which", async (scene) => {
+    const { store, advance } = scene;
+    const other = await SampleRun.create(store, "other", { address: "invoice:7" });
+    await withAnotherDatabase(scene, async (elsewhere) => {
+      await mailScenario(elsewhere, advance);
+      const transit = await takenFrom(elsewhere, "mail", store);
+      const error = await rejection(arrived(store, transit));
+      assert.ok(BundleRefusedError.isInstance(error), String(error));
+      assert.match(error.message, /"invoice:7" belongs to run other/);
+      await store.releaseRun(other.fence, SUCCEEDED);
+      await arrived(store, transit);
+      assert.equal(await store.findAddress("invoice:7"), "mail");
     });
   }),
 

@@ -71,6 +71,8 @@ export const leavingChecks: readonly Check[] = [
         () => store.settle(callId, { as: "retry" }),
         () => store.forkRun(newFork(run, 1)),
         () => store.offerLateReceipt(run.late(2, 1, newReceipt(1))),
+        () => store.sendMessage(run.runId, { id: "m-1", event: "paid", body: null }),
+        () => store.withdrawMessage(run.runId, "m-1"),
       ];
       for (const attempt of attempts) {
         const error = await assertRefused(store, run.runId, attempt, RunMovedError);

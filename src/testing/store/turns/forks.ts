@@ -27,14 +27,10 @@ async function stepsOf(store: Store, runId: string): Promise<unknown[]> {
 
 /** A finished loop, and one of three iterations with a loop of two rounds inside, each round with two turns. */
 async function nestedLoops(run: SampleRun): Promise<void> {
-  const decide = (stepKey: number, iteration: number, done: boolean) =>
-    run.store.decideLoop(run.fence, {
-      stepKey,
-      iteration,
-      done,
-      output: `${iteration}`,
-      context: { iteration },
-    });
+  const decide = (stepKey: number, iteration: number, done: boolean) => {
+    const [output, context] = [`${iteration}`, { iteration }];
+    return run.store.decideLoop(run.fence, { stepKey, iteration, done, output, context });
+  };
   const early = await run.at("early", { kind: "loop" });
   await decide(early.stepKey, 1, false);
   await decide(early.stepKey, 2, true);

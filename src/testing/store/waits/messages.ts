@@ -199,6 +199,9 @@ export const messageChecks: readonly Check[] = [
     assert.equal(await store.findAddress("invoice:7"), null);
     await store.enqueueRun(queuedRun("run-2", { address: "invoice:7" }));
     assert.equal(await store.findAddress("invoice:7"), "run-2");
+    const failed = await SampleRun.create(store, "run-3", { address: "invoice:9" });
+    await store.releaseRun(failed.fence, FAILED);
+    assert.equal(await store.findAddress("invoice:9"), "run-3", "it may be resumed");
   }),
 
   checkSeveral("of senders at once, each message is taken once", async ({ store, openAnother }) => {

@@ -162,6 +162,22 @@ describe("a database of a version before the first release", () => {
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
+  it("is refused in one sentence if its number is lower than the first one, and left as it is", async () => {
+    const file = join(tempFolder(), "pawl.db");
+    await (await openStore(`file:${file}`)).close();
+    const raw = new DatabaseSync(file);
+    raw.exec("DROP TABLE messages; PRAGMA user_version = 102; PRAGMA wal_checkpoint(TRUNCATE);");
+    raw.close();
+    const before = readFileSync(file);
+    for (const readOnly of [false, true])
+      await expect(openStore(`file:${file}`, { readOnly })).rejects.toMatchObject({
+        name: "StoreUnusableError",
+        message: `The database ${file} has schema 102, of a development version of Pawl, which this version cannot read: finish its runs with that version, and name another database for this one; it was left as it is.`,
+        details: { reason: "development" },
+      });
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
   it("refuses ours: the mark of the file is another one", async () => {
     const file = join(tempFolder(), "pawl.db");
     await (await openStore(`file:${file}`)).close();

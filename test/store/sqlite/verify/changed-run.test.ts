@@ -48,7 +48,8 @@ const CHANGES: readonly (readonly [what: string, row: string, ...sql: string[]])
   [
     "a forged question",
     "question open~3",
-    `INSERT INTO waits SELECT run_key, 3, kind, NULL, 0, question, subject, NULL, 1, NULL, status, NULL, NULL, NULL
+    `INSERT INTO waits SELECT run_key, 3, kind, NULL, 0, question, subject, NULL, 1, NULL, NULL, NULL, NULL, NULL,
+           NULL, NULL, NULL, status, NULL, NULL, NULL
        FROM waits WHERE ${OPEN} AND wait_index = 1`,
   ],
   [
@@ -167,6 +168,9 @@ describe("a run that was changed by another program", () => {
     onTestFinished(() => store.close());
     const waits = await store.listOpenWaits();
     expect(Object.fromEntries(waits.map(({ waitId, distrusted }) => [waitId, distrusted ?? null]))).toEqual({
+      "mail~1": null,
+      "mail~3": null,
+      "mail~4": null,
       "open~1": expect.stringContaining("question open~2 is not what was written"),
       "open~2": expect.stringContaining("question open~2 is not what was written"),
       "other~1": null,

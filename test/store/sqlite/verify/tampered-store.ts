@@ -4,6 +4,7 @@ import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { chainHash } from "../../../../src/core/event-chain.ts";
 import { openStore } from "../../../../src/store/open-store.ts";
 import type { Store, Verification } from "../../../../src/store/store.ts";
+import { laterScenario, mailScenario } from "../../../../src/testing/store/sample-mail.ts";
 import { SampleRun, sha256 } from "../../../../src/testing/store/sample-run.ts";
 import {
   jobScenario,
@@ -14,12 +15,13 @@ import {
 import { tempFolder } from "../temp-folder.ts";
 
 /** The runs of `writeRuns`, each verified before it is tampered with. */
-export const RUNS = ["ledger", "run-1", "session", "job", "job-fork", "open"] as const;
+export const RUNS = ["ledger", "run-1", "session", "job", "job-fork", "open", "mail", "later"] as const;
 
 /**
- * Creates a file with six runs: "ledger", which used every feature of the ledger and has the calls 1 to 5 (of a turn)
+ * Creates a file with eight runs: "ledger", which used every feature of the ledger and has the calls 1 to 5 (of a turn)
  * and 6 and 7 (of code); "run-1", a neighbour; "session", which used every feature of a session; "job", which used
- * every feature of a contract, with its fork; and "open", which waits for an approval and a settlement.
+ * every feature of a contract, with its fork; "open", which waits for an approval and a settlement; "mail", which used
+ * every feature of a mailbox and of the clock; and "later", which is not ready before its time.
  */
 export async function writeRuns(file: string): Promise<void> {
   let now = Date.UTC(2026, 0, 1);
@@ -39,6 +41,8 @@ export async function writeRunsTo(store: Store, advance: (ms: number) => void): 
   const open = await SampleRun.create(store, "open");
   await open.journaled(1, ["running", "prepared"]);
   await open.waiting(open.wait(1, 1), open.approval(1, 2, sha256("arguments").toString("hex")));
+  await mailScenario(store, advance);
+  await laterScenario(store, Date.UTC(2100, 0, 1));
 }
 
 /** A copy of the file that can be edited by hand, and verified afterwards. */

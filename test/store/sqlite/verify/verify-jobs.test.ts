@@ -189,7 +189,8 @@ describe("an added row of a job is named", () => {
     ],
     [
       "an answer about a budget",
-      `INSERT INTO waits SELECT run_key, 4, kind, budget, 0, question, subject, NULL, 1, NULL, 'answered', 1, 'Eve', answer
+      `INSERT INTO waits SELECT run_key, 4, kind, budget, 0, question, subject, NULL, 1, NULL, NULL, NULL, NULL, NULL,
+              NULL, NULL, NULL, 'answered', 1, 'Eve', answer
          FROM waits WHERE ${wait(2)}`,
       ["wait job~4", "question job~4"],
     ],

@@ -1,0 +1,51 @@
+import { RunDeletedError, RunNotFoundError } from "../../../core/errors.ts";
+import type { Tombstone } from "../../store.ts";
+import type { Row } from "../row.ts";
+import { get, type SqlScript } from "../script.ts";
+import { RUN_STATUSES } from "../stored-words.ts";
+
+/** What is left of a deleted run; null if there was none of this id. */
+export function* getTombstone(runId: string): SqlScript<Tombstone | null> {
+  const row = yield* get("SELECT * FROM tombstones WHERE run_id = ?", runId);
+  return row === null ? null : tombstone(row);
+}
+
+export function tombstone(row: Row): Tombstone {
+  return {
+    runId: row.text("run_id"),
+    pipeline: row.text("pipeline"),
+    status: row.oneOf("status", RUN_STATUSES),
+    createdAt: row.int("created_at"),
+    endedAt: row.int("ended_at"),
+    deletedAt: row.int("deleted_at"),
+    deletedBy: row.text("deleted_by"),
+    why: row.text("why"),
+    charged: { tokens: row.int("charged_tokens"), microDollars: row.int("charged_micro_dollars") },
+    events: row.int("event_seq"),
+    eventHash: row.hex("event_hash"),
+  };
+}
+
+/** The error for a run that is not there: it was deleted, or it never was. */
+export function* missingRun(runId: string): SqlScript<RunDeletedError | RunNotFoundError> {
+  const stone = yield* getTombstone(runId);
+  if (stone !== null) return runDeleted(stone);
+  return new RunNotFoundError(
+    `There is no run ${runId} in this store: check the id and the store's address.`,
+    { runId },
+  );
+}
+
+/** The id of a deleted run is not used again. */
+export function* assertNotDeleted(runId: string): SqlScript<void> {
+  const stone = yield* getTombstone(runId);
+  if (stone !== null) throw runDeleted(stone);
+}
+
+function runDeleted({ runId, deletedAt, deletedBy, why }: Tombstone): RunDeletedError {
+  const at = new Date(deletedAt).toISOString();
+  return new RunDeletedError(
+    `Run ${runId} was deleted at ${at} by ${deletedBy} (${why}): its id is not used again; give another one.`,
+    { runId },
+  );
+}

@@ -1,0 +1,119 @@
+import assert from "node:assert/strict";
+import type { RunFilter, RunSummary, Store } from "../../../store/store.ts";
+import { type Check, check } from "../check.ts";
+import { newSpec } from "../sample-contract.ts";
+import { FAILED, SampleRun } from "../sample-run.ts";
+import { queuedRun } from "./queue.ts";
+
+/** Ten runs of two tenants in two queues; three of them are created in the same millisecond. */
+async function tenRuns(store: Store, advance: (ms: number) => void): Promise<void> {
+  for (let i = 0; i < 10; i++) {
+    const [tenant, queue] = [i % 3 === 0 ? "acme" : "other", i % 2 === 0 ? "mail" : "default"];
+    await store.enqueueRun(queuedRun(`run-${i}`, { queue, metadata: { tenant, tags: ["new", `n${i}`] } }));
+    if (i < 3 || i > 5) advance(1);
+  }
+}
+
+async function ids(store: Store, filter: RunFilter): Promise<string[]> {
+  const [runs, summaries] = [await store.listRuns(filter), await store.listRunSummaries(filter)];
+  assert.deepEqual(
+    runs.map(({ runId }) => runId),
+    summaries.map(({ runId }) => runId),
+  );
+  return summaries.map(({ runId }) => runId);
+}
+
+async function pages(store: Store, filter: RunFilter, between: () => Promise<unknown>): Promise<string[]> {
+  const found: string[] = [];
+  for (let after: RunSummary | undefined; ; ) {
+    const page = await store.listRunSummaries({
+      ...filter,
+      limit: 3,
+      ...(after === undefined ? {} : { after }),
+    });
+    found.push(...page.map(({ runId }) => runId));
+    after = page.at(-1);
+    if (page.length < 3) return found;
+    await between();
+  }
+}
+
+export const runPageChecks: readonly Check[] = [
+  check("runs are found by what their metadata says, and by their queue", async ({ store, advance }) => {
+    await tenRuns(store, advance);
+    assert.deepEqual(await ids(store, { metadata: { tenant: "acme" } }), [
+      "run-9",
+      "run-6",
+      "run-3",
+      "run-0",
+    ]);
+    assert.deepEqual(await ids(store, { metadata: { tags: "n4" } }), ["run-4"], "one of several values");
+    assert.deepEqual(await ids(store, { metadata: { tenant: "acme", tags: "n4" } }), [], "all of them");
+    assert.deepEqual(await ids(store, { metadata: { tags: "new", tenant: "acme" }, queue: "mail" }), [
+      "run-6",
+      "run-0",
+    ]);
+    assert.deepEqual(await ids(store, { metadata: { tenant: "nobody" } }), []);
+    assert.deepEqual(await ids(store, { queue: "mail", limit: 2 }), ["run-8", "run-6"]);
+    await store.requestCancel("run-8");
+    assert.deepEqual(await ids(store, { queue: "mail", status: "cancelled", pipeline: "report" }), ["run-8"]);
+    assert.deepEqual(await ids(store, { queue: "mail", pipeline: "other" }), []);
+  }),
+
+  check("pages are stable while runs are added and deleted", async ({ store, advance }) => {
+    await tenRuns(store, advance);
+    for (const filter of [
+      {},
+      { status: "queued" },
+      { pipeline: "report" },
+      { metadata: { tags: "new" } },
+    ] as const) {
+      const all = await ids(store, filter);
+      let n = 0;
+      const between = async () => {
+        advance(1);
+        n += 1;
+        const runId = `new-${Object.keys(filter).join()}-${n}`;
+        await store.enqueueRun(queuedRun(runId, { metadata: { tags: "new" } }));
+      };
+      assert.deepEqual(await pages(store, filter, between), all);
+      assert.ok(n > 2);
+    }
+    const [first] = await store.listRunSummaries({ metadata: { tenant: "acme" }, limit: 1 });
+    assert.ok(first !== undefined);
+    await store.requestCancel(first.runId);
+    await store.deleteRun(first.runId, { why: "old" });
+    const rest = await ids(store, { metadata: { tenant: "acme" }, after: first });
+    assert.deepEqual(rest, ["run-6", "run-3", "run-0"], "a cursor outlives its run");
+  }),
+
+  check("a summary has what is small of a run, and nothing else", async ({ store, now }) => {
+    const run = await SampleRun.create(store, "run-1", {
+      metadata: { tenant: "acme" },
+      queue: "mail",
+      spec: newSpec({}),
+    });
+    await run.committed(1);
+    await store.releaseRun(run.fence, FAILED);
+    const record = await run.record();
+    const [summary] = await store.listRunSummaries();
+    const { leaseUntil: _, ...rest } = summary ?? { leaseUntil: 0 };
+    assert.deepEqual(rest, {
+      runId: "run-1",
+      pipeline: "report",
+      status: "failed",
+      queue: "mail",
+      createdAt: now(),
+      updatedAt: now(),
+      currentStep: record.currentStep,
+      metadata: { tenant: "acme" },
+      objective: record.spec?.objective,
+      readyAt: null,
+      wakeAt: null,
+      stalls: 0,
+      owner: null,
+      charged: record.charged,
+      errorCode: "step_failed",
+    });
+  }),
+];
