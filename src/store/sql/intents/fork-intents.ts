@@ -48,6 +48,12 @@ export function* forkRun(tx: Transaction, fork: NewFork): SqlScript<RunRecord> {
     startedBy: starter.text,
   });
   insertRow(tx, run, "run_inputs", input);
+  for (const label of yield* all("SELECT name, value FROM run_labels WHERE run_key = ?", parent.key))
+    insertRow(tx, run, "run_labels", {
+      name: label.text("name"),
+      value: label.text("value"),
+      created_at: tx.now,
+    });
   const copy = new ForkCopy(tx, { fork, parent, run, steps, state });
   yield* copy.everything();
   // Everything of the session is new, and nothing of it has to be looked up.

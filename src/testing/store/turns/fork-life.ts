@@ -40,6 +40,28 @@ async function assertNoFork(
 }
 
 export const forkLifeChecks: readonly Check[] = [
+  check(
+    "a fork is found by the metadata of its parent, and tools get the same context",
+    async ({ store }) => {
+      const place = {
+        metadata: { tenant: "acme", tags: ["a", "b"] },
+        callContext: { customer: 7 },
+        queue: "mail",
+      };
+      const run = await SampleRun.create(store, "run-1", { ...place, address: "invoice:7" });
+      await keyedTurn(run, 1);
+      await store.releaseRun(run.fence, FAILED);
+      await store.forkRun(newFork(run, 1));
+      const fork = await store.getRun("fork");
+      assert.ok(fork !== null);
+      const { metadata, callContext, queue } = fork;
+      assert.deepEqual({ metadata, callContext, queue }, place);
+      const found = await store.listRuns({ metadata: { tags: "b" } });
+      assert.deepEqual(found.map(({ runId }) => runId).sort(), ["fork", "run-1"]);
+      assert.equal(await store.findAddress("invoice:7"), "run-1", "messages still reach the parent");
+    },
+  ),
+
   check("a fork continues at the next turn, with the first agent it is given", async ({ store }) => {
     const run = await twoTurns(store);
     await forked(store, newFork(run, 1));
