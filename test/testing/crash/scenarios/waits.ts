@@ -9,7 +9,7 @@ import {
   type Scenario,
   sleepUntilDue,
 } from "../../../../src/testing/crash/scenario.ts";
-import { asks, charge, ERRAND_TOOLS, errandAgent, lookUp, STAND_INS } from "./errand-tools.ts";
+import { asks, charge, errandAgent, STAND_INS, ship } from "./errand-tools.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -139,7 +139,7 @@ export function receiveTimesOut(): Scenario {
   };
 }
 
-/** Nobody approves two calls, and nobody answers a question: the first are denied, the last is answered. */
+/** Of three calls one is approved in time, and the others are denied; a question gets the answer that it names. */
 export function approvalTimesOut(): Scenario {
   return {
     name: "approval-times-out",
@@ -147,10 +147,9 @@ export function approvalTimesOut(): Scenario {
       "silence",
       Step.granular(
         "work",
-        errandAgent([asks(["charge", "a"], ["look_up", "b"]), asks(["charge", "c"]), { text: "Done." }], {
-          ...ERRAND_TOOLS,
-          look_up: lookUp,
+        errandAgent([asks(["charge", "a"], ["ship", "b"]), asks(["charge", "c"]), { text: "Done." }], {
           charge: { ...charge, approval: true },
+          ship: { ...ship, approval: true },
         }),
       ),
       Step.human("check", {
@@ -162,5 +161,15 @@ export function approvalTimesOut(): Scenario {
     input: "Charge a and c.",
     runner: { policy: { timeLimits: { approval: { afterMs: HOUR_MS, onDue: "deny" } } } },
     tools: STAND_INS,
+    act: async (tools) => {
+      const { runner, answer } = tools;
+      let result = await runner.run("Charge a and c.", { runId: RUN_ID, wait: true });
+      while (result.status === "waiting") {
+        await answer(result.waits.filter(({ subject }) => subject.tool === "ship"));
+        await sleepUntilDue(tools, result.waits);
+        result = await runner.resume(RUN_ID, { wait: true });
+      }
+      return result;
+    },
   };
 }
