@@ -5,6 +5,7 @@ import type { GranularState } from "../../store/store.ts";
 import type { ArtifactAccess } from "./artifact-access.ts";
 import type { EarlierSteps } from "./earlier-steps.ts";
 import type { ForeignCall, ForeignTool } from "./foreign-tool.ts";
+import type { WiredStep } from "./step-node.ts";
 import type { Tool } from "./tool.ts";
 import type { ToolSource } from "./tool-source.ts";
 import type { ReceivedMessage, ReceiveOptions, TimedOut } from "./waiting/received-message.ts";
@@ -73,3 +74,9 @@ type WithSecrets<A> = A extends string
     : A extends object
       ? { readonly [K in keyof A]: WithSecrets<A[K]> }
       : A;
+
+/** A step of ordinary code. */
+export interface CodeStep<O = unknown, I = never> extends WiredStep<O, I> {
+  readonly kind: "run";
+  readonly code: (input: never, context: CodeStepContext) => unknown;
+}

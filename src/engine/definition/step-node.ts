@@ -1,5 +1,4 @@
 import type { Json } from "../../core/json.ts";
-import type { CodeStepContext } from "./code-step-context.ts";
 import type { StopConditions } from "./stop-conditions.ts";
 import type { Tool } from "./tool.ts";
 import type { OpenSources } from "./tool-source.ts";
@@ -40,10 +39,4 @@ export interface PipelineStep<O = unknown, I = never> extends WiredStep<O, I> {
   readonly inline: boolean;
   /** The stop conditions that a RunSpec may name. */
   readonly stopConditions?: StopConditions;
-}
-
-/** A step of ordinary code. */
-export interface CodeStep<O = unknown, I = never> extends WiredStep<O, I> {
-  readonly kind: "run";
-  readonly code: (input: never, context: CodeStepContext) => unknown;
 }

@@ -6,17 +6,18 @@ import type { Completion } from "../../core/turn/completion.ts";
 import { defaultResultTokens } from "../../core/usage/result-share.ts";
 import type { WaitClock } from "../../core/wait.ts";
 import { type Agent, isAgent } from "./agent.ts";
-import type { CodeStepContext } from "./code-step-context.ts";
+import type { CodeStep, CodeStepContext } from "./code-step-context.ts";
 import type { EarlierSteps } from "./earlier-steps.ts";
 import type { After, PipelineOf } from "./pipeline-of.ts";
 import { classify } from "./prepared-tool.ts";
-import type { CodeStep, PipelineStep, StepNode, WiredStep } from "./step-node.ts";
+import type { PipelineStep, StepNode, WiredStep } from "./step-node.ts";
 import type { StopConditions } from "./stop-conditions.ts";
 import { receiveStep, sleepStep } from "./wait-steps.ts";
 import { askAt, askHuman, assertQuestion, questionOf } from "./waiting/ask-human.ts";
 import { type TimeLimit, timeLimitOf } from "./waiting/time-limits.ts";
 
-export type { CodeStep, PipelineStep, StepNode, WiredStep } from "./step-node.ts";
+export type { CodeStep } from "./code-step-context.ts";
+export type { PipelineStep, StepNode, WiredStep } from "./step-node.ts";
 
 /** A body that is repeated on its own output. */
 export interface LoopStep<O = unknown, I = never> extends WiredStep<O, I> {

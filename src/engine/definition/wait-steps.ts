@@ -2,8 +2,7 @@ import { ConfigurationError } from "../../core/errors.ts";
 import type { Json, Jsonified } from "../../core/json.ts";
 import { assertOptions, givenOptions, kindOf, type OptionNames } from "../../core/naming/option-names.ts";
 import { assertStepName } from "../../core/step-path.ts";
-import type { CodeStepContext } from "./code-step-context.ts";
-import type { CodeStep } from "./step-node.ts";
+import type { CodeStep, CodeStepContext } from "./code-step-context.ts";
 import type { Tool } from "./tool.ts";
 import {
   assertReceive,
@@ -56,18 +55,21 @@ function sleepInput<I>(
 const STEP_RECEIVE_NAMES = { phase: true } as const;
 
 /** A name, for people, for steps that belong together. */
-type Phase = { readonly phase?: string };
+type PhaseOption = { readonly phase?: string };
 
 /** `Step.receive`. */
 export function receiveStep<T = Json, I = Json>(
   name: string,
-  options: ReceiveOptions<T> & Phase & { readonly onTimeout?: "fail" },
+  options: ReceiveOptions<T> & PhaseOption & { readonly onTimeout?: "fail" },
 ): CodeStep<Jsonified<ReceivedMessage<T>>, I>;
 export function receiveStep<T = Json, I = Json>(
   name: string,
-  options: ReceiveOptions<T> & Phase,
+  options: ReceiveOptions<T> & PhaseOption,
 ): CodeStep<Jsonified<ReceivedMessage<T>> | TimedOut, I>;
-export function receiveStep<T>(name: string, options: ReceiveOptions<T> & Phase): CodeStep<never, unknown> {
+export function receiveStep<T>(
+  name: string,
+  options: ReceiveOptions<T> & PhaseOption,
+): CodeStep<never, unknown> {
   assertStepName("step", name);
   assertReceive(`Step.receive(${JSON.stringify(name)}, …)`, options, STEP_RECEIVE_NAMES);
   const { schema, phase, ...input } = givenOptions(options, ALL_NAMES);
@@ -90,7 +92,7 @@ const ALL_NAMES = {
   timeoutMs: true,
   onTimeout: true,
   phase: true,
-} satisfies OptionNames<ReceiveOptions & Phase>;
+} satisfies OptionNames<ReceiveOptions & PhaseOption>;
 
 function waitStep<I, O>(
   name: string,

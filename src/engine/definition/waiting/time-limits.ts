@@ -37,7 +37,6 @@ const LIMIT_NAMES = {
 const OTHER_LIMIT_NAMES = {
   ms: "afterMs",
   timeoutMs: "afterMs",
-  then: "onDue",
   onTimeout: "onDue",
   remindMs: "remindEveryMs",
 };

@@ -121,7 +121,8 @@ export function receiveTool(
 ): Tool<z.input<typeof receiveInput>, ReceivedMessage | TimedOut> {
   assertOptions("receiveTool({ … })", options, RECEIVE_TOOL_NAMES, { event: "events", timeout: "timeoutMs" });
   const { events, timeoutMs: longest } = options;
-  if (!Array.isArray(events) || events.length === 0)
+  const given: unknown = events;
+  if (!Array.isArray(given) || given.length === 0)
     throw new ConfigurationError('receiveTool({ … }) needs events: give a list such as ["payment.*"].');
   for (const pattern of events) assertPatternOf("receiveTool({ … })", pattern);
   if (longest !== undefined) assertWaitMs("receiveTool({ … }) has timeoutMs", longest);

@@ -124,7 +124,7 @@ function isAnswer(fact: Json): boolean {
 }
 
 function listOf(value: Json | undefined): readonly Json[] {
-  return Array.isArray(value) ? value : [];
+  return Array.isArray(value) ? (value as readonly Json[]) : [];
 }
 
 function numbers(facts: readonly Json[]): readonly number[] {

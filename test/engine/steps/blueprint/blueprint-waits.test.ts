@@ -28,7 +28,7 @@ async function worldOf(...steps: readonly Json[]) {
   if (typeof blueprint !== "object" || blueprint === null) throw new Error("There is no blueprint.");
   const clock = jumpingClock();
   const store = await timedStore(clock);
-  return { store, clock, runner: new Runner(buildPipeline(blueprint, NO_PARTS as never), { store, clock }) };
+  return { store, clock, runner: new Runner(buildPipeline(blueprint, NO_PARTS), { store, clock }) };
 }
 
 describe("a blueprint that waits", () => {
