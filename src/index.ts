@@ -65,7 +65,6 @@ export type { Agent } from "./engine/definition/agent.ts";
 export type { Instructions } from "./engine/definition/agent-prompt.ts";
 export type { ApprovalRule } from "./engine/definition/approval-rule.ts";
 export type { ArtifactAccess } from "./engine/definition/artifact-access.ts";
-export { askHuman } from "./engine/definition/ask-human.ts";
 export type { CodeStepContext } from "./engine/definition/code-step-context.ts";
 export { defineConfig, type PawlConfig } from "./engine/definition/config.ts";
 export type { EarlierSteps } from "./engine/definition/earlier-steps.ts";
@@ -95,6 +94,14 @@ export {
   tool,
 } from "./engine/definition/tool.ts";
 export type { OpenTools, ToolSource } from "./engine/definition/tool-source.ts";
+export { askHuman } from "./engine/definition/waiting/ask-human.ts";
+export type {
+  ReceivedMessage,
+  ReceiveOptions,
+  TimedOut,
+} from "./engine/definition/waiting/received-message.ts";
+export type { TimeLimit, TimeLimits } from "./engine/definition/waiting/time-limits.ts";
+export { type ReceiveToolOptions, receiveTool, sleepTool } from "./engine/definition/waiting/wait-tools.ts";
 export type { Clock } from "./engine/ports/clock.ts";
 export type {
   ModelPort,

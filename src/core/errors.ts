@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from "./json.ts";
-import type { NeededWait, NewWait } from "./wait.ts";
+import type { NeededWait, NewWait, WaitClock } from "./wait.ts";
 
 /** `Symbol.for`, so that an error is recognised even if two copies of the package are installed. */
 const MARKER = Symbol.for("pawl.error");
@@ -225,7 +225,7 @@ export class LeaseLostError extends PawlError<{ runId: string; epoch: number }> 
   }
 }
 
-/** The run cannot continue until a person has decided something: it is left `waiting`, with one question per decision. */
+/** The run cannot continue until something has come, most often a decision of a person: it is left `waiting`. */
 export class PersonNeededError extends PawlError<{ waits: readonly NewWait[] }> {
   readonly code = "person_needed";
 }
@@ -281,6 +281,8 @@ export class FinalFailure extends PawlError {
  */
 export class NeedsHuman extends PawlError<{ reason: string }> {
   readonly code = "needs_human";
+  /** When the clock acts on the question; by default as `policy.timeLimits` of the runner says. */
+  clock?: WaitClock;
   constructor(reason: string, message: string, options?: ErrorOptions) {
     super(message, { reason }, options);
   }

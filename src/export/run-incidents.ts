@@ -53,6 +53,8 @@ export type Incident = {
   readonly opened: readonly WaitRecord[];
   /** The wait that was answered or approved. */
   readonly answer: WaitRecord | null;
+  /** The waits that the clock or a message answered, or about which the clock did something else. */
+  readonly wakes: readonly WaitRecord[];
 };
 
 /** Reads the log of a run event by event, each with its records. Only the state of the current turn is held in memory. */
@@ -110,6 +112,7 @@ export class IncidentReader {
       checkpoint: await this.#checkpointIn(facts),
       opened: await found(numbersIn(facts, "waits"), (index) => this.#records.wait(index)),
       answer: wait === null ? null : await this.#records.wait(wait),
+      wakes: await found(wakesIn(facts), (index) => this.#records.wait(index)),
     };
     this.#forget(incident, place);
     return incident;
@@ -269,4 +272,11 @@ function turnKey(path: StepPath, turnIndex: number): string {
 
 function callKey(path: StepPath, turnIndex: number, callIndex: number): string {
   return `${turnKey(path, turnIndex)}.${callIndex}`;
+}
+
+/** The numbers of the waits in the facts about the clock and about messages. */
+function wakesIn(facts: JsonObject): readonly number[] {
+  return [...listIn(facts, "waits"), ...listIn(facts, "received")].flatMap((fact) =>
+    isJsonObject(fact) && fact.did !== "reminded" ? (numberIn(fact, "wait") ?? []) : [],
+  );
 }

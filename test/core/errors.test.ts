@@ -75,7 +75,9 @@ const SAMPLES: [errors.PawlError, boolean][] = [
 ];
 const named = SAMPLES.map(([error, recoverable]) => [error.name, error, recoverable] as const);
 
-const CLASSES = Object.values(errors).filter(
+// A tool throws NeedsWait to Pawl: it never leaves a run, and is not stored.
+const { NeedsWait: _, ...stored } = errors;
+const CLASSES = Object.values(stored).filter(
   (value): value is typeof ResumeError =>
     typeof value === "function" && Object.prototype.isPrototypeOf.call(PawlError, value),
 );

@@ -1,5 +1,5 @@
 import { assertOptions } from "../../core/naming/option-names.ts";
-import { askHuman } from "../../engine/definition/ask-human.ts";
+import { askHuman } from "../../engine/definition/waiting/ask-human.ts";
 import { fetchPage } from "./fetch-page.ts";
 import { listFiles, readFile, searchFiles, writeFile } from "./file-tools.ts";
 import { httpRequest } from "./http-request.ts";

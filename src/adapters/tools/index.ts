@@ -1,4 +1,4 @@
-export { askHuman } from "../../engine/definition/ask-human.ts";
+export { askHuman } from "../../engine/definition/waiting/ask-human.ts";
 export {
   BUILT_IN_TOOLS,
   type BuiltInToolNote,

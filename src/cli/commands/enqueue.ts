@@ -1,5 +1,5 @@
+import { parseInstant } from "../../core/job/duration.ts";
 import type { Json } from "../../core/json.ts";
-import { parseDuration } from "../../core/run/duration.ts";
 import type { EnqueueOptions } from "../../engine/runner/queue-options.ts";
 import { Runner } from "../../engine/runner/runner.ts";
 import { openStore } from "../../store/open-store.ts";
@@ -7,6 +7,7 @@ import { loadConfig, resolveStore } from "../config/config-file.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { Command, CommandInput } from "../context/command.ts";
 import { commandHint } from "../context/command-hint.ts";
+import { durationOption } from "../context/duration-argument.ts";
 import { parseJsonArgument } from "../context/json-argument.ts";
 import { WrongUseError } from "../context/wrong-use-error.ts";
 import { TRUST_OPTION } from "../job/job-trust.ts";
@@ -123,13 +124,11 @@ function timeOf({ clock }: CliContext, input: CommandInput): Date | null {
   if (at !== null && inText !== null)
     throw new WrongUseError("--not-before and --in both say when it begins: leave one of them out.");
   if (inText !== null) {
-    const ms = parseDuration(inText);
-    if (ms === null) throw new WrongUseError(`--in is ${JSON.stringify(inText)}: write 45m, 3h or 2d.`);
-    return new Date(clock.now() + ms);
+    return new Date(clock.now() + durationOption("--in", inText));
   }
   if (at === null) return null;
-  const date = new Date(at);
-  if (!Number.isNaN(date.getTime()) && /\d[Tt ]\d/.test(at)) return date;
+  const instant = parseInstant(at);
+  if (instant !== null) return new Date(instant);
   throw new WrongUseError(`--not-before is ${JSON.stringify(at)}: write a time such as 2026-12-24T18:00Z.`);
 }
 

@@ -2,7 +2,7 @@ import { deleteRuns } from "../../store/delete-runs.ts";
 import type { EndedStatus, Store } from "../../store/store.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { Command, CommandInput, CommandResult } from "../context/command.ts";
-import { parseDuration } from "../context/duration-argument.ts";
+import { ageOption } from "../context/duration-argument.ts";
 import { paragraph } from "../context/terminal-text.ts";
 import { WrongUseError } from "../context/wrong-use-error.ts";
 import { withExistingStore } from "../run/command-store.ts";
@@ -72,7 +72,7 @@ function assertFit(input: CommandInput): void {
 
 async function collectBlobs(context: CliContext, input: CommandInput, store: Store): Promise<CommandResult> {
   const dryRun = input.flag("dryRun");
-  const olderThanMs = parseDuration("--older-than", input.text("olderThan") ?? DEFAULT_AGE);
+  const olderThanMs = ageOption("--older-than", input.text("olderThan") ?? DEFAULT_AGE);
   const maxBytes = input.wholeNumber("maxBytes", 0) ?? Number.MAX_SAFE_INTEGER;
   const { blobs, bytes } = await store.collectBlobs({ olderThanMs, maxBytes, dryRun });
   const what = `${counted(blobs, "blob")} (${formatBytes(bytes)})`;
@@ -90,7 +90,7 @@ async function collectBlobs(context: CliContext, input: CommandInput, store: Sto
 
 async function collectRuns(context: CliContext, input: CommandInput, store: Store): Promise<CommandResult> {
   const dryRun = input.flag("dryRun");
-  const olderThanMs = parseDuration("--older-than", input.text("olderThan") ?? DEFAULT_AGE);
+  const olderThanMs = ageOption("--older-than", input.text("olderThan") ?? DEFAULT_AGE);
   const [status, pipeline, why] = [input.text("status"), input.text("pipeline"), input.text("why")];
   const limit = input.wholeNumber("limit", 1);
   const progress = progressLine(context, dryRun);

@@ -1,3 +1,4 @@
+import { asksPeople } from "../../core/wait.ts";
 import { LogReader, WHOLE_LOG } from "../../export/log-reader.ts";
 import { jsonPieces, type TextPieces } from "../../export/text-pieces.ts";
 import type { EventRecord, StoreReader } from "../../store/store.ts";
@@ -79,7 +80,7 @@ async function follow(
       if (context.stdout.isClosed) return { exitCode: 0, text: "", document: undefined };
       if (run === null || hasEnded(run)) return ended(context, input, runId, run?.status ?? "gone");
       if (stop.signal.aborted) return { exitCode: 130, text: "", document: undefined };
-      if (run.status === "waiting" && !isReported) reportWaiting(context, input, runId);
+      if (run.status === "waiting" && !isReported) await reportWaiting(context, input, store, runId);
       isReported = run.status === "waiting";
       await context.clock.sleep(POLL_MS, stop.signal).catch(() => undefined);
     }
@@ -95,10 +96,16 @@ function ended(context: CliContext, input: CommandInput, runId: string, status: 
 }
 
 /** Written to stderr, since it is not an event. */
-function reportWaiting(context: CliContext, input: CommandInput, runId: string): void {
-  const next = [
-    { what: `Run ${runId} is waiting for a person`, commands: [commandHint(input, "waits", runId)] },
-  ];
+async function reportWaiting(
+  context: CliContext,
+  input: CommandInput,
+  store: StoreReader,
+  runId: string,
+): Promise<void> {
+  const open = (await store.listWaits(runId)).filter(({ status }) => status === "open");
+  const isForOthers = open.length > 0 && !open.some(({ kind }) => asksPeople(kind));
+  const whom = isForOthers ? "" : " for a person";
+  const next = [{ what: `Run ${runId} is waiting${whom}`, commands: [commandHint(input, "waits", runId)] }];
   if (!input.json) context.stderr.write(formatNextSteps(context, next));
 }
 

@@ -11,10 +11,11 @@ import { waitDocument } from "../screen/documents.ts";
 import { formatAgo, formatValue, paint } from "../screen/format.ts";
 import { formatFacts } from "../screen/table.ts";
 import { choicesOf, hiddenBecause, waitHints } from "../screen/wait-hints.ts";
+import { awaitedText, timeLimitText } from "../screen/wait-time.ts";
 
 export const waits: Command = {
   name: "waits",
-  summary: "List the open questions to people, and how to answer them",
+  summary: "List what runs wait for, and how to answer it",
   arguments: [{ name: "run", summary: "only waits of this run", isOptional: true }],
   options: [],
   example: "pawl waits",
@@ -51,7 +52,9 @@ function hintsFor(input: CommandInput, wait: WaitRecord): readonly string[] {
 function waitText(context: CliContext, input: CommandInput, wait: WaitRecord): string {
   const { waitId, kind, createdAt, question, subject, toolCallId, distrusted } = wait;
   const paints = paint(context);
-  const age = formatAgo(createdAt, context.clock.now());
+  const now = context.clock.now();
+  const age = formatAgo(createdAt, now);
+  const awaited = awaitedText(wait, now);
   const { tool, arguments: given, failedWith, problem, correlationId, budget, limit, used } = subject;
   const fact = (label: string, value: Json | undefined) =>
     value === undefined || value === null ? null : ([label, formatValue(value)] as const);
@@ -59,14 +62,16 @@ function waitText(context: CliContext, input: CommandInput, wait: WaitRecord): s
   const reasons = hiddenBecause(subject);
   const hidden = reasons.length === 0 ? null : (["hidden", cleanText(reasons.join("\n"))] as const);
   // The arguments of a question are the question itself.
+  const timeLimit = awaited === null ? timeLimitText(wait, now) : null;
   const about =
     kind === "question"
       ? [choices.length === 0 ? null : fact("choices", choices.join(", "))]
       : [fact("tool", tool), fact("arguments", given), fact("requested as", subject.requested), hidden];
   const facts = formatFacts(context, [
     distrusted === undefined ? null : ["not intact", cleanText(`${distrusted}; no answer is accepted`)],
-    ["question", cleanText(question)],
-    ...about,
+    awaited === null ? ["question", cleanText(question)] : ["waits", cleanText(awaited)],
+    ...(awaited === null ? about : []),
+    fact("time limit", timeLimit),
     needsMore(wait) ? ["people", cleanText(stillNeeded(wait))] : null,
     fact("failed with", failedWith),
     fact("problem", problem),

@@ -5,9 +5,9 @@ import type { Json } from "../../core/json.ts";
 import { parseToolCallId } from "../../core/step-path.ts";
 import type { Usage } from "../../core/usage/usage.ts";
 import type { Agent } from "../../engine/definition/agent.ts";
-import { QUESTION } from "../../engine/definition/ask-human.ts";
 import { toolsOf } from "../../engine/definition/known-tools.ts";
 import type { StepNode } from "../../engine/definition/step.ts";
+import { QUESTION } from "../../engine/definition/waiting/ask-human.ts";
 import type {
   Receipt,
   RunRecord,

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { PawlError, RunBusyError, RunNotBegunError } from "../../core/errors.ts";
+import { asksPeople } from "../../core/wait.ts";
 import { rootOf } from "../../engine/definition/pipeline-root.ts";
 import type { RunEvent } from "../../engine/ports/run-events.ts";
 import type { RunResult } from "../../engine/ports/run-result.ts";
@@ -16,8 +17,10 @@ import { LogScreen } from "../screen/log-screen.ts";
 import { stepText } from "../screen/progress-block.ts";
 import { phaseAt } from "../screen/progress-phase.ts";
 import { ProgressScreen, type RunScreen } from "../screen/progress-screen.ts";
+import { awaitedText } from "../screen/wait-time.ts";
 import { reportFailure, reportOutcome } from "./run-outcome.ts";
 import { type RunWork, runnerOptions } from "./run-work.ts";
+import { sleepAlong } from "./sleep-along.ts";
 
 type Result = RunResult<unknown>;
 
@@ -107,16 +110,24 @@ class RunDriver {
     this.#interruption.stop();
   }
 
-  /** True if the user has answered, or if the last answer arrived while the run was stopping. */
-  async #shouldResume({ status, waits }: Result): Promise<boolean> {
+  /** True if the user has answered and the rest has come, or if the last answer arrived while the run was stopping. */
+  async #shouldResume({ status, waits, runId }: Result): Promise<boolean> {
     if (this.#interruption.happened) return false;
     if (status === "queued") return true;
     const { context, input, store } = this.#work;
     if (status !== "waiting" || waits.length === 0 || input.json || !canAsk(context)) return false;
-    this.#screen.stop();
-    const allAnswered = await askPerson({ context, store, signal: this.#interruption.release }, waits);
-    if (allAnswered) this.#screen.resume();
-    return allAnswered;
+    const { release: signal } = this.#interruption;
+    const questions = waits.filter(({ kind }) => asksPeople(kind));
+    if (questions.length > 0) {
+      this.#screen.stop();
+      if (!(await askPerson({ context, store, signal }, questions))) return false;
+      this.#screen.resume();
+    }
+    const now = context.clock.now();
+    const awaited = waits.flatMap((wait) => awaitedText(wait, now) ?? []);
+    if (awaited.length === 0) return true;
+    this.#screen.print("quiet", `waiting ${awaited.join("; ")}`);
+    return sleepAlong({ store, clock: context.clock, signal }, runId);
   }
 
   #onEvent(event: RunEvent): void {

@@ -1,5 +1,6 @@
 import { BudgetExceededError, PausedError, type PawlError, ResumeError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
+import { asksPeople } from "../../core/wait.ts";
 import type { RunResult } from "../../engine/ports/run-result.ts";
 import type { BaselineUsage, WaitRecord } from "../../store/store.ts";
 import type { CommandResult } from "../context/command.ts";
@@ -9,6 +10,7 @@ import { needsMore, stillNeeded } from "../screen/acting-person.ts";
 import { waitDocument } from "../screen/documents.ts";
 import { counted, formatMoney, formatWholeNumber, paint } from "../screen/format.ts";
 import { hiddenBecause, waitHints } from "../screen/wait-hints.ts";
+import { awaitedText } from "../screen/wait-time.ts";
 import { reportError } from "./report-error.ts";
 import type { RunWork } from "./run-work.ts";
 
@@ -132,16 +134,18 @@ function shownOutput({ context }: RunWork, output: Json): string {
 function waitingText(work: RunWork, runId: string, waits: readonly WaitRecord[]): string {
   const { bold } = paint(work.context);
   const columns = work.context.stdout.columns - 1;
+  const now = work.context.clock.now();
   const lines = waits.flatMap((wait) => [
     "",
-    ...wrap(cleanText(`${wait.waitId}: ${wait.question}`), columns).map(bold),
+    ...wrap(cleanText(`${wait.waitId}: ${awaitedText(wait, now) ?? wait.question}`), columns).map(bold),
     // The arguments of a question are the question itself.
-    ...(wait.subject.arguments === undefined || wait.kind === "question"
+    ...(wait.subject.arguments === undefined || wait.kind === "question" || !asksPeople(wait.kind)
       ? []
       : wrap(cleanText(JSON.stringify(wait.subject.arguments)), columns)),
     ...(needsMore(wait) ? wrap(cleanText(stillNeeded(wait)), columns) : []),
     ...wrap(cleanText(hiddenBecause(wait.subject).join("\n")), columns).filter((line) => line !== ""),
     ...waitHints(work.input, wait).map((hint) => `  ${hint}`),
   ]);
-  return `${[`run ${runId} is waiting for a person`, ...lines, "", `then ${resumeLine(work, runId)}`].join("\n")}\n`;
+  const whom = waits.some(({ kind }) => asksPeople(kind)) ? " for a person" : "";
+  return `${[`run ${runId} is waiting${whom}`, ...lines, "", `then ${resumeLine(work, runId)}`].join("\n")}\n`;
 }

@@ -6,6 +6,7 @@ import { paragraph } from "../context/terminal-text.ts";
 import { counted } from "./format.ts";
 import { isInterrupted } from "./run-status.ts";
 import { settleHints, waitHints } from "./wait-hints.ts";
+import { awaitedText } from "./wait-time.ts";
 
 /** A possible next step and its commands, any one of which will do. */
 export type NextStep = { readonly what: string; readonly commands: readonly string[] };
@@ -40,6 +41,10 @@ export function nextSteps(
     ];
   const questions = [...openQuestions(input, runId, waits), ...doubts(input, waits, calls)];
   const resume = commandHint(input, "resume", runId);
+  const sleep = waits.find(({ status, kind }) => status === "open" && kind === "time");
+  const until = sleep === undefined ? null : awaitedText(sleep, now);
+  if (until !== null && questions.length === 0)
+    return [{ what: `It waits ${until}: resume it then, unless a worker does`, commands: [resume] }];
   return [
     ...questions,
     { what: questions.length === 0 ? "Resume it" : "Then resume it", commands: [resume] },
@@ -51,9 +56,12 @@ function openQuestions(
   runId: string,
   waits: readonly WaitRecord[],
 ): readonly NextStep[] {
-  const open = waits.filter(({ status }) => status === "open");
+  const open = waits.filter(({ status, kind }) => status === "open" && kind !== "time");
   const steps = open.slice(0, MOST_ASKED).map((wait) => ({
-    what: `Answer ${wait.waitId} (${wait.kind}), with one of these`,
+    what:
+      wait.kind === "message"
+        ? `Send ${wait.matches ?? "the message"}, which it waits for`
+        : `Answer ${wait.waitId} (${wait.kind}), with one of these`,
     commands: waitHints(input, wait),
   }));
   const more = open.length - steps.length;

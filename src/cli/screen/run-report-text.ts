@@ -27,6 +27,7 @@ import { outageText } from "./run-outage.ts";
 import { type ListEnd, listEnd, type RunReport } from "./run-report.ts";
 import { hasEnded, shownStatus } from "./run-status.ts";
 import { type Column, type Fact, formatFacts, formatTable } from "./table.ts";
+import { awaitedText } from "./wait-time.ts";
 
 /** On a terminal; a pipe gets all of it. */
 const LONGEST_VALUE = 400;
@@ -217,8 +218,13 @@ function waitColumns({ clock }: Pick<CliContext, "clock">): readonly Column<Wait
     { ...statusColumn<WaitRecord>(), rank: 2 },
     { title: "since", value: ({ createdAt }) => formatAgo(createdAt, now), rank: 3 },
     { title: "by", value: ({ answeredBy }) => answeredBy ?? "", rank: 4, atLeast: 8 },
-    { title: "question", value: ({ question }) => question, rank: 1, atLeast: 16 },
+    { title: "question", value: (wait) => shownQuestion(wait, now), rank: 1, atLeast: 16 },
   ];
+}
+
+/** What an open wait is for, if no person answers it. */
+function shownQuestion(wait: WaitRecord, now: number): string {
+  return (wait.status === "open" ? awaitedText(wait, now) : null) ?? wait.question;
 }
 
 function artifactsText(context: CliContext, { artifacts }: RunReport): string {

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { once } from "../once.ts";
 import { environmentProblem } from "./blueprint-environment.ts";
+import { parseDuration } from "./duration.ts";
 import type { Rule } from "./run-spec-field.ts";
 
 const LINE = /^(?!\s)[^\p{Cc}]+(?<!\s)$/u;
@@ -103,6 +104,27 @@ export const QUESTION: Rule<string> = {
       .refine((text) => text.trim() !== ""),
   ),
   must: `a question of 1 to ${LONGEST} characters`,
+};
+
+export const DURATION: Rule<string> = {
+  schema: once(() =>
+    z
+      .string()
+      .regex(/^\d{1,9}[dhms]$/)
+      .refine((text) => parseDuration(text) !== null),
+  ),
+  must: "a duration such as 45s, 30m, 3h or 2d, at most ten years",
+};
+
+export const TIMEOUT: Rule<string | null> = {
+  schema: once(() => DURATION.schema().nullable()),
+  must: `${DURATION.must}; or null to wait without a limit`,
+};
+
+/** What `assertEventPattern` accepts. */
+export const EVENT: Rule<string> = {
+  schema: once(() => z.string().regex(/^([\p{L}\p{N}][\p{L}\p{N}._:/-]{0,199}\*?|\*)$/u)),
+  must: "the name of an event such as payment.confirmed, or payment.*",
 };
 
 export const ANSWER: Rule<string> = {

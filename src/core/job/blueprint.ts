@@ -7,6 +7,8 @@ import {
   COMMAND,
   COUNT,
   DOTTED_PATH,
+  DURATION,
+  EVENT,
   FOLDER,
   HEADER_NAME,
   INSTRUCTIONS,
@@ -25,6 +27,7 @@ import {
   STOP_SEQUENCE,
   TEMPERATURE,
   TEMPLATE,
+  TIMEOUT,
   TOOL_NAME,
   TOOL_REFERENCE,
   VARIABLE_NAME,
@@ -83,7 +86,13 @@ type BlueprintSettings = {
   readonly providerOptions: JsonObject | null;
 };
 
-export type BlueprintStep = BlueprintAgentStep | BlueprintAskStep | BlueprintToolStep | BlueprintLoopStep;
+export type BlueprintStep =
+  | BlueprintAgentStep
+  | BlueprintAskStep
+  | BlueprintToolStep
+  | BlueprintSleepStep
+  | BlueprintReceiveStep
+  | BlueprintLoopStep;
 
 type StepParts = {
   readonly name: string;
@@ -102,6 +111,12 @@ export type BlueprintAskStep = StepParts & { readonly ask: string; readonly choi
 
 /** `with` may have templates anywhere in it. */
 export type BlueprintToolStep = StepParts & { readonly tool: string; readonly with: JsonObject };
+
+/** A duration such as `3h`. */
+export type BlueprintSleepStep = StepParts & { readonly sleep: string };
+
+/** Without a `timeout` it waits without a limit. */
+export type BlueprintReceiveStep = StepParts & { readonly receive: string; readonly timeout: string | null };
 
 export type BlueprintLoopStep = StepParts & {
   readonly loop: readonly BlueprintStep[];
@@ -184,6 +199,33 @@ const STEP: Field<BlueprintStep> = kindOf<BlueprintStep>(
       {},
       "a step",
     ),
+    sleep: objectOf<BlueprintSleepStep>(
+      {
+        ...STEP_PARTS,
+        sleep: single(DURATION, null, "How long it waits: 45s, 30m, 3h, 2d."),
+      },
+      "The run waits for a while; the input of the step is passed on.",
+      {},
+      "a step",
+    ),
+    receive: objectOf<BlueprintReceiveStep>(
+      {
+        ...STEP_PARTS,
+        receive: single(
+          EVENT,
+          null,
+          "The event that it waits for: its name, or the beginning of its name and a *.",
+        ),
+        timeout: single(
+          TIMEOUT,
+          NO_VALUE,
+          "How long it waits before the run fails, such as 3d; by default without a limit.",
+        ),
+      },
+      "The run waits for a message; its output is the message, with its `data`.",
+      {},
+      "a step",
+    ),
     loop: objectOf<BlueprintLoopStep>(
       {
         ...STEP_PARTS,
@@ -210,7 +252,7 @@ const STEP: Field<BlueprintStep> = kindOf<BlueprintStep>(
     ),
   },
   "a step",
-  "One step: an agent, a question to a person, a tool call, or a loop.",
+  "One step: an agent, a question to a person, a tool call, a sleep, a wait for a message, or a loop.",
 );
 
 /** A choice needs at least two answers. */

@@ -18,7 +18,7 @@ export function assertEventName(event: unknown): asserts event is string {
 /** The name of an event, or its beginning and a `*`. */
 export function assertEventPattern(pattern: unknown): asserts pattern is string {
   const name = typeof pattern === "string" && pattern.endsWith("*") ? pattern.slice(0, -1) : pattern;
-  if (name === "" || (typeof name === "string" && EVENT_NAME.test(name))) return;
+  if (pattern === "*" || (typeof name === "string" && EVENT_NAME.test(name))) return;
   throw new ConfigurationError(
     `It waits for ${JSON.stringify(pattern)}: give the name of an event such as "payment.confirmed", or "payment.*".`,
   );

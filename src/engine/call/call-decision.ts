@@ -298,10 +298,13 @@ function refuse(
 ): CallEnd {
   switch (why) {
     case "denied": {
-      const answer = waits.findLast(({ kind }) => asksPermission(kind))?.answer ?? null;
+      const wait = waits.findLast(({ kind }) => asksPermission(kind));
+      const answer = wait?.answer ?? null;
       const reason =
         answer !== null && "approved" in answer && !answer.approved ? answer.why : "no reason given";
-      return settled(cancelled("denied", `A person denied ${tool.name}: ${reason}`));
+      const isSilence = wait?.onDue?.action === "deny" && wait.onDue.why === reason;
+      const who = isSilence ? `${tool.name} was not approved` : `A person denied ${tool.name}`;
+      return settled(cancelled("denied", `${who}: ${reason}`));
     }
     case "unknown_outcome":
       return { kind: "settled", outcome: unknownOutcome(tool, null), attempt: known?.attempt ?? 0 };

@@ -3,18 +3,31 @@ import { type BudgetExceededError, PersonNeededError } from "../../core/errors.t
 import type { JsonObject } from "../../core/json.ts";
 import { approvalNeedJson } from "../../core/person.ts";
 import { hiddenIn, isHiddenIn } from "../../core/secret/secret-mark.ts";
-import { asksPermission, type NewBudgetWait, type NewCallWait, type NewWait } from "../../core/wait.ts";
+import {
+  asksPeople,
+  asksPermission,
+  type NewBudgetWait,
+  type NewCallWait,
+  type NewWait,
+} from "../../core/wait.ts";
 import type { ToolCallRecord, WaitRecord } from "../../store/store.ts";
-import { QUESTION } from "../definition/ask-human.ts";
+import { QUESTION } from "../definition/waiting/ask-human.ts";
+import { withTimeLimit } from "../definition/waiting/time-limits.ts";
 import type { RunWith } from "../run/active-run.ts";
 import { type EarlierCall, NO_EARLIER_CALL } from "./call-earlier-result.ts";
 import { callId, type PreparedCall, shownArguments } from "./call-prepared.ts";
 import { type AttemptFailure } from "./tool-gateway.ts";
 
-/** The error that leaves the run waiting for an answer to these questions. */
-export function personNeeded({ runId }: RunWith<"runId">, waits: readonly NewWait[]): PersonNeededError {
+/** The error that leaves the run waiting for an answer to these questions, within the time limits of the policy. */
+export function personNeeded(
+  { runId, policy }: RunWith<"runId" | "policy">,
+  waits: readonly NewWait[],
+): PersonNeededError {
   const questions = waits.map(({ question: text }) => text).join(" ");
-  return new PersonNeededError(`Run ${runId} waits for a person: ${questions}`, { waits });
+  const whom = waits.some(({ kind }) => asksPeople(kind)) ? " for a person" : "";
+  return new PersonNeededError(`Run ${runId} waits${whom}: ${questions}`, {
+    waits: waits.map((wait) => withTimeLimit(policy.rules.timeLimits, wait)),
+  });
 }
 
 /** The question about a call that only a person can decide. */
@@ -119,8 +132,11 @@ export function escalate(
       ? failure.message
       : `${name} keeps failing in the same way: ${failure.message}. Settle the call: let it run again, or give its result.`;
   if (failure.outcome === "needs_human" && failure.errorCode === QUESTION)
-    return question(run, call, "question", text);
-  return question(run, call, "escalation", text, { code: failure.errorCode, failedWith: failure.message });
+    return { ...question(run, call, "question", text), ...failure.clock };
+  return {
+    ...question(run, call, "escalation", text, { code: failure.errorCode, failedWith: failure.message }),
+    ...failure.clock,
+  };
 }
 
 /** What a tool waits for that is no person. */

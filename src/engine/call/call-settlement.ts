@@ -140,7 +140,8 @@ class CallWork {
     const run = this.#run;
     this.#lastFailure = failure;
     const error = `${failure.errorCode}: ${failure.message}`;
-    const isSame = failure.outcome !== "aborted" && run.calls.failures.recordFailure(tool.name, error);
+    const isFailure = failure.outcome !== "aborted" && failure.outcome !== "needs_wait";
+    const isSame = isFailure && run.calls.failures.recordFailure(tool.name, error);
     const { mayHaveHappened } = this.#attempts.progress;
     const { outcome } = failure;
     const { recovery } = tool;

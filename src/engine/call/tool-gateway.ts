@@ -12,7 +12,7 @@ import {
 } from "../../core/errors.ts";
 import { stepId } from "../../core/step-path.ts";
 import { turnKey } from "../../core/turn/turn-key.ts";
-import type { NeededWait } from "../../core/wait.ts";
+import type { NeededWait, WaitClock } from "../../core/wait.ts";
 import type { DraftSession } from "../../session/draft-session.ts";
 import type { EffectInProgress } from "../../store/store.ts";
 import { keyProblem, type PreparedTool } from "../definition/prepared-tool.ts";
@@ -38,6 +38,8 @@ export type AttemptFailure = {
   readonly isFinal: boolean;
   /** What the tool waits for. */
   readonly wait?: NeededWait;
+  /** The time limit of a tool that asks a person. */
+  readonly clock?: WaitClock;
 };
 
 export type AttemptResult =
@@ -252,7 +254,13 @@ function failureOf(
   }
   if (NeedsHuman.isInstance(error)) {
     const errorCode = secrets.hideText(reasonOf(error));
-    return failedAttempt(correlation, { outcome: "needs_human", errorCode, message });
+    const { clock } = error;
+    return failedAttempt(correlation, {
+      outcome: "needs_human",
+      errorCode,
+      message,
+      ...(clock === undefined ? {} : { clock }),
+    });
   }
   // An aborted tool may have done its work.
   if (run.stop.signal.aborted)

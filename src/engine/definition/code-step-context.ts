@@ -5,8 +5,10 @@ import type { GranularState } from "../../store/store.ts";
 import type { ArtifactAccess } from "./artifact-access.ts";
 import type { EarlierSteps } from "./earlier-steps.ts";
 import type { ForeignCall, ForeignTool } from "./foreign-tool.ts";
+import type { WiredStep } from "./step-node.ts";
 import type { Tool } from "./tool.ts";
 import type { ToolSource } from "./tool-source.ts";
+import type { ReceivedMessage, ReceiveOptions, TimedOut } from "./waiting/received-message.ts";
 
 /** The second argument of the code of `Step.run`. */
 export interface CodeStepContext extends ArtifactAccess, EarlierSteps {
@@ -38,6 +40,24 @@ export interface CodeStepContext extends ArtifactAccess, EarlierSteps {
     input: CallInput<NoInfer<A>>,
     options: ForeignCall,
   ): Promise<Jsonified<O>>;
+  /**
+   * Waits for so many milliseconds. The run is released meanwhile, and the step then runs again from its start. The n-th
+   * sleep of a step is the same sleep after a restart, so it is not slept again; its time is computed once.
+   */
+  sleep(ms: number): Promise<void>;
+  /**
+   * Waits for a message to the run. A message that came before is there. If none comes within `timeoutMs`, it throws a
+   * `ToolFailedError`; with `onTimeout: "go_on"` it returns `{ timedOut: true }`. The n-th wait of a step for an event is
+   * the same wait after a restart.
+   *
+   * @example
+   * const { data } = await ctx.receive({ event: "payment.confirmed", schema: z.object({ amount: z.number() }) });
+   */
+  receive<T = Json>(
+    options: ReceiveOptions<T> & { readonly onTimeout?: "fail" },
+  ): Promise<ReceivedMessage<T>>;
+  /** The same, also if no message comes in time. */
+  receive<T = Json>(options: ReceiveOptions<T>): Promise<ReceivedMessage<T> | TimedOut>;
   /** Opens a source such as `mcpTools({ name: "files", … })` until the run ends. Returns its tools by their full names. */
   tools(source: ToolSource): Promise<{ readonly [name: string]: Tool }>;
   /** The state of the granular step of that name; null if it has none yet. */
@@ -54,3 +74,9 @@ type WithSecrets<A> = A extends string
     : A extends object
       ? { readonly [K in keyof A]: WithSecrets<A[K]> }
       : A;
+
+/** A step of ordinary code. */
+export interface CodeStep<O = unknown, I = never> extends WiredStep<O, I> {
+  readonly kind: "run";
+  readonly code: (input: never, context: CodeStepContext) => unknown;
+}

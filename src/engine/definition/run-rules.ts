@@ -7,11 +7,14 @@ import { assertOptions, type OptionNames } from "../../core/naming/option-names.
 import { assertAllowedDomains, type NetworkPolicy } from "../../core/network-policy.ts";
 import { isSecret, type Secret } from "../../core/secret/secret.ts";
 import { type ApprovalRule, approvalRules } from "./approval-rule.ts";
+import { type TimeLimits, timeLimitsOf, type WaitClocks } from "./waiting/time-limits.ts";
 
 /** Rules for tools, secrets and the network in all runs of a runner. */
 export type Policy = ToolPolicy & {
   /** Calls of these classes, and calls that these rules match, run only once people have approved them. By default none. */
   readonly approve?: readonly (SideEffectClass | ApprovalRule)[];
+  /** What happens to questions that nobody answers in time, by their kind; by default they stay open. */
+  readonly timeLimits?: TimeLimits;
   /** Values under these property names never reach the store, an event, a log or an error text. */
   readonly secretKeys?: readonly string[];
   /**
@@ -50,6 +53,7 @@ export type Constraints = {
 export type RunRules = {
   readonly tools: ToolPolicy;
   readonly approve: readonly ApprovalRule[];
+  readonly timeLimits: WaitClocks;
   readonly forbiddenActions: readonly string[];
   readonly noDuplicateExternalActions: boolean;
   readonly network: NetworkPolicy;
@@ -65,6 +69,7 @@ const POLICY_NAMES = {
   readOnlyAllowlist: true,
   trustedServers: true,
   approve: true,
+  timeLimits: true,
   secretKeys: true,
   secrets: true,
   redactionKey: true,
@@ -79,6 +84,7 @@ const CONSTRAINT_NAMES = {
 
 const POLICY_OTHER_NAMES = {
   approval: "approve",
+  timeLimit: "timeLimits",
   allowedDomains: "constraints.allowedDomains",
   forbiddenActions: "constraints.forbiddenActions",
 };
@@ -119,6 +125,7 @@ export function makeRules(policy: Policy = {}, constraints: Constraints = {}): R
   return {
     tools: policy,
     approve: approvalRules(policy.approve ?? []),
+    timeLimits: timeLimitsOf(policy.timeLimits),
     forbiddenActions: constraints.forbiddenActions ?? [],
     noDuplicateExternalActions: constraints.noDuplicateExternalActions ?? false,
     network: {

@@ -4,15 +4,19 @@ import { assertOptions, givenOptions, kindOf, type OptionNames } from "../../cor
 import { assertStepName } from "../../core/step-path.ts";
 import type { Completion } from "../../core/turn/completion.ts";
 import { defaultResultTokens } from "../../core/usage/result-share.ts";
+import type { WaitClock } from "../../core/wait.ts";
 import { type Agent, isAgent } from "./agent.ts";
-import { askAt, askHuman, assertQuestion, questionOf } from "./ask-human.ts";
-import type { CodeStepContext } from "./code-step-context.ts";
+import type { CodeStep, CodeStepContext } from "./code-step-context.ts";
 import type { EarlierSteps } from "./earlier-steps.ts";
 import type { After, PipelineOf } from "./pipeline-of.ts";
 import { classify } from "./prepared-tool.ts";
 import type { PipelineStep, StepNode, WiredStep } from "./step-node.ts";
 import type { StopConditions } from "./stop-conditions.ts";
+import { receiveStep, sleepStep } from "./wait-steps.ts";
+import { askAt, askHuman, assertQuestion, questionOf } from "./waiting/ask-human.ts";
+import { type TimeLimit, timeLimitOf } from "./waiting/time-limits.ts";
 
+export type { CodeStep } from "./code-step-context.ts";
 export type { PipelineStep, StepNode, WiredStep } from "./step-node.ts";
 
 /** A body that is repeated on its own output. */
@@ -50,12 +54,6 @@ export function modelsOf(step: StepNode): readonly Agent["model"][] {
 /** Loads what the models of a step need. A package that is missing is found before a run is started. */
 export async function loadModels(step: StepNode): Promise<void> {
   for (const model of modelsOf(step)) await model.load?.();
-}
-
-/** A step of ordinary code. */
-export interface CodeStep<O = unknown, I = never> extends WiredStep<O, I> {
-  readonly kind: "run";
-  readonly code: (input: never, context: CodeStepContext) => unknown;
 }
 
 /** Options of `Step.granular`. `I` is the output of the step before it. */
@@ -179,18 +177,26 @@ export const Step = {
       readonly question: string | ((input: I) => string);
       /** The answers to choose from. By default any value is an answer. */
       readonly choices?: readonly C[];
+      /**
+       * What happens if nobody answers in time: the step gets an `{ answer }`, it fails, or the question is marked for people
+       * to see. By default as `policy.timeLimits.question` of the runner says, or the question stays open.
+       */
+      readonly timeLimit?: TimeLimit;
       /** A name, for people, for steps that belong together. */
       readonly phase?: string;
     },
   ): CodeStep<HumanAnswer<C>, I> {
     assertOptions(`Step.human(${JSON.stringify(name)}, …)`, given, HUMAN_NAMES, HUMAN_OTHER_NAMES);
-    const { question, choices, ...options } = givenOptions(given, HUMAN_NAMES);
+    const { question, choices, timeLimit, ...options } = givenOptions(given, HUMAN_NAMES);
     if (typeof question !== "function") assertQuestion(question, name);
+    const limit =
+      timeLimit === undefined ? null : timeLimitOf(`timeLimit of step ${name}`, "question", timeLimit);
+    assertChoice(name, limit, choices);
     // Any JSON by its type. The store accepts no answer that is not one of the choices.
     const { outputType: _, ...step } = Step.run<I, Json>(
       name,
       (input, context) =>
-        context.call(askAt(name), {
+        context.call(askAt(name, limit), {
           question: questionOf(question, input, name),
           ...(choices === undefined ? {} : { choices: [...choices] }),
         }),
@@ -198,6 +204,25 @@ export const Step = {
     );
     return { ...step, tools: async () => ({ ask_human: askHuman }) };
   },
+
+  /**
+   * Waits for so many milliseconds, or until a time, and passes its input on. The run is released meanwhile: no process
+   * has to stay. The time is computed once, and kept over restarts.
+   *
+   * @example
+   * Step.sleep("pause", 3_600_000);
+   */
+  sleep: sleepStep,
+
+  /**
+   * Waits for a message to the run, and outputs it: `{ event, data, by, at }`. A message that came before is there. If none
+   * comes within `timeoutMs`, the run fails, and waits again when it is resumed; with `onTimeout: "go_on"` the output is
+   * `{ timedOut: true }`.
+   *
+   * @example
+   * Step.receive("paid", { event: "payment.confirmed", schema: z.object({ amount: z.number() }), timeoutMs: 86_400_000 });
+   */
+  receive: receiveStep,
 
   /**
    * Repeats the body, on its own output, until `until` returns true. Every iteration is a step instance of its own. The
@@ -298,11 +323,18 @@ const GRANULAR_NAMES = {
 
 const RUN_NAMES = { phase: true } satisfies OptionNames<NonNullable<Parameters<typeof Step.run>[2]>>;
 
-const HUMAN_NAMES = { question: true, choices: true, phase: true } satisfies OptionNames<
+const HUMAN_NAMES = { question: true, choices: true, timeLimit: true, phase: true } satisfies OptionNames<
   Parameters<typeof Step.human>[1]
 >;
 
-const HUMAN_OTHER_NAMES = { prompt: "question", message: "question", options: "choices", answers: "choices" };
+const HUMAN_OTHER_NAMES = {
+  prompt: "question",
+  message: "question",
+  options: "choices",
+  answers: "choices",
+  timeoutMs: "timeLimit",
+  timeout: "timeLimit",
+};
 
 const LOOP_NAMES = { until: true, maxIterations: true, onFailure: true, phase: true } satisfies OptionNames<
   Parameters<typeof Step.loop>[2]
@@ -322,13 +354,23 @@ function assertStep(which: string, step: unknown): void {
     );
   if (typeof step === "object" && step !== null && "kind" in step && "name" in step) return;
   throw new ConfigurationError(
-    `${which} has ${kindOf(step)} where a step belongs: make one with Step.granular, Step.run, Step.human or Step.loop.`,
+    `${which} has ${kindOf(step)} where a step belongs: make one with Step.granular, Step.run, Step.human, Step.sleep, Step.receive or Step.loop.`,
   );
 }
 
 function assertFunction(which: string, what: string, value: unknown): void {
   if (typeof value === "function") return;
   throw new ConfigurationError(`${which} has ${kindOf(value)} as its ${what}: give a function.`);
+}
+
+/** The answer that nobody gives is one of the choices, too. */
+function assertChoice(step: string, limit: WaitClock | null, choices: readonly string[] | undefined): void {
+  const onDue = limit?.onDue;
+  if (choices === undefined || onDue?.action !== "answer") return;
+  if (choices.some((choice) => choice === onDue.value)) return;
+  throw new ConfigurationError(
+    `timeLimit of step ${step} answers ${JSON.stringify(onDue.value)}, which is none of its choices: use one of ${choices.join(", ")}.`,
+  );
 }
 
 function assertPhase(step: string, phase: unknown): void {

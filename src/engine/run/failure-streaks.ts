@@ -51,7 +51,7 @@ export function endedAttempts(
 ): readonly EndedAttempt[] {
   const toolOf = new Map(calls.map(({ toolCallId, tool }) => [toolCallId, tool]));
   const failed = failedAttempts
-    .filter(({ outcome }) => outcome !== "lost" && outcome !== "aborted")
+    .filter(({ outcome }) => outcome !== "lost" && outcome !== "aborted" && outcome !== "needs_wait")
     .map(({ toolCallId, endedAt, errorCode, errorDetail }) => ({
       at: endedAt,
       tool: toolOf.get(toolCallId) ?? "",

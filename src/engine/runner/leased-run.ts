@@ -33,6 +33,7 @@ import { type ClaimedWork, makeRun } from "./make-run.ts";
 import { withRunId } from "./run-checks.ts";
 import { budgetQuestion, runPipeline } from "./run-pipeline.ts";
 import type { RunnerSetup } from "./runner-options.ts";
+import { wakeIfDue } from "./wake-if-due.ts";
 
 /** The state in which a worker found the run that it claimed. */
 export type ClaimFindings = {
@@ -225,6 +226,8 @@ export class LeasedRun {
       if (end.run.status === "waiting") reach(run, "run:before-wait", ROOT_PATH, 0);
       await this.#store.releaseRun(this.#fence, end.run);
       if (end.run.status === "waiting") reach(run, "run:waiting", ROOT_PATH, 0);
+      // A wait of no time, or until a time that has passed: the run continues at once.
+      if (end.run.status === "waiting") await wakeIfDue(this.#store, run.runId);
     } catch (refused) {
       // The first error is the one to throw. The run can still be claimed through this store, and closing the store frees it.
       if (end.thrown === null) throw refused;

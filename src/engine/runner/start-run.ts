@@ -31,6 +31,7 @@ import {
   type RunOptions,
   starterOf,
 } from "./runner-options.ts";
+import { wakeIfDue } from "./wake-if-due.ts";
 
 /** A run that this process has claimed, or one that has ended. */
 export type StartOutcome =
@@ -86,6 +87,7 @@ export async function startUnnamedRun(
         break;
       }
       case "refuse":
+        if (choice.why === "waiting" && (await wakeIfDue(store, choice.runIds[0] ?? ""))) break;
         if (choice.why !== "held" || options.wait !== true) throw await startRefused(store, choice);
         await setup.clock.sleep(BUSY_POLL_MS, options.signal);
     }
@@ -159,6 +161,7 @@ export async function claimRun(
 ): Promise<StartOutcome> {
   const claim = { ...claimOptions(setup, request, options), budgets: request.budgets ?? {} };
   for (;;) {
+    await wakeIfDue(store, runId);
     const claimedAt = readClock(setup.clock);
     const outcome: ClaimOutcome = await store.claimRun(runId, claim);
     switch (outcome.kind) {

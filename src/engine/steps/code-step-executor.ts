@@ -9,6 +9,7 @@ import type { Tool } from "../definition/tool.ts";
 import type { ToolSource } from "../definition/tool-source.ts";
 import { ABORT_GRACE_MS } from "../run/active-run.ts";
 import { CodeStepCalls } from "./code-step-calls.ts";
+import { stepWaits } from "./code-step-waits.ts";
 import type { StepExecution, StepExecutor } from "./step-executor.ts";
 
 /** Runs ordinary code with a ledger. After an interruption the code runs from its start and reuses its receipts. */
@@ -35,6 +36,7 @@ async function executeCode(step: CodeStep, execution: StepExecution): Promise<Js
     ...execution.run.artifacts.accessOf(execution.instance.stepKey),
     call: async (tool: Tool | ForeignTool, input: unknown, options?: ForeignCall) =>
       (await calls.call(calledTool(tool, options), input)) as never,
+    ...stepWaits(execution.path, calls),
     ...earlierSteps(execution.run, execution.path),
     tools: (source) => execution.run.sources.toolsOf(byName(source)),
     granularState: (stepName) => execution.run.store.readGranularState(execution.run.runId, stepName),

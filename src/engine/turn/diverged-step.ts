@@ -23,7 +23,7 @@ export type ChangedStep = {
 
 /** Decides by the policy of the runner, or by a person's answer to the same question. Throws if the run stops here. */
 export async function decideDiverged(
-  run: RunWith<"runId" | "store" | "resume">,
+  run: RunWith<"runId" | "store" | "resume" | "policy">,
   { path, error, fingerprint }: ChangedStep,
 ): Promise<DivergedStep> {
   const { changes } = error.details;

@@ -10,7 +10,7 @@ import * as ofRun from "./transcript-run.ts";
 import type { TranscriptSource } from "./transcript-source.ts";
 import * as ofStep from "./transcript-step.ts";
 import { answeredModel, responseText } from "./transcript-turn.ts";
-import { answeredBy, approvedBy } from "./transcript-wait.ts";
+import { answeredBy, approvedBy, endedWait } from "./transcript-wait.ts";
 
 const CHECKPOINTS = {
   milestone: "a milestone is reached",
@@ -97,7 +97,7 @@ export class ChapterWriter {
       case "run.failed":
       case "run.cancelled":
       case "run.queued":
-        return this.#runEnd(incident);
+        return [...this.#runEnd(incident), ...incident.wakes.map(endedWait)];
       case "run.cancel_requested":
         return ofRun.requestedCancel(incident);
       case "run.moved":
@@ -108,6 +108,11 @@ export class ChapterWriter {
           ...(answer === null ? [] : [answeredBy(answer)]),
           ...settled.map((call) => this.#source.settledLine(call)),
         ];
+      case "run.woken":
+      case "message.sent":
+        return incident.wakes.map(endedWait);
+      case "message.withdrawn":
+        return [];
       case "wait.approved":
         return answer === null ? [] : [approvedBy(answer, textIn(factsOf(event), "by"))];
       case "artifact.kept":

@@ -1,5 +1,6 @@
 import { isJsonObject } from "../../core/json.ts";
 import { ownProperty } from "../../core/own-property.ts";
+import { asksPeople } from "../../core/wait.ts";
 import type { RunRecord } from "../../store/store.ts";
 import { listIn, numberIn, textIn } from "../event-facts.ts";
 import { amountText, counted, isoTime, timeOfDay, wholeNumber } from "../figures.ts";
@@ -7,7 +8,7 @@ import { code, fence, inline, sentence } from "../markdown.ts";
 import type { Incident } from "../run-incidents.ts";
 import type { Chapter } from "../run-outline.ts";
 import { callName } from "./transcript-call.ts";
-import { askedPerson } from "./transcript-wait.ts";
+import { openedWait } from "./transcript-wait.ts";
 
 // The texts about the run as a whole: its workers, and the state in which each found and left it.
 
@@ -70,11 +71,13 @@ export function deniedTurn({ facts }: Incident): readonly string[] {
 
 export function waitingRun(incident: Incident): readonly string[] {
   const { event, opened } = incident;
-  const count = opened.length === 0 ? "" : ` ${counted(opened.length, "question")} to answer.`;
+  const questions = opened.filter(({ kind }) => asksPeople(kind)).length;
+  const count = questions === 0 ? "" : ` ${counted(questions, "question")} to answer.`;
+  const whom = opened.length > 0 && questions === 0 ? "" : " for a person";
   return [
     ...lostCalls(incident),
-    `**The run waits for a person** from ${isoTime(event.at)}.${count}`,
-    ...opened.map(askedPerson),
+    `**The run waits${whom}** from ${isoTime(event.at)}.${count}`,
+    ...opened.map(openedWait),
   ];
 }
 

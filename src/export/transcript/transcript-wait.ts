@@ -1,4 +1,5 @@
-import type { WaitAnswer } from "../../core/wait.ts";
+import { isJsonObject } from "../../core/json.ts";
+import { asksPeople, type WaitAnswer } from "../../core/wait.ts";
 import type { Decision, WaitRecord } from "../../store/store.ts";
 import { isoTime } from "../figures.ts";
 import { code, fence, inline, jsonFence, sentence } from "../markdown.ts";
@@ -8,11 +9,38 @@ import { code, fence, inline, jsonFence, sentence } from "../markdown.ts";
 const WHOLE = "all of it is in the store";
 
 /** A question, with everything that the person was shown. */
-export function askedPerson({ waitId, toolCallId, kind, question, subject }: WaitRecord): string {
+function askedPerson({ waitId, toolCallId, kind, question, subject }: WaitRecord): string {
   const about = toolCallId === null ? "" : ` about call ${code(toolCallId)}`;
   const asked = `A person is asked (${code(waitId)}, ${code(kind)}${about}):`;
   const shown = Object.keys(subject).length === 0 ? "" : `\n\n${jsonFence(subject, WHOLE)}`;
   return `${asked}\n\n${fence(question)}${shown}`;
+}
+
+/** What the run waits for that no person answers. */
+function awaited({ waitId, toolCallId, kind, matches, dueAt }: WaitRecord): string {
+  const call = toolCallId === null ? "The run" : `Call ${code(toolCallId)}`;
+  const until = dueAt === null ? "" : ` until ${isoTime(dueAt)}`;
+  if (kind === "time") return `${call} sleeps${until} (${code(waitId)}).`;
+  return `${call} waits for the message ${code(matches ?? "?")}${until} (${code(waitId)}).`;
+}
+
+/** The opening of a wait: what people are asked, or what else the run waits for. */
+export function openedWait(wait: WaitRecord): string {
+  return asksPeople(wait.kind) ? askedPerson(wait) : awaited(wait);
+}
+
+/** The end of a wait that the clock or a message answered. */
+export function endedWait(wait: WaitRecord): string {
+  const { answer, answeredAt, toolCallId, waitId, people, kind } = wait;
+  const call = toolCallId === null ? "the run" : `call ${code(toolCallId)}`;
+  const at = answeredAt === null ? "" : ` at ${isoTime(answeredAt)}`;
+  if (answer === null) return `The clock marked ${code(waitId)}: nobody has answered it yet.`;
+  if (kind === "time") return `**The time has come**${at}: ${call} wakes.`;
+  const isReceived =
+    "as" in answer && answer.as === "answered" && isJsonObject(answer.value) && "event" in answer.value;
+  if (kind === "message" && isReceived)
+    return `${people.map(shownPerson).join(" and ")} sent a message, which ${call} received${at}:\n\n${jsonFence(answer.value, WHOLE)}`;
+  return `**Nothing came in time**${at}: ${call} ${whatWasSaid(answer)}`;
 }
 
 /** An answer, and who gave it. */

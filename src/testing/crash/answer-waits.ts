@@ -1,6 +1,6 @@
 import { AlreadySettledError } from "../../core/errors.ts";
 import { approvalNeedOf } from "../../core/person.ts";
-import { asksPermission, type Settlement } from "../../core/wait.ts";
+import { asksPeople, asksPermission, type Settlement } from "../../core/wait.ts";
 import type { Store, WaitRecord } from "../../store/store.ts";
 import type { PersonStandIn } from "./scenario.ts";
 import type { Effect, Witness } from "./witness.ts";
@@ -16,7 +16,7 @@ export async function answerWaits(
 ): Promise<void> {
   for (const wait of waits) {
     try {
-      if (wait.status === "open") await answer(store, witness, person, wait);
+      if (wait.status === "open" && asksPeople(wait.kind)) await answer(store, witness, person, wait);
     } catch (error) {
       if (!AlreadySettledError.isInstance(error)) throw error;
     }

@@ -62,6 +62,8 @@ export type Evidence = {
   readonly writes: readonly FencedWrite[];
   /** The effects that processes marked as about to be sent; null for real processes, which do not report them. */
   readonly noted: readonly NotedEffect[] | null;
+  /** The time at which the last process had done its work; null for real processes, each of which has its own. */
+  readonly endedAt: number | null;
   /** The problems found by the database's integrity check. */
   readonly integrity: readonly string[];
   /** The evidence of the undisturbed schedule; null in that evidence itself. */

@@ -149,6 +149,7 @@ export async function runInChildren(
       again: { end: last.end, accounts: end.accounts, witness: witness.lines().slice(seen.length) },
       writes: [],
       noted: null,
+      endedAt: null,
       integrity: end.integrity,
       undisturbed,
     };

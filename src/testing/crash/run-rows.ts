@@ -6,6 +6,7 @@ import type {
   CheckpointRecord,
   EventRecord,
   LineageRecord,
+  MessageRecord,
   ModelCallRecord,
   RunRecord,
   RunUsage,
@@ -32,6 +33,7 @@ export type RunRows = {
   readonly checkpoints: readonly CheckpointRecord[];
   readonly lineages: readonly LineageRecord[];
   readonly artifacts: readonly ArtifactRecord[];
+  readonly messages: readonly MessageRecord[];
   readonly events: readonly EventRecord[];
 };
 
@@ -51,12 +53,13 @@ export async function readRunRows(reader: StoreReader, runId: string): Promise<R
     reader.listModelCalls(runId),
     reader.listToolCalls(runId),
   ]);
-  const [tries, waits, checkpoints, lineages, artifacts] = await Promise.all([
+  const [tries, waits, checkpoints, lineages, artifacts, messages] = await Promise.all([
     reader.listToolCallAttempts(runId),
     reader.listWaits(runId),
     reader.listCheckpoints(runId),
     reader.listLineages(runId),
     reader.listArtifacts(runId),
+    reader.listMessages(runId),
   ]);
   return {
     run,
@@ -72,6 +75,7 @@ export async function readRunRows(reader: StoreReader, runId: string): Promise<R
     checkpoints,
     lineages,
     artifacts,
+    messages,
     events,
   };
 }

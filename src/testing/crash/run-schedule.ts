@@ -37,6 +37,7 @@ export async function runSchedule(
     const { lives, moments } = await disturb(world, schedule, random);
     const witness = world.witness.lines();
     const accounts = await readAccounts(world.observer);
+    const endedAt = world.time.now();
     const last = await world.runProcess(NO_GATE);
     return {
       database: database.kind,
@@ -53,6 +54,7 @@ export async function runSchedule(
       },
       writes: world.writes,
       noted: world.noted,
+      endedAt,
       integrity: await world.observer.checkIntegrity(),
       undisturbed,
     };

@@ -5,6 +5,7 @@ import type { Settlement } from "../../core/wait.ts";
 import type { Agent } from "../../engine/definition/agent.ts";
 import type { StepNode } from "../../engine/definition/step.ts";
 import type { Reconciliation, ToolCallContext } from "../../engine/definition/tool.ts";
+import type { Clock } from "../../engine/ports/clock.ts";
 import type { ModelPort, ModelRequest, ModelResponse } from "../../engine/ports/model-port.ts";
 import type { ModelAttemptId } from "../../engine/run/effects-port.ts";
 import type { Runner } from "../../engine/runner/runner.ts";
@@ -65,7 +66,7 @@ export type ProcessTools = {
   /** The same runner with other options, or for another pipeline. */
   readonly runnerOf: (target: Agent | StepNode, options?: RunnerOptions) => Runner;
   /** The options of its runners, for an `act` that works in another way: a `DurableMainLoop` takes them too. */
-  readonly options: RunnerOptions & { readonly store: Store };
+  readonly options: RunnerOptions & { readonly store: Store; readonly clock: Clock };
   /** Answers the open waits as the scenario's person would. */
   readonly answer: (waits: readonly WaitRecord[]) => Promise<void>;
   /** The number of the process, from 1. */
@@ -102,16 +103,31 @@ export function modelStandIn(model: NonNullable<Scenario["model"]>): ModelStandI
   return (request) => port.respond(request);
 }
 
-/** Runs the run to its end, and answers its waits. */
-export async function workUntilDone(scenario: Scenario, { runner, answer }: ProcessTools): Promise<unknown> {
+/** Runs the run to its end, sleeps until its waits are due, and answers those that people answer. */
+export async function workUntilDone(scenario: Scenario, tools: ProcessTools): Promise<unknown> {
+  const { runner, answer } = tools;
   let result = await runner.run(scenario.input, { ...scenario.run, runId: RUN_ID, wait: true });
   for (let rounds = 0; result.status === "waiting" && result.waits.length > 0; rounds++) {
     if (rounds === MAX_ROUNDS)
       throw new Error(`The run still has questions after ${rounds} rounds of answers.`);
-    await answer(result.waits);
+    if (!(await sleepUntilDue(tools, result.waits))) await answer(result.waits);
     result = await runner.resume(RUN_ID, { wait: true });
   }
   return result;
+}
+
+/** Sleeps until the first of these waits is due, and has the store do what the clock has to do. False if none ever is. */
+export async function sleepUntilDue(
+  { store, options }: Pick<ProcessTools, "store" | "options">,
+  waits: readonly WaitRecord[],
+): Promise<boolean> {
+  // From the waits, not from the run's own time: that one is under test.
+  const times = waits.flatMap(({ dueAt, remindAt }) => [dueAt ?? [], remindAt ?? []].flat());
+  if (times.length === 0) return false;
+  const { clock } = options;
+  await clock.sleep(Math.max(0, Math.min(...times) - clock.now()));
+  await store.wakeRun(RUN_ID);
+  return true;
 }
 
 const MAX_ROUNDS = 50;

@@ -1,10 +1,14 @@
 import { ConfigurationError } from "../../core/errors.ts";
 import { nearestName } from "../../core/naming/nearest-name.ts";
-import { askHuman } from "../../engine/definition/ask-human.ts";
 import { type BindableTools, toolsIn } from "../../engine/definition/known-tools.ts";
 import { rootOf } from "../../engine/definition/pipeline-root.ts";
+import { askHuman } from "../../engine/definition/waiting/ask-human.ts";
+import { sleepTool, WAIT_FOR } from "../../engine/definition/waiting/wait-tools.ts";
 import type { Evidence } from "./evidence.ts";
 import type { Scenario } from "./scenario.ts";
+
+/** These need no stand-ins: `person`, the clock and messages answer them. */
+const ANSWERED: ReadonlySet<string | null> = new Set([askHuman.name, sleepTool.name, WAIT_FOR]);
 
 /** The tools that are known before the first schedule. An `act` may run other pipelines too. */
 export async function knownBefore({ pipeline, act }: Scenario): Promise<BindableTools> {
@@ -18,8 +22,7 @@ export async function knownBefore({ pipeline, act }: Scenario): Promise<Bindable
  * serve several pipelines.
  */
 export function assertStandInsFit({ tools = {} }: Scenario, known: BindableTools): void {
-  // `ask_human` needs no stand-in: `person` answers it.
-  const real = ownNames(known).filter((name) => name !== askHuman.name && !Object.hasOwn(tools, name));
+  const real = ownNames(known).filter((name) => !ANSWERED.has(name) && !Object.hasOwn(tools, name));
   if (!known.isComplete || real.length === 0) return;
   const names = known.tools.map(({ name }) => name);
   const unknown = Object.keys(tools).find((name) => !names.includes(name));

@@ -100,7 +100,7 @@ describe("a run that is enqueued", () => {
     expect(first).toMatchObject({ exitCode: 0, document: { existed: false, status: "queued" } });
     expect((await enqueue("--key", "k")).stdout).toMatch(/was there already: it is queued/);
     const mistakes: readonly (readonly [readonly string[], RegExp])[] = [
-      [["--in", "soon"], /--in is "soon": write 45m, 3h or 2d/],
+      [["--in", "soon"], /--in is "soon": give a whole number of days, hours or minutes/],
       [["--in", "3h", "--not-before", "2026-12-24T18:00Z"], /both say when it begins/],
       [["--not-before", "tomorrow"], /write a time such as 2026-12-24T18:00Z/],
       [["--meta", "acme"], /write --meta tenant=acme/],

@@ -106,6 +106,12 @@ describe("the subject of an approval", () => {
     expect(waits).toEqual([
       {
         waitId: "r-1~1",
+        matches: null,
+        dueAt: null,
+        onDue: null,
+        remindAt: null,
+        reminders: 0,
+        escalatedAt: null,
         runId: "r-1",
         kind: "approval",
         toolCallId: "r-1/worker#1.1",

@@ -33,6 +33,8 @@ const exploreAll = () => Promise.all(NAMES.map(explore));
  */
 const NOT_OF_RUNNERS: ReadonlySet<string> = new Set<Intent>([
   "interruptRun",
+  // What creates a run without working on it is not in the scenarios of runners.
+  "enqueueRun",
   "storeId",
   "moveRun",
   "beginArrival",

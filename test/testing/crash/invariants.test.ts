@@ -5,9 +5,11 @@ import { INVARIANTS } from "../../../src/testing/crash/invariants/index.ts";
 import { FALSIFIED_CALLS } from "./falsified-calls.ts";
 import { FALSIFIED_RUNS } from "./falsified-runs.ts";
 import { FALSIFIED_USAGE } from "./falsified-usage.ts";
+import { FALSIFIED_WAITS } from "./falsified-waits.ts";
 import { effectsOf, everything, evidenceOf, falsified, one, takeOut } from "./invariants-evidence.ts";
 import { diverged, fork } from "./scenarios/continuations.ts";
 import { planning } from "./scenarios/plans.ts";
+import { agentWaits } from "./scenarios/waits.ts";
 
 const CRASHED = "crash before store.commitTurn 2";
 const PAUSED = "pause before tool.call_taxi 1; wake at the end";
@@ -18,10 +20,14 @@ const [undisturbed, crashed, paused] = (await evidenceOf(everything(), CRASHED, 
 ];
 const [otherPrompt] = (await evidenceOf(diverged())) as [Evidence];
 const [, planned] = (await evidenceOf(planning(), "crash after store.commitTurn 2")) as [Evidence, Evidence];
+const [, waited] = (await evidenceOf(agentWaits(), "crash after store.sendMessage 1")) as [
+  Evidence,
+  Evidence,
+];
 const forks = await evidenceOf(fork(), "crash before store.forkRun 1", "crash after tool.charge 2");
 
 describe("real evidence", () => {
-  it.each([undisturbed, crashed, paused, otherPrompt, planned, ...forks])(
+  it.each([undisturbed, crashed, paused, otherPrompt, planned, waited, ...forks])(
     "breaks no promise",
     async (evidence) => {
       expect((await checkInvariants(evidence, INVARIANTS)).broken).toEqual([]);
@@ -30,7 +36,7 @@ describe("real evidence", () => {
 
   it("tests every promise, taken together", async () => {
     const looked = new Map<string, number>();
-    for (const evidence of [crashed, otherPrompt])
+    for (const evidence of [crashed, otherPrompt, waited])
       for (const [name, times] of Object.entries((await checkInvariants(evidence, INVARIANTS)).looked))
         looked.set(name, (looked.get(name) ?? 0) + times);
     // No process was silent and alive: pauses.test.ts tests that.
@@ -60,6 +66,12 @@ describe("an invariant notices that", () => {
     expect(found?.join("\n")).toMatch(message);
   });
 
+  it.each(FALSIFIED_WAITS)("%s: %s", async (invariant, _how, change, message) => {
+    const { broken } = await checkInvariants(falsified(waited, change), INVARIANTS);
+    const found = broken.find((each) => each.invariant === invariant)?.problems.map(({ what }) => what);
+    expect(found?.join("\n")).toMatch(message);
+  });
+
   it("diverged-is-silent: a process that found the run diverged asked the model", async () => {
     const asked = one(crashed.witness, ({ kind }) => kind === "asked");
     const { broken } = await checkInvariants(
@@ -80,7 +92,10 @@ describe("an invariant notices that", () => {
   });
 
   it("every promise is broken by at least one of these", () => {
-    const shown = new Set([...FALSIFICATIONS.map(([name]) => name), "diverged-is-silent"]);
+    const shown = new Set([
+      ...[...FALSIFICATIONS, ...FALSIFIED_WAITS].map(([name]) => name),
+      "diverged-is-silent",
+    ]);
     expect([...shown].sort()).toEqual(INVARIANTS.map(({ name }) => name).sort());
   });
 });

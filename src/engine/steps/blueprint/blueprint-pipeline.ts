@@ -6,21 +6,24 @@ import type {
   BlueprintAgentStep,
   BlueprintAskStep,
   BlueprintLoopStep,
+  BlueprintReceiveStep,
+  BlueprintSleepStep,
   BlueprintStep,
   BlueprintToolStep,
 } from "../../../core/job/blueprint.ts";
 import { argumentProblems } from "../../../core/job/blueprint-arguments.ts";
 import { asText } from "../../../core/job/blueprint-template.ts";
+import { parseDuration } from "../../../core/job/duration.ts";
 import type { Json, JsonObject } from "../../../core/json.ts";
 import type { SchemaCheck } from "../../../core/json-schema-check.ts";
 import { ownProperty } from "../../../core/own-property.ts";
 import { type Agent, defineAgent } from "../../definition/agent.ts";
-import { askAt, askHuman } from "../../definition/ask-human.ts";
 import type { CodeStepContext } from "../../definition/code-step-context.ts";
 import { Pipeline, type PipelineStep, Step, type StepNode } from "../../definition/step.ts";
 import type { Tool } from "../../definition/tool.ts";
 import type { ToolSource } from "../../definition/tool-source.ts";
 import { assertJsonSchema, type ValueSchema, zodInput } from "../../definition/value-schema.ts";
+import { askAt, askHuman } from "../../definition/waiting/ask-human.ts";
 import type { ModelPort, ModelSettings } from "../../ports/model-port.ts";
 import { someToolsOf } from "./blueprint-tool-choice.ts";
 import { fillJson, fillText, holds } from "./blueprint-values.ts";
@@ -62,6 +65,8 @@ class PipelineBuilder {
     if ("agent" in step) return this.#agentStep(step);
     if ("ask" in step) return askStep(step);
     if ("tool" in step) return this.#toolStep(step);
+    if ("sleep" in step) return sleepStep(step);
+    if ("receive" in step) return receiveStep(step);
     return this.#loop(step);
   }
 
@@ -199,6 +204,22 @@ function askStep({ name, ask, choices, ...rest }: BlueprintAskStep): StepNode {
     phaseOf(rest),
   );
   return { ...step, tools: async () => ({ ask_human: askHuman }) };
+}
+
+function sleepStep({ name, sleep, ...rest }: BlueprintSleepStep): StepNode {
+  return { ...Step.sleep<Json>(name, msOf(sleep)), ...phaseOf(rest) };
+}
+
+function receiveStep({ name, receive, timeout, ...rest }: BlueprintReceiveStep): StepNode {
+  const limit = timeout === null ? {} : { timeoutMs: msOf(timeout) };
+  return Step.receive<Json>(name, { event: receive, ...limit, ...phaseOf(rest) });
+}
+
+/** `parseRunSpec` has checked it. */
+function msOf(duration: string): number {
+  const ms = parseDuration(duration);
+  if (ms === null) throw new Error(`${duration} is not a duration.`);
+  return ms;
 }
 
 function phaseOf({ phase }: Pick<BlueprintStep, "phase">): { readonly phase?: string } {

@@ -29,7 +29,7 @@ export function* wakeRun(tx: Transaction, runId: string): SqlScript<number | nul
   const facts: JsonObject[] = [];
   for (const wait of yield* openWaitsOf(run)) {
     const did = yield* actOn(tx, run, wait);
-    if (did !== null) facts.push({ wait: wait.index, did });
+    if (did !== null) facts.push({ wait: wait.index, ...did });
   }
   run.wakeAt = yield* nextWake(run);
   yield* queueIfAnswered(tx, run);
@@ -37,8 +37,8 @@ export function* wakeRun(tx: Transaction, runId: string): SqlScript<number | nul
   return run.wakeAt;
 }
 
-/** What was done about the wait; null if nothing. */
-function* actOn(tx: Transaction, run: RunRow, wait: OpenWait): SqlScript<string | null> {
+/** What was done about the wait, with the receipt of its call; null if nothing. */
+function* actOn(tx: Transaction, run: RunRow, wait: OpenWait): SqlScript<JsonObject | null> {
   const decision = decideDue(wait, tx.now);
   switch (decision.kind) {
     case "not_yet":
@@ -48,22 +48,22 @@ function* actOn(tx: Transaction, run: RunRow, wait: OpenWait): SqlScript<string 
       const next =
         remindAt === null || remindEveryMs === null ? null : nextReminder(remindAt, remindEveryMs, tx.now);
       setClock(tx, run, wait, { dueAt, remindAt: next, reminders: reminders + 1, escalatedAt });
-      return "reminded";
+      return { did: "reminded" };
     }
     case "due":
       return yield* expire(tx, run, wait, decision.onDue);
   }
 }
 
-function* expire(tx: Transaction, run: RunRow, wait: OpenWait, onDue: OnDue): SqlScript<string> {
+function* expire(tx: Transaction, run: RunRow, wait: OpenWait, onDue: OnDue): SqlScript<JsonObject> {
   if (onDue.action === "escalate") {
     const { remindAt, reminders } = wait;
     setClock(tx, run, wait, { dueAt: null, remindAt, reminders, escalatedAt: tx.now });
-    return "escalated";
+    return { did: "escalated" };
   }
   const { answer, receipt } = yield* endOf(run, wait, onDue);
-  yield* answerWait(tx, { run, wait }, { answer, by: theClock(tx) }, receipt);
-  return onDue.action;
+  const facts = yield* answerWait(tx, { run, wait }, { answer, by: theClock(tx), isClock: true }, receipt);
+  return { did: onDue.action, ...facts };
 }
 
 /** The answer that the clock gives, and the receipt of the call that waited. */

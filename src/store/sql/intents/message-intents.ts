@@ -117,7 +117,7 @@ function sameMessage(
   };
 }
 
-/** A message, and the wait that it has answered. */
+/** A message, and the wait that it has answered, with the receipt of its call. */
 type Received = { readonly message: number; readonly wait: number } & JsonObject;
 
 /** Answers the open waits for messages with those that are there, the first with the first. */
@@ -135,8 +135,9 @@ export function* answerFromMailbox(tx: Transaction, run: RunRow): SqlScript<Rece
     changeRow(tx, run, "messages", { message_no: messageNo }, taken);
     const value = receivedValue(message);
     const answer = { as: "answered", value } as const;
-    yield* answerWait(tx, { run, wait }, { answer, by: senderOf(message) }, receiptOfAnswer(value));
-    received.push({ message: messageNo, wait: wait.index });
+    const by = senderOf(message);
+    const facts = yield* answerWait(tx, { run, wait }, { answer, by }, receiptOfAnswer(value));
+    received.push({ ...facts, message: messageNo, wait: wait.index });
   }
   return received;
 }

@@ -185,7 +185,12 @@ function* recordWait(tx: Transaction, run: RunRow, call: CallLocation): SqlScrip
 export type WaitOfRun = { readonly run: RunRow; readonly wait: AnswerableWait };
 
 /** An answer, and who gave it. */
-type GivenAnswer = { readonly answer: WaitAnswer; readonly by: Decision };
+type GivenAnswer = {
+  readonly answer: WaitAnswer;
+  readonly by: Decision;
+  /** Nobody answered in time. */
+  readonly isClock?: true;
+};
 
 /** A person answers a wait. */
 function* closeWait(
@@ -214,7 +219,7 @@ function* closeWait(
 export function* answerWait(
   tx: Transaction,
   { run, wait }: WaitOfRun,
-  { answer, by }: GivenAnswer,
+  { answer, by, isClock }: GivenAnswer,
   receipt: PersonReceipt | null = null,
 ): SqlScript<JsonObject> {
   const { index, kind, call } = wait;
@@ -230,7 +235,13 @@ export function* answerWait(
   if (kind === "escalation" && call === null) run.stalls = 0;
   return call === null || receipt === null
     ? {}
-    : yield* settleCall(tx, run, call, receipt, asksPeople(kind) ? "person" : "pawl");
+    : yield* settleCall(
+        tx,
+        run,
+        call,
+        receipt,
+        asksPeople(kind) && isClock === undefined ? "person" : "pawl",
+      );
 }
 
 /** Written in the same transaction, so that no late receipt comes between the settlement and its effect. */

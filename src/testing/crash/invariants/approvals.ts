@@ -45,8 +45,10 @@ function isApproval({ kind }: WaitRecord): boolean {
   return asksPermission(kind);
 }
 
-function isGiven({ answer, subject, people }: WaitRecord): boolean {
+function isGiven({ answer, subject, people, answeredAt, dueAt }: WaitRecord): boolean {
   const isEnough = people.length >= approvalNeedOf(subject).people;
+  // Nothing is approved by silence.
+  if (answeredAt !== null && dueAt !== null && answeredAt >= dueAt) return false;
   return answer !== null && "approved" in answer && answer.approved && isEnough;
 }
 

@@ -13,6 +13,14 @@ import { silenceIsNoProof } from "./silence.ts";
 import { stepsDoneOnce } from "./steps.ts";
 import { committedTurnsKept, journaledResponsesKept, turnsWithoutAHole } from "./turns.ts";
 import { reservationsBalance, usageExact } from "./usage.ts";
+import {
+  acceptedOrReturned,
+  dueComputedOnce,
+  messagesTakenOnce,
+  neverEarly,
+  oneAnswerAWait,
+  wakesWhenDue,
+} from "./waits.ts";
 
 /** Every promise that is checked, in the order of the report. */
 export const INVARIANTS: readonly Invariant[] = [
@@ -38,8 +46,14 @@ export const INVARIANTS: readonly Invariant[] = [
   writesUnderTheEpoch,
   referencesHaveBlobs,
   divergedIsSilent,
+  neverEarly,
+  dueComputedOnce,
+  oneAnswerAWait,
+  messagesTakenOnce,
+  acceptedOrReturned,
   sameEnd,
   endsOrWaits,
+  wakesWhenDue,
   resumingTwiceIsResumingOnce,
   eventsVerify,
   databaseIntact,

@@ -76,12 +76,27 @@ function changesIn(runId: string, { type, data }: EventRecord): readonly (readon
       return [id, { kind, attempt: Number(attempt) }] as const;
     });
   // A call that was certainly never sent has used an attempt, and is not in doubt.
-  const left = [...leftAs("inDoubt", "left"), ...leftAs("notSent", "tried")];
+  const left = [...leftAs("inDoubt", "left"), ...leftAs("notSent", "tried"), ...settledByOthers(runId, data)];
   const { step: path } = facts;
   if (typeof path !== "string") return left;
   const turn = Number(type === "lineage.begun" ? facts.openTurn : facts.turn);
   const idOf = (index: Json | undefined) => toolCallId(runId, path, turn, Number(index));
   return [...left, ...changesOf(type, facts, idOf)];
+}
+
+/** The calls that the clock or a message settled. */
+function settledByOthers(runId: string, data: Json): readonly (readonly [string, CallChange])[] {
+  const facts = [...listIn(data, "waits"), ...listIn(data, "received")].map(objectOf);
+  return facts.flatMap(({ step, turn, call, status }) =>
+    typeof step === "string"
+      ? [
+          [
+            toolCallId(runId, step, Number(turn), Number(call)),
+            { kind: "settled", status: status as ReceiptStatus },
+          ] as const,
+        ]
+      : [],
+  );
 }
 
 function changesOf(

@@ -6,6 +6,7 @@ import { SESSION_MUTANTS } from "./session-mutants.ts";
 import { STORE_MUTANTS } from "./store-mutants.ts";
 import { TURN_MUTANTS } from "./turn-mutants.ts";
 import { USAGE_MUTANTS } from "./usage-mutants.ts";
+import { WAIT_MUTANTS } from "./wait-mutants.ts";
 import { WRITE_MUTANTS } from "./write-mutants.ts";
 
 /** Every bug that the explorer must find. */
@@ -16,6 +17,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...USAGE_MUTANTS,
   ...SESSION_MUTANTS,
   ...STORE_MUTANTS,
+  ...WAIT_MUTANTS,
 ];
 
 /** Every bug that is noticed by a check of its own. */

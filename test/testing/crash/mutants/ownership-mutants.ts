@@ -57,14 +57,14 @@ export const OWNERSHIP_MUTANTS: readonly Mutant[] = [
         wrong: "",
       },
       {
-        file: "store/sql/intents/run-intents.ts",
+        file: "store/sql/intents/run-creation.ts",
         right: '  insertRow(tx, row, "attempts", {',
         wrong: '  putRow(tx, row, "attempts", {',
       },
       {
-        file: "store/sql/intents/run-intents.ts",
-        right: "import { changeRow, insertRow,",
-        wrong: "import { changeRow, insertRow, putRow,",
+        file: "store/sql/intents/run-creation.ts",
+        right: "import { insertRow,",
+        wrong: "import { insertRow, putRow,",
       },
     ],
     breaks: "ends-or-waits",

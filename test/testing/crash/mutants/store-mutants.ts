@@ -104,7 +104,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
     what: "the event of a run's row covers its lease, which renewals change without an event",
     patches: [
       {
-        file: "store/sql/tables/run-row.ts",
+        file: "store/sql/tables/run-columns.ts",
         right: "const columns = { ...originColumns(run.origin), ...stateColumns(run) };",
         wrong:
           "const columns = { ...originColumns(run.origin), ...stateColumns(run), ...leaseColumns(run) };",

@@ -28,6 +28,15 @@ import {
   reconcile,
   repeat,
 } from "./turns.ts";
+import {
+  agentWaits,
+  approvalTimesOut,
+  messageBeforeWait,
+  messageWhileWaiting,
+  receiveTimesOut,
+  sleepInCode,
+  sleepStep,
+} from "./waits.ts";
 
 /** All scenarios, by name; each exploration makes its own. */
 export const SCENARIOS: { readonly [name: string]: () => Scenario } = {
@@ -70,4 +79,11 @@ export const SCENARIOS: { readonly [name: string]: () => Scenario } = {
   "main-loop": mainLoop,
   "artifacts-and-spec": artifactsAndSpec,
   "jobs-demo": jobsDemo,
+  "sleep-in-code": sleepInCode,
+  "sleep-step": sleepStep,
+  "agent-waits": agentWaits,
+  "message-before-wait": messageBeforeWait,
+  "message-while-waiting": messageWhileWaiting,
+  "receive-times-out": receiveTimesOut,
+  "approval-times-out": approvalTimesOut,
 };

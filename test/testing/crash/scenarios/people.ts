@@ -1,8 +1,8 @@
 // Runs that wait for a person.
 
 import { NeedsHuman } from "../../../../src/core/errors.ts";
-import { askHuman } from "../../../../src/engine/definition/ask-human.ts";
 import { Pipeline, Step } from "../../../../src/engine/definition/step.ts";
+import { askHuman } from "../../../../src/engine/definition/waiting/ask-human.ts";
 import { RUN_ID, type Scenario, type ToolStandIn } from "../../../../src/testing/crash/scenario.ts";
 import { asks, charge, ERRAND_TOOLS, errandAgent, STAND_INS } from "./errand-tools.ts";
 

@@ -1,7 +1,8 @@
 import { z } from "zod";
-import { ConfigurationError, NeedsHuman } from "../../core/errors.ts";
-import type { Json } from "../../core/json.ts";
-import { builtInTool, type Tool } from "./tool.ts";
+import { ConfigurationError, NeedsHuman } from "../../../core/errors.ts";
+import type { Json } from "../../../core/json.ts";
+import type { WaitClock } from "../../../core/wait.ts";
+import { builtInTool, type Tool } from "../tool.ts";
 
 /** The `NeedsHuman` reason of a tool that asks a question: the person's answer is the tool's result. */
 export const QUESTION = "question";
@@ -34,9 +35,21 @@ export const askHuman: Tool<z.input<typeof questionInput>, Json> = builtInTool({
   },
 });
 
-/** `askHuman` for a step. The step is the identity, so the answer still holds if the question is reworded. */
-export function askAt(step: string): typeof askHuman {
-  return { ...askHuman, identity: () => ({ step }), dedupe: "call" };
+/**
+ * `askHuman` for a step, with its time limit. The step is the identity, so the answer still holds if the question is
+ * reworded.
+ */
+export function askAt(step: string, limit: WaitClock | null = null): typeof askHuman {
+  const tool = { ...askHuman, identity: () => ({ step }), dedupe: "call" } as const;
+  if (limit === null) return tool;
+  return {
+    ...tool,
+    execute({ question }: z.output<typeof questionInput>): Promise<Json> {
+      const needed = new NeedsHuman(QUESTION, question);
+      needed.clock = limit;
+      throw needed;
+    },
+  };
 }
 
 /** The question of a step, as text. */
