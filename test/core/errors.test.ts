@@ -75,9 +75,7 @@ const SAMPLES: [errors.PawlError, boolean][] = [
 ];
 const named = SAMPLES.map(([error, recoverable]) => [error.name, error, recoverable] as const);
 
-// A tool throws NeedsWait to Pawl: it never leaves a run, and is not stored.
-const { NeedsWait: _, ...stored } = errors;
-const CLASSES = Object.values(stored).filter(
+const CLASSES = Object.values(errors).filter(
   (value): value is typeof ResumeError =>
     typeof value === "function" && Object.prototype.isPrototypeOf.call(PawlError, value),
 );

@@ -21,7 +21,7 @@ import {
 } from "../tables/run-row.ts";
 import { insertRow, type Transaction } from "../transaction.ts";
 
-export const DEFAULT_QUEUE = "default";
+const DEFAULT_QUEUE = "default";
 
 export function* createRun(
   tx: Transaction,
