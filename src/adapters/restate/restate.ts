@@ -3,12 +3,15 @@
 // Restate knows when a run has to be looked at; the store knows everything else. What Restate holds is a hint: it may be
 // lost, late or there twice without harm, since a claim decides who works on a run, and its epoch fences all others.
 
-import type * as Restate from "@restatedev/restate-sdk";
 import type {
+  handlers as Handlers,
   InvocationId,
+  object as MakeObject,
   ObjectContext,
   ObjectOptions,
   ObjectSharedContext,
+  rpc as Rpc,
+  TerminalError,
   VirtualObjectDefinition,
 } from "@restatedev/restate-sdk";
 import { ConfigurationError, PawlError, RunNotFoundError } from "../../core/errors.ts";
@@ -35,7 +38,12 @@ export {
 } from "./restate-ingress.ts";
 
 /** What is used of the Restate SDK: `import * as restate from "@restatedev/restate-sdk"`. */
-export type RestateSdk = Pick<typeof Restate, "object" | "handlers" | "rpc" | "TerminalError">;
+export type RestateSdk = {
+  readonly object: typeof MakeObject;
+  readonly handlers: typeof Handlers;
+  readonly rpc: typeof Rpc;
+  readonly TerminalError: typeof TerminalError;
+};
 
 /** What is used of a `Runner`. */
 export type DrivenRunner = {
