@@ -45,8 +45,8 @@ const AT_ONCE = 16;
  * @example
  * import { wake } from "pawl/restate";
  *
- * await store.approve(waitId);
- * await wake("http://127.0.0.1:8080", runId);
+ * await store.answer("order-7~1", "green");
+ * await wake("http://127.0.0.1:8080", "order-7");
  */
 export async function wake(ingress: RestateIngress, runId: string, options: WakeOptions = {}): Promise<void> {
   assertOptions("The third argument of wake", options, WAKE_NAMES);

@@ -126,8 +126,10 @@ const OBJECT_OPTIONS: ObjectOptions = {
  *
  * @example
  * import * as restate from "@restatedev/restate-sdk";
+ * import { Runner } from "pawl";
  * import { restateRun } from "pawl/restate";
  *
+ * const runner = new Runner(pipeline, { store });
  * await restate.serve({ services: [restateRun(restate, runner)], port: 9080 });
  */
 export function restateRun(
