@@ -144,6 +144,8 @@ export function restateRun(
 
   const work = async (ctx: ObjectContext): Promise<Advanced> => {
     const { key } = ctx;
+    // Before anything can fail for good: nothing is left of a run that is over.
+    ctx.clear(PLANNED);
     // Aborts when Restate gives this attempt up. The run is then handed back, since the next attempt wants it.
     const { attemptCompletedSignal: signal } = ctx.request();
     // In `ctx.run`: another attempt would find the run elsewhere, and what follows has to be what was journaled.
@@ -152,8 +154,7 @@ export function restateRun(
       const found = await orRefuse(() => runner.advance(key, { turns, signal }), isOver, asTerminal);
       return { advanced: found, delayMs: delayOf(found) };
     });
-    if (delayMs === null) ctx.clear(PLANNED);
-    else {
+    if (delayMs !== null) {
       // A message to itself, and no loop or `ctx.sleep`: they would keep `advance` from the key.
       const sent = ctx.objectSendClient(self, key).proceed(restate.rpc.sendOpts({ delay: delayMs }));
       ctx.set(PLANNED, await sent.invocationId);

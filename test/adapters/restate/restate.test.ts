@@ -130,6 +130,8 @@ describe.skipIf("missing" in binary).each(databases)("a run driven by Restate, o
     expect(first).toMatchObject({ messageId: "m-1", duplicate: false });
     expect(await call("told", "send", message)).toMatchObject({ messageId: "m-1", duplicate: true });
     await expect(call("nobody", "send", message)).rejects.toThrow("no run nobody");
+    // An invocation for a run that does not exist fails for good, instead of being retried: nothing is left of it.
+    await wake(restate.ingress, "nobody");
     await store.requestCancel("told");
     await wake(restate.ingress, "told");
     runIds.splice(runIds.indexOf("told"), 1);
