@@ -3,6 +3,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { sweepReady, wake } from "../../../src/adapters/restate/restate.ts";
 import { openStore, Pipeline, Runner, Step, type Store } from "../../../src/index.ts";
@@ -201,6 +202,19 @@ describe.skipIf("missing" in binary).each(databases)("a run driven by Restate, o
       await ends("hurried");
     },
   );
+
+  it.runIf(IS_FULL_TEST)("ends beside many others, whatever is killed meanwhile", PATIENCE, async () => {
+    const many = Array.from({ length: 30 }, (_, i) => `many-${i}`);
+    await Promise.all(many.map((runId) => start(runId)));
+    for (let kills = 0; kills < 6; kills++) {
+      await sleep(400);
+      if (kills % 3 !== 0) await service.kill();
+      if (kills % 3 !== 1) await restate.kill();
+      if (kills % 3 !== 0) service = await ServiceProcess.start(order);
+      if (kills % 3 !== 1) await restate.restart();
+    }
+    for (const runId of many) await ends(runId);
+  });
 
   it("leaves nothing behind, and its history is whole", PATIENCE, async () => {
     await vi.waitFor(async () => expect(await restate.leftovers()).toEqual([]), { timeout: 60_000 });
