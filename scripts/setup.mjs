@@ -111,7 +111,8 @@ function npmCi(onStart) {
     .filter((folder) => !resolve(folder).startsWith(modules));
   const child = spawn("npm", ["ci", "--loglevel=error", "--no-audit", "--no-fund"], {
     cwd: root,
-    env: { ...process.env, PATH: path.join(delimiter) },
+    // The package of the Restate server brings one that reports installations, unless it is told not to.
+    env: { ...process.env, SCARF_ANALYTICS: "false", PATH: path.join(delimiter) },
     stdio: "inherit",
     shell: process.platform === "win32",
   });

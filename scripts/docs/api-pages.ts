@@ -10,6 +10,7 @@ const ENTRIES: { readonly [path: string]: string } = {
   "pawl/mcp": "The tools of MCP servers. Needs `@modelcontextprotocol/client`.",
   "pawl/otel": "Traces and metrics for OpenTelemetry. Needs `@opentelemetry/api`.",
   "pawl/prices": "Prices of models, for budgets in dollars.",
+  "pawl/restate": "Runs driven by Restate. Needs `@restatedev/restate-sdk`.",
   "pawl/testing": "A scripted model and a fake clock for tests.",
   "pawl/testing/crash": "The crash explorer, which kills an agent at every point.",
   "pawl/testing/store": "The conformance suite for stores.",

@@ -109,6 +109,16 @@ export const SECTIONS: readonly Section[] = [
     about: "See [telemetry.md](telemetry.md).",
     source: type("OtelOptions", "pawl/otel"),
   },
+  {
+    title: "`restateRun(restate, runner, { … })`",
+    about: "See [restate.md](restate.md).",
+    source: type("RestateRunOptions", "pawl/restate"),
+  },
+  {
+    title: "`sweepReady(store, ingress, { … })`",
+    about: "See [restate.md](restate.md).",
+    source: type("SweepOptions", "pawl/restate"),
+  },
 ];
 
 const INTRODUCTION = `Every option, with its type, its default and its meaning. A dash means that an option has no default: nothing

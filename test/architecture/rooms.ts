@@ -37,7 +37,7 @@ export const rooms: Readonly<Record<string, readonly Rank[]>> = {
   "src/engine/runner": [".", "forecast", "run-requests.ts", "runner.ts", "durable-main-loop.ts"],
   "src/adapters": [
     "net",
-    ["ai-sdk", "mcp", "otel", "tools", "event-log.ts", "genai-prices.ts"],
+    ["ai-sdk", "mcp", "otel", "restate", "tools", "event-log.ts", "genai-prices.ts"],
     "off-thread-jobs.ts",
     "off-thread-worker.ts",
   ],

@@ -1,4 +1,5 @@
 import { ConfigurationError } from "../../core/errors.ts";
+import { MAX_STALLS } from "../../core/run/stall-decision.ts";
 import type { RunRecord, Store } from "../../store/store.ts";
 import type { RunEvent, RunEventListener } from "../ports/run-events.ts";
 import type { RunResult } from "../ports/run-result.ts";
@@ -10,7 +11,7 @@ const BUSY_LOOK_MS = 1_000;
 
 /** Claims the run for a worker, as `RunRequests.workOn` does. */
 type WorkOn = (
-  claim: { readonly from: readonly ["queued", "running"] },
+  claim: { readonly from: readonly ["queued", "running"]; readonly maxStalls: number },
   options: { readonly release: AbortSignal },
   listener: RunEventListener,
 ) => Promise<
@@ -38,7 +39,8 @@ export async function advance(
   if (signal?.aborted === true) onSignal();
   try {
     const outcome = await workOn(
-      { from: ["queued", "running"] },
+      // As a worker does: one in which every process dies must not kill the next one for ever.
+      { from: ["queued", "running"], maxStalls: MAX_STALLS },
       { release: release.signal },
       countingTurns(turns, () => release.abort()),
     );
