@@ -96,6 +96,11 @@ export {
 export type { OpenTools, ToolSource } from "./engine/definition/tool-source.ts";
 export { askHuman } from "./engine/definition/waiting/ask-human.ts";
 export type {
+  Divergence,
+  DivergenceAction,
+  DivergencePolicy,
+} from "./engine/definition/waiting/divergence-policy.ts";
+export type {
   ReceivedMessage,
   ReceiveOptions,
   TimedOut,
@@ -121,7 +126,6 @@ export type {
   TracedRun,
 } from "./engine/ports/telemetry-port.ts";
 export { Deadline } from "./engine/run/deadline.ts";
-export type { Divergence, DivergenceAction, DivergencePolicy } from "./engine/run/divergence-policy.ts";
 export type { EffectsPort, ModelAttemptId } from "./engine/run/effects-port.ts";
 export type { SavedCheckpoint } from "./engine/run/milestone-request.ts";
 export type { SliceMismatch } from "./engine/run/session-keeper.ts";

@@ -85,6 +85,8 @@ function optionsOf(
     stopConditions,
     telemetry,
     workspaceRoot = ".",
+    onDivergence,
+    retention,
   } = loaded.config;
   const targets = Object.values(pipelines);
   if (targets.length === 0)
@@ -114,6 +116,8 @@ function optionsOf(
     ...(constraints === undefined ? {} : { constraints }),
     ...(stopConditions === undefined ? {} : { stopConditions }),
     ...(telemetry === undefined ? {} : { telemetry }),
+    ...(onDivergence === undefined ? {} : { onDivergence }),
+    ...(retention === undefined ? {} : { retention }),
   };
 }
 
@@ -154,6 +158,8 @@ class WorkerLog {
         );
       case "store_failed":
         return this.line(`the store failed, and is tried again: ${textOf(notice.error)}`, "red");
+      case "deleted":
+        return this.line(`${counted(notice.runs, "old run")} deleted`);
       case "handing_back":
         return this.line(
           notice.runs === 0

@@ -1,5 +1,6 @@
 import { ConfigurationError } from "../../core/errors.ts";
 import type { Budgets } from "../../core/job/budgets.ts";
+import { parseDuration } from "../../core/job/duration.ts";
 import { parseRunSpec } from "../../core/job/run-spec.ts";
 import type { Json } from "../../core/json.ts";
 import { assertOptions, kindOf, type OptionNames } from "../../core/naming/option-names.ts";
@@ -12,6 +13,7 @@ import { type Constraints, makeRules, type Policy } from "./run-rules.ts";
 import type { StepNode } from "./step.ts";
 import type { StopCondition } from "./stop-conditions.ts";
 import { isTool, type Tool, type ToolCallContext } from "./tool.ts";
+import { assertDivergencePolicies, type DivergencePolicy } from "./waiting/divergence-policy.ts";
 
 /** A model for blueprints: an AI SDK model, or your own port. */
 export type ConfiguredModel = ModelPort | { readonly provider: string; readonly modelId: string };
@@ -65,6 +67,10 @@ export type PawlConfig = {
   readonly crashtests?: { readonly [pipeline: string]: ConfiguredCrashtest };
   /** The parent folder of the runs' workspaces; by default the folder of the configuration. */
   readonly workspaceRoot?: string;
+  /** What workers do with runs whose prompt, model or tools have changed: for all, or by the pipeline's key; `wait` by default. */
+  readonly onDivergence?: DivergencePolicy | { readonly [pipeline: string]: DivergencePolicy };
+  /** How long workers keep runs that have ended; by default for ever. */
+  readonly retention?: Retention;
   /** Limits on job files; `{}` by default: no programs, no environment variables, no private hosts, a workspace of its own here. */
   readonly jobs?: JobCeiling;
 };
@@ -82,6 +88,8 @@ const CHECKS: { readonly [K in keyof Required<PawlConfig>]: (value: unknown) => 
   telemetry: assertTelemetry,
   crashtests: assertCrashtests,
   workspaceRoot: (value) => assertText("workspaceRoot", value, "./work"),
+  onDivergence: assertDivergencePolicies,
+  retention: assertRetention,
   jobs: assertJobCeiling,
 };
 
@@ -100,6 +108,35 @@ export function defineConfig(config: PawlConfig): PawlConfig {
   assertOptions("A configuration", given, CHECKS, OTHER_NAMES);
   for (const [name, check] of Object.entries(CHECKS)) if (given[name] !== undefined) check(given[name]);
   return config.budgets === undefined ? config : { ...config, budgets: readBudgets(config.budgets) };
+}
+
+/** Which runs workers delete, some at a time. What is left of a run is its tombstone. */
+export type Retention = {
+  /** Runs that ended longer ago, as `30d`, `12h` or `45m`. */
+  readonly runsOlderThan: string;
+  /** Only runs that ended in one of these ways; all of them by default. */
+  readonly statuses?: readonly ("succeeded" | "failed" | "cancelled")[];
+};
+
+const RETENTION_NAMES = { runsOlderThan: true, statuses: true } satisfies OptionNames<Retention>;
+const ENDS: readonly unknown[] = ["succeeded", "failed", "cancelled"];
+
+export function assertRetention(retention: unknown): void {
+  entriesOf("retention", retention, 'an age, `{ runsOlderThan: "30d" }`');
+  assertOptions("retention", retention, RETENTION_NAMES, {
+    olderThan: "runsOlderThan",
+    days: "runsOlderThan",
+  });
+  const { runsOlderThan, statuses } = retention as { runsOlderThan?: unknown; statuses?: unknown };
+  if (typeof runsOlderThan !== "string" || parseDuration(runsOlderThan) === null)
+    throw new ConfigurationError(
+      `retention.runsOlderThan is ${JSON.stringify(runsOlderThan)}: give an age such as "30d", "12h" or "45m".`,
+    );
+  if (statuses === undefined || (Array.isArray(statuses) && statuses.every((each) => ENDS.includes(each))))
+    return;
+  throw new ConfigurationError(
+    `retention.statuses is ${JSON.stringify(statuses)}: give a list of ${ENDS.join(", ")}.`,
+  );
 }
 
 /** An agent under `agents` is a pipeline like any other. */

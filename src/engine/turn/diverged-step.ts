@@ -3,8 +3,8 @@ import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import type { StepPath } from "../../core/step-path.ts";
 import type { NewRunWait, WaitAnswer } from "../../core/wait.ts";
 import { personNeeded } from "../call/call-questions.ts";
+import { actionFor } from "../definition/waiting/divergence-policy.ts";
 import type { RunWith } from "../run/active-run.ts";
-import { actionFor } from "../run/divergence-policy.ts";
 
 /** What a step does that is no longer what it was when it began. */
 export type DivergedStep =

@@ -2,8 +2,9 @@ import { ConfigurationError } from "../../core/errors.ts";
 import { assertOptions, kindOf, type OptionNames } from "../../core/naming/option-names.ts";
 import type { ClaimLimits, Store } from "../../store/store.ts";
 import type { Agent } from "../definition/agent.ts";
+import { assertRetention, type Retention } from "../definition/config.ts";
 import type { StepNode } from "../definition/step.ts";
-import { assertDivergencePolicy, type DivergencePolicy } from "../run/divergence-policy.ts";
+import { assertDivergencePolicies, type DivergencePolicy } from "../definition/waiting/divergence-policy.ts";
 import { RUNNER_NAMES } from "../runner/runner-option-names.ts";
 import { assertStore, type RunnerOptions } from "../runner/runner-options.ts";
 
@@ -41,6 +42,8 @@ export type WorkerNotice =
   | { readonly type: "blocked"; readonly forMs: number }
   /** The store could not be read or written; it tries again. */
   | { readonly type: "store_failed"; readonly error: unknown }
+  /** It has deleted runs that ended longer ago than they are kept. */
+  | { readonly type: "deleted"; readonly runs: number }
   /** It was asked to stop: it finishes what is in progress, and gives its runs back. */
   | { readonly type: "handing_back"; readonly runs: number };
 
@@ -71,6 +74,8 @@ export type WorkerOptions = Omit<
   readonly versionGraceMs?: number;
   /** After this many workers died in a run, one after the other and without a commit, it waits for a person; 5 by default. */
   readonly maxStalls?: number;
+  /** Which runs it deletes once they have ended, some at a time; none by default. */
+  readonly retention?: Retention;
   /** Called with what concerns the worker itself. Its errors are ignored. */
   readonly onNotice?: (notice: WorkerNotice) => void;
   /** How often it looks for runs that nobody told it about, in milliseconds; 1,000 by default. */
@@ -99,6 +104,7 @@ const WORKER_NAMES = {
   maxStalls: true,
   onDivergence: true,
   versionGraceMs: true,
+  retention: true,
   onNotice: true,
   sweepMs: true,
 } satisfies OptionNames<WorkerOptions>;
@@ -137,8 +143,9 @@ export function assertWorkerOptions(options: WorkerOptions): void {
     assertCount(name, value);
   if (typeof options.onDivergence === "object") {
     assertOptions("onDivergence", options.onDivergence, pipelines);
-    Object.values(options.onDivergence).forEach(assertDivergencePolicy);
-  } else assertDivergencePolicy(options.onDivergence);
+  }
+  assertDivergencePolicies(options.onDivergence);
+  if (options.retention !== undefined) assertRetention(options.retention);
   assertOptions(
     "The worker's limits",
     limits,

@@ -11,6 +11,7 @@ import { loadRequests, makeSetup } from "../runner/runner.ts";
 import type { RunnerOptions, RunnerSetup } from "../runner/runner-options.ts";
 import { abandonedRuns, type FoundRun, ReadyRuns, wakeDueRuns } from "./found-runs.ts";
 import { LoopWatch } from "./loop-watch.ts";
+import { RetentionSweep } from "./retention-sweep.ts";
 import {
   assertWorkerOptions,
   claimLimits,
@@ -50,6 +51,7 @@ export class Worker {
   readonly #clock: Clock;
   readonly #sweepMs: number;
   readonly #versionGraceMs: number;
+  readonly #retention: RetentionSweep;
   readonly #onNotice: (notice: WorkerNotice) => void;
   readonly #active = new Map<string, Promise<void>>();
   readonly #unfit = new Map<string, number>();
@@ -80,6 +82,7 @@ export class Worker {
     this.#sweepMs = options.sweepMs ?? 1_000;
     this.#versionGraceMs = options.versionGraceMs ?? 0;
     this.#onNotice = guarded(onNotice);
+    this.#retention = new RetentionSweep(store, this.#clock, options.retention);
   }
 
   /** The runs that it works on now. */
@@ -156,6 +159,8 @@ export class Worker {
   async #look(): Promise<number | null> {
     const nextInMs = await wakeDueRuns(this.#store);
     await this.#lookForUnknown();
+    const deleted = await this.#retention.sweep();
+    if (deleted > 0) this.#onNotice({ type: "deleted", runs: deleted });
     await this.#takeAbandoned();
     const ready = new ReadyRuns(this.#store, [...this.#requests.keys()], this.#queues);
     while (this.#room > 0) {

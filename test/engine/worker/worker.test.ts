@@ -260,3 +260,22 @@ describe("a worker", () => {
       );
   });
 });
+
+describe("retention", () => {
+  it("deletes runs that ended long ago, and leaves a tombstone of each", async () => {
+    const store = await memoryStore();
+    const runner = new Runner(doubling, { store });
+    const { runId } = await runner.run(1);
+    await sleep(1_100);
+    const young = await runner.run(2);
+    const retention = { runsOlderThan: "1s", statuses: ["succeeded"] } as const;
+    const { notices } = started({ store, pipelines: { doubling }, retention });
+    await vi.waitFor(async () => expect(await store.getRun(runId)).toBeNull());
+    expect(await store.getTombstone(runId)).toMatchObject({
+      runId,
+      why: "Runs are kept for 1s (retention).",
+    });
+    expect((await store.getRun(young.runId))?.status).toBe("succeeded");
+    expect(notices).toContainEqual({ type: "deleted", runs: 1 });
+  });
+});

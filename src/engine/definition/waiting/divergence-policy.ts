@@ -1,6 +1,6 @@
-import type { Change } from "../../core/errors.ts";
-import { ConfigurationError } from "../../core/errors.ts";
-import type { StepPath } from "../../core/step-path.ts";
+import type { Change } from "../../../core/errors.ts";
+import { ConfigurationError } from "../../../core/errors.ts";
+import type { StepPath } from "../../../core/step-path.ts";
 
 /**
  * What becomes of a run whose prompt, model or tools have changed since its step began.
@@ -33,6 +33,12 @@ export function assertDivergencePolicy(policy: unknown): void {
   throw new ConfigurationError(
     `onDivergence is ${JSON.stringify(policy)}: use ${ACTIONS.map((each) => `"${each}"`).join(", ")}, or a function that returns one of them.`,
   );
+}
+
+/** One policy for all pipelines, or one for each. */
+export function assertDivergencePolicies(policies: unknown): void {
+  if (typeof policies !== "object" || policies === null) assertDivergencePolicy(policies);
+  else Object.values(policies).forEach(assertDivergencePolicy);
 }
 
 /** The action for this divergence. */
