@@ -12,6 +12,7 @@ import type {
   SleepingRun,
 } from "./queue-records.ts";
 import type { RunUsage } from "./run-usage.ts";
+import type { DueSchedule, FiringRecord, ScheduleRecord } from "./schedule-records.ts";
 import type { CheckpointRecord, CheckpointSnapshot, StoredSlice } from "./session-records.ts";
 import type { BundlePart, BundlePosition } from "./store-moving.ts";
 import type {
@@ -71,6 +72,12 @@ export interface StoreReader {
   listMessages(runId: string, range?: MessageRange): Promise<readonly MessageRecord[]>;
   /** The run that is reached by this address; null if there is none. */
   findAddress(address: string): Promise<string | null>;
+  /** Every schedule by name, those that were removed too. */
+  listSchedules(): Promise<readonly ScheduleRecord[]>;
+  /** What became of the planned times of a schedule, the newest first. The store keeps the last 1,000 of each. */
+  listFirings(name: string, range?: { readonly limit?: number }): Promise<readonly FiringRecord[]>;
+  /** The schedules that fire next, the first one first, without those that are paused. */
+  listDueSchedules(options: { readonly limit: number }): Promise<readonly DueSchedule[]>;
   /** True if a living process holds the run. */
   isHeld(runId: string): Promise<boolean>;
   /**

@@ -5,6 +5,7 @@ import type { BlobCollection, BlobRetention } from "./blob-collection.ts";
 import type { WorkerRequest } from "./checkpoint-store.ts";
 import type { QueueStore } from "./queue-store.ts";
 import type { RunMove } from "./run-move.ts";
+import type { ScheduleStore } from "./schedule-store.ts";
 import type {
   AcceptedDivergence,
   CancelOutcome,
@@ -45,6 +46,8 @@ export type * from "./queue-records.ts";
 export type * from "./queue-store.ts";
 export type { OwnStatus, RunMove, RunStatus } from "./run-move.ts";
 export type { BaselineUsage, RunUsage } from "./run-usage.ts";
+export type * from "./schedule-records.ts";
+export type * from "./schedule-store.ts";
 export type * from "./session-records.ts";
 export type * from "./store-intents.ts";
 export type * from "./store-moving.ts";
@@ -62,7 +65,7 @@ export type { Attendance, EffectInProgress } from "./work-in-progress.ts";
  *
  * The contract covers SQLite and PostgreSQL alike; `storeConformance` in `pawl/testing/store` checks it.
  */
-export interface Store extends StoreReader, QueueStore {
+export interface Store extends StoreReader, QueueStore, ScheduleStore {
   /**
    * Creates the run and claims it for this process, in one transaction. `exists` if the id is taken; then
    * nothing changes.
@@ -318,6 +321,11 @@ const NAMES = {
   wakeRun: true,
   sendMessage: true,
   withdrawMessage: true,
+  configureSchedules: true,
+  fireSchedule: true,
+  fireNow: true,
+  pauseSchedule: true,
+  resumeSchedule: true,
   renewLease: true,
   releaseRun: true,
   interruptRun: true,

@@ -5,15 +5,16 @@ import type { CheckedSchedule } from "./schedule-spec.ts";
 /** What happens with planned times that are due. */
 export type FiringDecision =
   /** A run is started for it, unless the schedule's overlap policy says otherwise. */
-  | { readonly kind: "fire"; readonly plannedAt: number }
-  /** None is started for these: `count` planned times, the first at `plannedAt` and the last at `until`. */
-  | {
-      readonly kind: "missed";
-      readonly plannedAt: number;
-      readonly until: number;
-      readonly count: number;
-      readonly why: string;
-    };
+  { readonly kind: "fire"; readonly plannedAt: number } | MissedFirings;
+
+/** No run is started for these: `count` planned times, the first at `plannedAt` and the last at `until`. */
+export type MissedFirings = {
+  readonly kind: "missed";
+  readonly plannedAt: number;
+  readonly until: number;
+  readonly count: number;
+  readonly why: string;
+};
 
 export type DueFirings = {
   /** In the order of their planned times. */
@@ -30,6 +31,9 @@ export const GRACE_MS = 60_000;
 /** A look decides at most this many planned times, so that a look after a long outage ends soon. The next one continues. */
 export const MOST_PER_LOOK = 1_000;
 
+/** The same for "all", where each one may be a run. */
+export const MOST_RUNS_PER_LOOK = 100;
+
 /**
  * Decides which planned times fire now, by the schedule's `catchUp`: "none" fires those that are at most a minute late, "last"
  * the last one that is due, and "all" every one.
@@ -39,10 +43,22 @@ export const MOST_PER_LOOK = 1_000;
  */
 export function dueFirings(schedule: CheckedSchedule, lastPlannedAt: number, now: number): DueFirings {
   const line = readCronLine(schedule.name, schedule.cron, schedule.timeZone);
-  const due = plannedTimes(line, lastPlannedAt, now, MOST_PER_LOOK);
+  const most = schedule.catchUp === "all" ? MOST_RUNS_PER_LOOK : MOST_PER_LOOK;
+  const due = plannedTimes(line, lastPlannedAt, now, most);
   const last = due.at(-1) ?? lastPlannedAt;
   const nextAt = nextPlannedAt(line, last);
   return { decisions: decisionsFor(schedule, due, now, nextAt <= now), lastPlannedAt: last, nextAt };
+}
+
+/** Planned times that are due and that nothing will fire, for this reason; at most `MOST_PER_LOOK` of them are counted. */
+export function missedFirings(
+  schedule: CheckedSchedule,
+  lastPlannedAt: number,
+  now: number,
+  why: string,
+): readonly MissedFirings[] {
+  const line = readCronLine(schedule.name, schedule.cron, schedule.timeZone);
+  return missed(plannedTimes(line, lastPlannedAt, now, MOST_PER_LOOK), why);
 }
 
 function decisionsFor(
@@ -72,7 +88,7 @@ function fired(plannedAt: number): FiringDecision {
   return { kind: "fire", plannedAt };
 }
 
-function missed(times: readonly number[], why: string): readonly FiringDecision[] {
+function missed(times: readonly number[], why: string): readonly MissedFirings[] {
   const [plannedAt, until] = [times[0], times.at(-1)];
   if (plannedAt === undefined || until === undefined) return [];
   return [{ kind: "missed", plannedAt, until, count: times.length, why }];

@@ -1,19 +1,20 @@
 import type { UnfinishedRun } from "../run-start.ts";
-import type { WaitKind } from "../wait.ts";
+import type { PersonWaitKind } from "../wait.ts";
+import { scheduleKey } from "./firing-run-id.ts";
 import type { CheckedSchedule } from "./schedule-spec.ts";
 
 /** An unfinished run of an earlier planned time. */
 export type EarlierFiring = UnfinishedRun & {
   /** The open wait that a person must answer; null if it waits for no person. */
-  readonly wait: { readonly id: string; readonly kind: WaitKind; readonly question: string } | null;
+  readonly wait: { readonly id: string; readonly kind: PersonWaitKind; readonly question: string } | null;
 };
 
 export type OverlapDecision =
   | { readonly kind: "start" }
   /** No run is started, and the reason is recorded. */
   | { readonly kind: "skip"; readonly why: string }
-  /** The run is created now. It starts when fewer than `limit` others with the same key run. */
-  | { readonly kind: "queue"; readonly concurrencyKey: string; readonly limit: 1 }
+  /** The run is created now, with this key. No worker takes it while an earlier one with the same key is unfinished. */
+  | { readonly kind: "queue"; readonly concurrencyKey: string }
   /** These are cancelled, and then the run is started. One that a worker holds may still run for a moment. */
   | { readonly kind: "cancel"; readonly runIds: readonly string[] };
 
@@ -30,7 +31,7 @@ export function decideOverlap(
       return { kind: "start" };
     // Also if there is none: the next firing has to wait for this one.
     case "queue":
-      return { kind: "queue", concurrencyKey: name, limit: 1 };
+      return { kind: "queue", concurrencyKey: scheduleKey(name) };
     case "cancel":
       return earlier.length === 0
         ? { kind: "start" }
@@ -74,4 +75,4 @@ const HOW_TO_ANSWER = {
   escalation: (id) => `\`pawl answer ${id} "…"\` or \`pawl settle ${id}\``,
   question: (id) => `\`pawl answer ${id} "…"\``,
   budget: (id) => `\`pawl answer ${id} NEW_LIMIT\` or \`pawl deny ${id} --why "…"\``,
-} as const satisfies { readonly [K in WaitKind]: (id: string) => string };
+} as const satisfies { readonly [K in PersonWaitKind]: (id: string) => string };

@@ -1,6 +1,7 @@
 import { ConfigurationError } from "../../core/errors.ts";
 import { assertOptions, kindOf, type OptionNames } from "../../core/naming/option-names.ts";
-import type { ClaimLimits, Store } from "../../store/store.ts";
+import type { ScheduleSpec } from "../../core/schedule/schedule-spec.ts";
+import type { ClaimLimits, FiringRecord, Store } from "../../store/store.ts";
 import type { Agent } from "../definition/agent.ts";
 import type { StepNode } from "../definition/step.ts";
 import { RUNNER_NAMES } from "../runner/runner-option-names.ts";
@@ -36,6 +37,18 @@ export type WorkerNotice =
   | { readonly type: "stalled"; readonly runId: string }
   /** This worker cannot execute the run, and leaves it alone. */
   | { readonly type: "unfit"; readonly runId: string; readonly error: unknown }
+  /** Its configuration has changed a stored schedule. */
+  | {
+      readonly type: "schedule_changed";
+      readonly schedule: string;
+      readonly change: "added" | "edited" | "removed";
+    }
+  /** Its configuration has a schedule otherwise than the store, and is not the newer one. */
+  | { readonly type: "schedule_ignored"; readonly schedule: string; readonly why: string }
+  /** It has decided about a planned time. */
+  | { readonly type: "fired"; readonly firing: FiringRecord }
+  /** A schedule could not be fired, or, if it is null, the schedules could not be stored: it tries again. */
+  | { readonly type: "schedule_failed"; readonly schedule: string | null; readonly error: unknown }
   /** Its event loop was blocked: leases could not be renewed meanwhile. */
   | { readonly type: "blocked"; readonly forMs: number }
   /** The store could not be read or written; it tries again. */
@@ -53,6 +66,17 @@ export type WorkerOptions = Omit<RunnerOptions, "store" | "identity" | "startedB
   /** The queues that it takes runs from; `["default"]` by default. */
   readonly queues?: readonly string[];
   readonly limits?: WorkerLimits;
+  /**
+   * Pipelines that are started at planned times: all schedules of the store, by name, each with the key or name of one of
+   * the pipelines. A stored one that is missing here is removed, if `scheduleRevision` is higher than its own. By default,
+   * the stored ones stay as they are. Any worker fires them, one without schedules too.
+   */
+  readonly schedules?: { readonly [name: string]: ScheduleSpec };
+  /**
+   * A whole number that grows with each version of `schedules`: only a higher one changes what is stored, so that old
+   * workers do not undo what new ones have changed. 0 by default: new schedules are added, and nothing else changes.
+   */
+  readonly scheduleRevision?: number;
   /** The version of its code, stored with the runs that it takes. */
   readonly version?: string;
   /** After this many workers died in a run, one after the other and without a commit, it waits for a person; 5 by default. */
@@ -74,6 +98,8 @@ const WORKER_NAMES = {
   concurrency: true,
   queues: true,
   limits: true,
+  schedules: true,
+  scheduleRevision: true,
   version: true,
   maxStalls: true,
   onNotice: true,
@@ -87,6 +113,9 @@ const OTHER_NAMES = {
   maxConcurrency: "concurrency",
   db: "store",
   pollMs: "sweepMs",
+  cron: "schedules",
+  crons: "schedules",
+  revision: "scheduleRevision",
 };
 
 export function assertWorkerOptions(options: WorkerOptions): void {
@@ -112,6 +141,7 @@ export function assertWorkerOptions(options: WorkerOptions): void {
     "limits.perKey": limits.perKey,
   }))
     assertCount(name, value);
+  assertRevision(options.scheduleRevision);
   assertOptions(
     "The worker's limits",
     limits,
@@ -133,6 +163,13 @@ function assertCount(name: string, value: unknown): void {
   if (value === undefined || (Number.isSafeInteger(value) && Number(value) >= 1)) return;
   throw new ConfigurationError(
     `The worker's ${name} is ${typeof value === "number" ? value : kindOf(value)}: give a whole number of at least 1.`,
+  );
+}
+
+function assertRevision(value: unknown): void {
+  if (value === undefined || (Number.isSafeInteger(value) && Number(value) >= 0)) return;
+  throw new ConfigurationError(
+    `The worker's scheduleRevision is ${typeof value === "number" ? value : kindOf(value)}: give a whole number that grows with each version of its schedules.`,
   );
 }
 

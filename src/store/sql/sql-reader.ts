@@ -14,6 +14,7 @@ import { readMovedRows } from "./queries/moved-rows.ts";
 import * as queues from "./queries/queue-queries.ts";
 import * as lists from "./queries/run-lists.ts";
 import * as readers from "./queries/run-queries.ts";
+import * as schedules from "./queries/schedule-queries.ts";
 import * as sessions from "./queries/session-queries.ts";
 import * as turnReaders from "./queries/turn-queries.ts";
 import { listWaits } from "./queries/wait-queries.ts";
@@ -86,6 +87,18 @@ export abstract class SqlReader implements contract.StoreReader {
 
   findAddress(address: string): Promise<string | null> {
     return this.read(() => queues.findAddress(address));
+  }
+
+  listSchedules(): Listed<"listSchedules"> {
+    return this.read(() => schedules.listSchedules());
+  }
+
+  listFirings(name: string, range?: { readonly limit?: number }): Listed<"listFirings"> {
+    return this.read(() => schedules.listFirings(name, range));
+  }
+
+  listDueSchedules({ limit }: { readonly limit: number }): Listed<"listDueSchedules"> {
+    return this.read(() => schedules.listDueSchedules(this.driver.now(), limit));
   }
 
   async isHeld(runId: string): Promise<boolean> {

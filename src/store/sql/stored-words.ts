@@ -10,6 +10,7 @@ import type { WaitKind } from "../../core/wait.ts";
 import type {
   AttemptRecord,
   CheckpointType,
+  FiringOutcome,
   MessageStatus,
   ReceiptSource,
   RunStatus,
@@ -115,6 +116,8 @@ export const MESSAGE_STATUSES = words<MessageStatus>({
   withdrawn: true,
   returned: true,
 });
+
+export const FIRING_OUTCOMES = words<FiringOutcome>({ started: true, skipped: true, missed: true });
 
 export const CHARGE_BASES = words<ChargeBasis>({ provider: true, baseline: true, none: true });
 

@@ -23,6 +23,7 @@ import { listRangeChecks } from "./runs/list-ranges.ts";
 import { queueChecks } from "./runs/queue.ts";
 import { quotaChecks } from "./runs/quota.ts";
 import { runChecks } from "./runs/runs.ts";
+import { scheduleChecks } from "./runs/schedules.ts";
 import { stepChecks } from "./runs/steps.ts";
 import { textChecks } from "./runs/texts.ts";
 import { threadChecks } from "./runs/threads.ts";
@@ -105,6 +106,7 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   cancel: cancelChecks,
   workers: workerChecks,
   queue: queueChecks,
+  schedules: scheduleChecks,
   blobs: blobChecks,
   artifacts: artifactChecks,
   "blob collection": blobCollectionChecks,

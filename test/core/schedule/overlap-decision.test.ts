@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { decideOverlap, type EarlierFiring } from "../../../src/core/schedule/overlap-decision.ts";
 import type { OverlapPolicy } from "../../../src/core/schedule/schedule-spec.ts";
-import type { WaitKind } from "../../../src/core/wait.ts";
+import type { PersonWaitKind } from "../../../src/core/wait.ts";
 
 const RUN = "nightly@2026-11-16T01:00Z";
 const RUNNING: EarlierFiring = { runId: RUN, status: "running", isHeld: true, wait: null };
-const asked = (kind: WaitKind): EarlierFiring => ({
+const asked = (kind: PersonWaitKind): EarlierFiring => ({
   runId: RUN,
   status: "waiting",
   isHeld: false,
@@ -25,7 +25,7 @@ describe("a firing without an earlier unfinished run", () => {
   });
 
   it("holds the schedule's key under queue, so that the next firing waits for it", () => {
-    expect(decide("queue")).toEqual({ kind: "queue", concurrencyKey: "nightly", limit: 1 });
+    expect(decide("queue")).toEqual({ kind: "queue", concurrencyKey: "schedule:nightly" });
   });
 });
 
@@ -35,7 +35,7 @@ describe("a firing with an earlier unfinished run", () => {
   });
 
   it("waits for it under queue", () => {
-    expect(decide("queue", RUNNING)).toEqual({ kind: "queue", concurrencyKey: "nightly", limit: 1 });
+    expect(decide("queue", RUNNING)).toEqual({ kind: "queue", concurrencyKey: "schedule:nightly" });
   });
 
   it("cancels all of them under cancel, those that wait for a person too", () => {

@@ -76,6 +76,8 @@ CREATE INDEX ready_runs ON runs (queue, pipeline, priority DESC, ready_at, concu
   WHERE status = 'queued' AND wake_at IS NULL;
 CREATE INDEX sleeping_runs ON runs (wake_at) WHERE wake_at IS NOT NULL;
 CREATE INDEX running_runs ON runs (queue, concurrency_key) WHERE status = 'running';
+-- The unfinished runs of a schedule, whose ids begin with its name.
+CREATE INDEX unfinished_runs ON runs (run_id) WHERE status NOT IN ('succeeded', 'failed', 'cancelled', 'moved');
 
 CREATE TABLE run_inputs (
   run_key UUID PRIMARY KEY,
