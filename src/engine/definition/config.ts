@@ -2,7 +2,9 @@ import { ConfigurationError } from "../../core/errors.ts";
 import type { Budgets } from "../../core/job/budgets.ts";
 import { parseRunSpec } from "../../core/job/run-spec.ts";
 import type { Json } from "../../core/json.ts";
+import { nearestName } from "../../core/naming/nearest-name.ts";
 import { assertOptions, kindOf, type OptionNames } from "../../core/naming/option-names.ts";
+import { assertScheduleSpec, type ScheduleSpec } from "../../core/schedule/schedule-spec.ts";
 import { assertPricing, type Pricing } from "../../core/usage/usage.ts";
 import type { ModelPort } from "../ports/model-port.ts";
 import type { Telemetry } from "../ports/telemetry-port.ts";
@@ -63,6 +65,16 @@ export type PawlConfig = {
   readonly telemetry?: Telemetry;
   /** The stand-ins for `pawl crashtest`, by the pipeline's name. */
   readonly crashtests?: { readonly [pipeline: string]: ConfiguredCrashtest };
+  /**
+   * Pipelines that are started at planned times, by name: `{ nightly: { pipeline: "report", cron: "0 2 * * *" } }`. A
+   * worker stores and fires them. `{}` removes the stored ones; by default they stay as they are.
+   */
+  readonly schedules?: { readonly [name: string]: ScheduleSpec };
+  /**
+   * A number that grows with each version of `schedules`: only a higher one changes what is stored. By default the time at
+   * which the configuration file was last written.
+   */
+  readonly scheduleRevision?: number;
   /** The parent folder of the runs' workspaces; by default the folder of the configuration. */
   readonly workspaceRoot?: string;
   /** Limits on job files; `{}` by default: no programs, no environment variables, no private hosts, a workspace of its own here. */
@@ -81,6 +93,8 @@ const CHECKS: { readonly [K in keyof Required<PawlConfig>]: (value: unknown) => 
   stopConditions: assertStopConditions,
   telemetry: assertTelemetry,
   crashtests: assertCrashtests,
+  schedules: assertSchedules,
+  scheduleRevision: assertRevision,
   workspaceRoot: (value) => assertText("workspaceRoot", value, "./work"),
   jobs: assertJobCeiling,
 };
@@ -99,11 +113,19 @@ export function defineConfig(config: PawlConfig): PawlConfig {
     );
   assertOptions("A configuration", given, CHECKS, OTHER_NAMES);
   for (const [name, check] of Object.entries(CHECKS)) if (given[name] !== undefined) check(given[name]);
+  assertScheduledPipelines(config);
   return config.budgets === undefined ? config : { ...config, budgets: readBudgets(config.budgets) };
 }
 
 /** An agent under `agents` is a pipeline like any other. */
-const OTHER_NAMES = { agents: "pipelines", agent: "pipelines", database: "store", db: "store" };
+const OTHER_NAMES = {
+  agents: "pipelines",
+  agent: "pipelines",
+  database: "store",
+  db: "store",
+  cron: "schedules",
+  crons: "schedules",
+};
 
 function assertText(name: string, value: unknown, example: string): void {
   if (typeof value === "string" && value.trim() !== "" && !value.includes("\0")) return;
@@ -196,6 +218,29 @@ function assertCrashtests(crashtests: unknown): void {
     entriesOf(`crashtests.${name}`, crashtest, Object.keys(CRASHTEST_NAMES).join(", "));
     assertOptions(`crashtests.${name}`, crashtest, CRASHTEST_NAMES);
   }
+}
+
+function assertSchedules(schedules: unknown): void {
+  const wanted = "schedules by name, `{ nightly: { pipeline, cron } }`";
+  for (const [name, spec] of entriesOf("schedules", schedules, wanted)) assertScheduleSpec(name, spec);
+}
+
+/** A schedule names a pipeline as `pawl run` does: by its key, or by its own name. */
+function assertScheduledPipelines({ schedules = {}, pipelines = {} }: PawlConfig): void {
+  const names = Object.entries(pipelines).flatMap(([key, { name }]) => [key, name]);
+  const wrong = Object.entries(schedules).find(([, { pipeline }]) => !names.includes(pipeline));
+  if (wrong === undefined) return;
+  const near = nearestName(wrong[1].pipeline, names);
+  throw new ConfigurationError(
+    `schedules.${wrong[0]} starts the pipeline ${JSON.stringify(wrong[1].pipeline)}, which pipelines does not have: ${near === null ? "add it there" : `did you mean ${JSON.stringify(near)}`}.`,
+  );
+}
+
+function assertRevision(revision: unknown): void {
+  if (Number.isSafeInteger(revision) && Number(revision) >= 0) return;
+  throw new ConfigurationError(
+    `scheduleRevision is ${typeof revision === "number" ? revision : kindOf(revision)}: give a whole number that grows with each version of the schedules.`,
+  );
 }
 
 function entriesOf(name: string, value: unknown, wanted: string): [string, unknown][] {

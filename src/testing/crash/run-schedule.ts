@@ -6,6 +6,7 @@ import {
   processRecord,
   type RunAccount,
   readAccounts,
+  readSchedules,
   type ScheduleOutcome,
 } from "./evidence.ts";
 import { isSamePoint, type Point } from "./point.ts";
@@ -37,6 +38,7 @@ export async function runSchedule(
     const { lives, moments } = await disturb(world, schedule, random);
     const witness = world.witness.lines();
     const accounts = await readAccounts(world.observer);
+    const schedules = await readSchedules(world.observer);
     const last = await world.runProcess(NO_GATE);
     return {
       database: database.kind,
@@ -46,6 +48,7 @@ export async function runSchedule(
       witness,
       moments,
       accounts,
+      schedules,
       again: {
         end: last.end,
         accounts: await readAccounts(world.observer),

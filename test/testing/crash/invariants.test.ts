@@ -5,9 +5,18 @@ import { INVARIANTS } from "../../../src/testing/crash/invariants/index.ts";
 import { FALSIFIED_CALLS } from "./falsified-calls.ts";
 import { FALSIFIED_RUNS } from "./falsified-runs.ts";
 import { FALSIFIED_USAGE } from "./falsified-usage.ts";
-import { effectsOf, everything, evidenceOf, falsified, one, takeOut } from "./invariants-evidence.ts";
+import {
+  type Draft,
+  effectsOf,
+  everything,
+  evidenceOf,
+  falsified,
+  one,
+  takeOut,
+} from "./invariants-evidence.ts";
 import { diverged, fork } from "./scenarios/continuations.ts";
 import { planning } from "./scenarios/plans.ts";
+import { scheduleFires } from "./scenarios/schedules.ts";
 
 const CRASHED = "crash before store.commitTurn 2";
 const PAUSED = "pause before tool.call_taxi 1; wake at the end";
@@ -19,9 +28,13 @@ const [undisturbed, crashed, paused] = (await evidenceOf(everything(), CRASHED, 
 const [otherPrompt] = (await evidenceOf(diverged())) as [Evidence];
 const [, planned] = (await evidenceOf(planning(), "crash after store.commitTurn 2")) as [Evidence, Evidence];
 const forks = await evidenceOf(fork(), "crash before store.forkRun 1", "crash after tool.charge 2");
+const [, scheduled] = (await evidenceOf(scheduleFires(), "crash after store.fireSchedule 2")) as [
+  Evidence,
+  Evidence,
+];
 
 describe("real evidence", () => {
-  it.each([undisturbed, crashed, paused, otherPrompt, planned, ...forks])(
+  it.each([undisturbed, crashed, paused, otherPrompt, planned, scheduled, ...forks])(
     "breaks no promise",
     async (evidence) => {
       expect((await checkInvariants(evidence, INVARIANTS)).broken).toEqual([]);
@@ -30,7 +43,7 @@ describe("real evidence", () => {
 
   it("tests every promise, taken together", async () => {
     const looked = new Map<string, number>();
-    for (const evidence of [crashed, otherPrompt])
+    for (const evidence of [crashed, otherPrompt, scheduled])
       for (const [name, times] of Object.entries((await checkInvariants(evidence, INVARIANTS)).looked))
         looked.set(name, (looked.get(name) ?? 0) + times);
     // No process was silent and alive: pauses.test.ts tests that.
@@ -51,6 +64,9 @@ describe("real evidence", () => {
   });
 });
 
+const FIRST = "queued@2026-01-01T00:01Z";
+const isQueued = ({ record }: { readonly record: { readonly name: string } }) => record.name === "queued";
+
 const FALSIFICATIONS = [...FALSIFIED_CALLS, ...FALSIFIED_USAGE, ...FALSIFIED_RUNS];
 
 describe("an invariant notices that", () => {
@@ -68,6 +84,38 @@ describe("an invariant notices that", () => {
     );
     const found = broken.find(({ invariant }) => invariant === "diverged-is-silent");
     expect(found?.problems[0]?.what).toBe("Process 1 found that the run had diverged, but called the model");
+  });
+
+  it.each<[string, (draft: Draft) => void, RegExp]>([
+    ["fires-once", ({ accounts }) => takeOut(accounts, ({ run }) => run.runId === FIRST), /no such run/],
+    [
+      "fires-once",
+      ({ schedules }) => takeOut(one(schedules, isQueued).firings, ({ runId }) => runId === FIRST),
+      /0 planned times are recorded/,
+    ],
+    [
+      "skips-are-told",
+      ({ schedules }) => takeOut(one(schedules, isQueued).firings, ({ runId }) => runId === FIRST),
+      /00:01:00.000Z of queued has passed, and is not recorded/,
+    ],
+    [
+      "skips-are-told",
+      ({ schedules }) => {
+        one(one(schedules, ({ record }) => record.name === "skipping").firings).why = null;
+      },
+      /started no run, without a reason/,
+    ],
+    [
+      "overlap-held",
+      ({ accounts }) => {
+        one(one(accounts, ({ run }) => run.runId === FIRST).attempts).endedAt = Date.UTC(2027, 0, 1);
+      },
+      /00:02Z began before .*00:01Z had ended/,
+    ],
+  ])("%s in a schedule (%#)", async (invariant, change, message) => {
+    const { broken } = await checkInvariants(falsified(scheduled, change), INVARIANTS);
+    const found = broken.find((each) => each.invariant === invariant)?.problems.map(({ what }) => what);
+    expect(found?.join("\n")).toMatch(message);
   });
 
   it("same-end: a milestone is missing", async () => {

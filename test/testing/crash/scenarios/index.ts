@@ -17,6 +17,7 @@ import { asyncCheckpoints } from "./late-checkpoints.ts";
 import { approval, cancel, cancelledWaiting, escalation, question, twoPeople } from "./people.ts";
 import { artifactsAndSpec, loop } from "./pipelines.ts";
 import { mainLoop, milestoneAfterChange, planning } from "./plans.ts";
+import { scheduleFires } from "./schedules.ts";
 import {
   correlated,
   inDoubtToModel,
@@ -70,4 +71,5 @@ export const SCENARIOS: { readonly [name: string]: () => Scenario } = {
   "main-loop": mainLoop,
   "artifacts-and-spec": artifactsAndSpec,
   "jobs-demo": jobsDemo,
+  "schedule-fires": scheduleFires,
 };
