@@ -23,6 +23,7 @@ import { listRangeChecks } from "./runs/list-ranges.ts";
 import { queueChecks } from "./runs/queue.ts";
 import { quotaChecks } from "./runs/quota.ts";
 import { runChecks } from "./runs/runs.ts";
+import { overlapChecks } from "./runs/schedule-overlap.ts";
 import { scheduleChecks } from "./runs/schedules.ts";
 import { stepChecks } from "./runs/steps.ts";
 import { textChecks } from "./runs/texts.ts";
@@ -107,6 +108,7 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   workers: workerChecks,
   queue: queueChecks,
   schedules: scheduleChecks,
+  "overlap of schedules": overlapChecks,
   blobs: blobChecks,
   artifacts: artifactChecks,
   "blob collection": blobCollectionChecks,

@@ -67,6 +67,34 @@ describe("real evidence", () => {
 const FIRST = "queued@2026-01-01T00:01Z";
 const isQueued = ({ record }: { readonly record: { readonly name: string } }) => record.name === "queued";
 
+const FALSIFIED_SCHEDULES: readonly (readonly [string, (draft: Draft) => void, RegExp])[] = [
+  ["fires-once", ({ accounts }) => takeOut(accounts, ({ run }) => run.runId === FIRST), /no such run/],
+  [
+    "fires-once",
+    ({ schedules }) => takeOut(one(schedules, isQueued).firings, ({ runId }) => runId === FIRST),
+    /0 planned times are recorded/,
+  ],
+  [
+    "skips-are-told",
+    ({ schedules }) => takeOut(one(schedules, isQueued).firings, ({ runId }) => runId === FIRST),
+    /00:01:00.000Z of queued has passed, and is not recorded/,
+  ],
+  [
+    "skips-are-told",
+    ({ schedules }) => {
+      one(one(schedules, ({ record }) => record.name === "skipping").firings).why = null;
+    },
+    /started no run, without a reason/,
+  ],
+  [
+    "overlap-held",
+    ({ accounts }) => {
+      one(one(accounts, ({ run }) => run.runId === FIRST).attempts).endedAt = Date.UTC(2027, 0, 1);
+    },
+    /00:02Z began before .*00:01Z had ended/,
+  ],
+];
+
 const FALSIFICATIONS = [...FALSIFIED_CALLS, ...FALSIFIED_USAGE, ...FALSIFIED_RUNS];
 
 describe("an invariant notices that", () => {
@@ -86,33 +114,7 @@ describe("an invariant notices that", () => {
     expect(found?.problems[0]?.what).toBe("Process 1 found that the run had diverged, but called the model");
   });
 
-  it.each<[string, (draft: Draft) => void, RegExp]>([
-    ["fires-once", ({ accounts }) => takeOut(accounts, ({ run }) => run.runId === FIRST), /no such run/],
-    [
-      "fires-once",
-      ({ schedules }) => takeOut(one(schedules, isQueued).firings, ({ runId }) => runId === FIRST),
-      /0 planned times are recorded/,
-    ],
-    [
-      "skips-are-told",
-      ({ schedules }) => takeOut(one(schedules, isQueued).firings, ({ runId }) => runId === FIRST),
-      /00:01:00.000Z of queued has passed, and is not recorded/,
-    ],
-    [
-      "skips-are-told",
-      ({ schedules }) => {
-        one(one(schedules, ({ record }) => record.name === "skipping").firings).why = null;
-      },
-      /started no run, without a reason/,
-    ],
-    [
-      "overlap-held",
-      ({ accounts }) => {
-        one(one(accounts, ({ run }) => run.runId === FIRST).attempts).endedAt = Date.UTC(2027, 0, 1);
-      },
-      /00:02Z began before .*00:01Z had ended/,
-    ],
-  ])("%s in a schedule (%#)", async (invariant, change, message) => {
+  it.each(FALSIFIED_SCHEDULES)("%s in a schedule (%#)", async (invariant, change, message) => {
     const { broken } = await checkInvariants(falsified(scheduled, change), INVARIANTS);
     const found = broken.find((each) => each.invariant === invariant)?.problems.map(({ what }) => what);
     expect(found?.join("\n")).toMatch(message);
@@ -128,7 +130,8 @@ describe("an invariant notices that", () => {
   });
 
   it("every promise is broken by at least one of these", () => {
-    const shown = new Set([...FALSIFICATIONS.map(([name]) => name), "diverged-is-silent"]);
+    const names = [...FALSIFICATIONS, ...FALSIFIED_SCHEDULES].map(([name]) => name);
+    const shown = new Set([...names, "diverged-is-silent"]);
     expect([...shown].sort()).toEqual(INVARIANTS.map(({ name }) => name).sort());
   });
 });
