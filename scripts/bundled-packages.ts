@@ -6,6 +6,7 @@ export const BUNDLED_PACKAGES: readonly string[] = [
   "@clack/prompts",
   "canonicalize",
   "commander",
+  "croner",
   "html-to-text",
   "marked",
   "picocolors",

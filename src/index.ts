@@ -50,6 +50,12 @@ export type { Json, JsonObject } from "./core/json.ts";
 export type { Lineage } from "./core/lineage.ts";
 export type { AssistantPart, Message, ToolOutput } from "./core/message.ts";
 export type { Authenticated, Decision, Person } from "./core/person.ts";
+export type {
+  CatchUpPolicy,
+  CheckedSchedule,
+  OverlapPolicy,
+  ScheduleSpec,
+} from "./core/schedule/schedule-spec.ts";
 export { type Secret, secret } from "./core/secret/secret.ts";
 export type { SessionEvent } from "./core/session-event.ts";
 export type { AnySchema, CheckedJsonSchema, StandardSchema } from "./core/standard-schema.ts";

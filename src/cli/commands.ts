@@ -18,6 +18,7 @@ const LOADERS: { readonly [name: string]: () => Promise<Command> } = {
   answer: async () => (await import("./commands/answer.ts")).answer,
   settle: async () => (await import("./commands/settle.ts")).settle,
   cancel: async () => (await import("./commands/cancel.ts")).cancel,
+  schedules: async () => (await import("./commands/schedules.ts")).schedules,
   fork: async () => (await import("./commands/fork.ts")).fork,
   export: async () => (await import("./commands/export.ts")).exportCommand,
   import: async () => (await import("./commands/import.ts")).importCommand,

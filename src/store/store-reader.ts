@@ -14,6 +14,7 @@ import type {
 import type { EndedQuery, EndedRun, Tombstone, TombstoneRange } from "./retention.ts";
 import type { RunFilter, RunSummary } from "./run-summary.ts";
 import type { RunUsage } from "./run-usage.ts";
+import type { DueSchedule, FiringRecord, ScheduleRecord } from "./schedule-records.ts";
 import type { CheckpointRecord, CheckpointSnapshot, StoredSlice } from "./session-records.ts";
 import type { BundlePart, BundlePosition } from "./store-moving.ts";
 import type {
@@ -81,6 +82,12 @@ export interface StoreReader {
   getTombstone(runId: string): Promise<Tombstone | null>;
   /** What is left of deleted runs, the one that was deleted last at first. */
   listTombstones(range?: TombstoneRange): Promise<readonly Tombstone[]>;
+  /** Every schedule by name, those that were removed too. */
+  listSchedules(): Promise<readonly ScheduleRecord[]>;
+  /** What became of the planned times of a schedule, the newest first. The store keeps the last 1,000 of each. */
+  listFirings(name: string, range?: { readonly limit?: number }): Promise<readonly FiringRecord[]>;
+  /** The schedules that fire next, the first one first, without those that are paused. */
+  listDueSchedules(options: { readonly limit: number }): Promise<readonly DueSchedule[]>;
   /** True if a living process holds the run. */
   isHeld(runId: string): Promise<boolean>;
   /**

@@ -6,6 +6,7 @@ import type { WorkerRequest } from "./checkpoint-store.ts";
 import type { QueueStore } from "./queue-store.ts";
 import type { RetentionStore } from "./retention.ts";
 import type { RunMove } from "./run-move.ts";
+import type { ScheduleStore } from "./schedule-store.ts";
 import type {
   AcceptedDivergence,
   CancelOutcome,
@@ -48,6 +49,8 @@ export type * from "./retention.ts";
 export type { OwnStatus, RunMove, RunStatus } from "./run-move.ts";
 export type * from "./run-summary.ts";
 export type { BaselineUsage, RunUsage } from "./run-usage.ts";
+export type * from "./schedule-records.ts";
+export type * from "./schedule-store.ts";
 export type * from "./session-records.ts";
 export type * from "./store-intents.ts";
 export type * from "./store-moving.ts";
@@ -65,7 +68,7 @@ export type { Attendance, EffectInProgress } from "./work-in-progress.ts";
  *
  * The contract covers SQLite and PostgreSQL alike; `storeConformance` in `pawl/testing/store` checks it.
  */
-export interface Store extends StoreReader, QueueStore, RetentionStore {
+export interface Store extends StoreReader, QueueStore, ScheduleStore, RetentionStore {
   /**
    * Creates the run and claims it for this process, in one transaction. `exists` if the id is taken; then
    * nothing changes.
@@ -322,6 +325,11 @@ const NAMES = {
   sendMessage: true,
   withdrawMessage: true,
   deleteRun: true,
+  configureSchedules: true,
+  fireSchedule: true,
+  fireNow: true,
+  pauseSchedule: true,
+  resumeSchedule: true,
   renewLease: true,
   releaseRun: true,
   interruptRun: true,

@@ -8,7 +8,7 @@ type Rank = string | readonly string[];
 
 /** The folders that have rooms, each with its rooms from the first to the last. */
 export const rooms: Readonly<Record<string, readonly Rank[]>> = {
-  "src/core": [".", "naming", "secret", "call", "job", "usage", "turn", "run"],
+  "src/core": [".", "naming", "secret", "call", "job", "usage", "turn", "run", "schedule"],
   "src/store": [
     ".",
     "sql",
@@ -26,6 +26,7 @@ export const rooms: Readonly<Record<string, readonly Rank[]>> = {
     "verify",
     "intents",
     "sql-reader.ts",
+    "sql-schedules.ts",
     ["planned", "sql-store.ts"],
   ],
   "src/store/sqlite": [".", "sqlite-store.ts", "migrations"],

@@ -27,7 +27,7 @@ export const layers = [
 const libraryRoot = "src/index.ts";
 const neverInLibraryRoot: readonly string[] = ["cli", "testing", "demo"];
 const compositionRoots: readonly string[] = ["cli", "demo"];
-const packagesForCore = ["node:crypto", "canonicalize", "zod"];
+const packagesForCore = ["node:crypto", "canonicalize", "croner", "zod"];
 /**
  * The command line loads the user's own configuration, and these files one package each: a thread gets the URL of one that
  * it cannot look for, and the other has no types.

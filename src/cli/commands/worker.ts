@@ -1,10 +1,11 @@
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { pricesFor } from "../../adapters/genai-prices.ts";
 import { ConfigurationError } from "../../core/errors.ts";
 import { rootOf } from "../../engine/definition/pipeline-root.ts";
 import { modelsOf } from "../../engine/definition/step.ts";
 import { Worker } from "../../engine/worker/worker.ts";
-import type { WorkerNotice, WorkerOptions } from "../../engine/worker/worker-options.ts";
+import type { WorkerOptions } from "../../engine/worker/worker-options.ts";
 import { openStore } from "../../store/open-store.ts";
 import type { Store } from "../../store/store.ts";
 import { type LoadedConfig, loadConfig, projectFolder, resolveStore } from "../config/config-file.ts";
@@ -13,7 +14,7 @@ import type { Command, CommandInput, CommandResult } from "../context/command.ts
 import { Interruption } from "../context/interruption.ts";
 import { cleanLine } from "../context/terminal-text.ts";
 import { redactionKeyIn, shownAddress } from "../run/command-store.ts";
-import { counted, formatDuration, formatTimeOfDay, paint } from "../screen/format.ts";
+import { WorkerLog } from "../screen/worker-log.ts";
 
 export const worker: Command = {
   name: "worker",
@@ -87,6 +88,7 @@ function optionsOf(
     workspaceRoot = ".",
     onDivergence,
     retention,
+    schedules,
   } = loaded.config;
   const targets = Object.values(pipelines);
   if (targets.length === 0)
@@ -118,72 +120,11 @@ function optionsOf(
     ...(telemetry === undefined ? {} : { telemetry }),
     ...(onDivergence === undefined ? {} : { onDivergence }),
     ...(retention === undefined ? {} : { retention }),
+    ...(schedules === undefined ? {} : { schedules, scheduleRevision: revisionOf(loaded) }),
   };
 }
 
-/** Prints what a worker does, a line for each thing, on stderr. */
-class WorkerLog {
-  readonly #context: CliContext;
-  claimed = 0;
-  left = 0;
-
-  constructor(context: CliContext) {
-    this.#context = context;
-  }
-
-  print(notice: WorkerNotice): void {
-    switch (notice.type) {
-      case "claimed": {
-        this.claimed += 1;
-        const waited =
-          notice.afterMs === null ? "left by another worker" : `ready for ${formatDuration(notice.afterMs)}`;
-        return this.line(`${notice.runId} claimed: ${notice.pipeline}, ${waited}`);
-      }
-      case "left":
-        this.left += 1;
-        return this.#left(notice);
-      case "unknown_pipelines":
-        return this.line(
-          `runs of ${notice.pipelines.join(", ")} wait, and this worker does not have ${notice.pipelines.length === 1 ? "that pipeline" : "those pipelines"}`,
-          "yellow",
-        );
-      case "stalled":
-        return this.line(`${notice.runId} waits for a person: workers died in it again and again`, "yellow");
-      case "unfit":
-        return this.line(`${notice.runId} is left alone: ${textOf(notice.error)}`, "red");
-      case "blocked":
-        return this.line(
-          `the event loop was blocked for ${formatDuration(notice.forMs)}: leases were not renewed`,
-          "yellow",
-        );
-      case "store_failed":
-        return this.line(`the store failed, and is tried again: ${textOf(notice.error)}`, "red");
-      case "deleted":
-        return this.line(`${counted(notice.runs, "old run")} deleted`);
-      case "handing_back":
-        return this.line(
-          notice.runs === 0
-            ? "stops"
-            : `stops: finishes what is in progress, and hands ${counted(notice.runs, "run")} back (again: stop at once)`,
-        );
-    }
-  }
-
-  #left({ runId, status, error }: Extract<WorkerNotice, { type: "left" }>): void {
-    if (error === null || status === "waiting") return this.line(`${runId} ${status ?? "left"}`);
-    this.line(`${runId} ${status ?? "left"}: ${textOf(error)}`, "red");
-  }
-
-  line(text: string, colour: "red" | "yellow" | null = null): void {
-    const { stderr, clock } = this.#context;
-    const colours = paint(this.#context);
-    const shown = cleanLine(text);
-    stderr.write(
-      `${colours.dim(formatTimeOfDay(clock.now()))} ${colour === null ? shown : colours[colour](shown)}\n`,
-    );
-  }
-}
-
-function textOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+/** The configuration's own, or when its file was changed: a newer one changes the schedules of an older one. */
+function revisionOf({ path, config: { scheduleRevision } }: LoadedConfig): number {
+  return scheduleRevision ?? (path === null ? 0 : Math.floor(statSync(path).mtimeMs));
 }

@@ -3,7 +3,9 @@ import type { Budgets } from "../../core/job/budgets.ts";
 import { parseDuration } from "../../core/job/duration.ts";
 import { parseRunSpec } from "../../core/job/run-spec.ts";
 import type { Json } from "../../core/json.ts";
+import { nearestName } from "../../core/naming/nearest-name.ts";
 import { assertOptions, kindOf, type OptionNames } from "../../core/naming/option-names.ts";
+import { assertScheduleSpec, type ScheduleSpec } from "../../core/schedule/schedule-spec.ts";
 import { assertPricing, type Pricing } from "../../core/usage/usage.ts";
 import type { ModelPort } from "../ports/model-port.ts";
 import type { Telemetry } from "../ports/telemetry-port.ts";
@@ -65,6 +67,16 @@ export type PawlConfig = {
   readonly telemetry?: Telemetry;
   /** The stand-ins for `pawl crashtest`, by the pipeline's name. */
   readonly crashtests?: { readonly [pipeline: string]: ConfiguredCrashtest };
+  /**
+   * Pipelines that are started at planned times, by name: `{ nightly: { pipeline: "report", cron: "0 2 * * *" } }`. A
+   * worker stores and fires them. `{}` removes the stored ones; by default they stay as they are.
+   */
+  readonly schedules?: { readonly [name: string]: ScheduleSpec };
+  /**
+   * A number that grows with each version of `schedules`: only a higher one changes what is stored. By default the time at
+   * which the configuration file was last written.
+   */
+  readonly scheduleRevision?: number;
   /** The parent folder of the runs' workspaces; by default the folder of the configuration. */
   readonly workspaceRoot?: string;
   /** What workers do with runs whose prompt, model or tools have changed: for all, or by the pipeline's key; `wait` by default. */
@@ -87,6 +99,8 @@ const CHECKS: { readonly [K in keyof Required<PawlConfig>]: (value: unknown) => 
   stopConditions: assertStopConditions,
   telemetry: assertTelemetry,
   crashtests: assertCrashtests,
+  schedules: assertSchedules,
+  scheduleRevision: assertRevision,
   workspaceRoot: (value) => assertText("workspaceRoot", value, "./work"),
   onDivergence: assertDivergencePolicies,
   retention: assertRetention,
@@ -107,6 +121,7 @@ export function defineConfig(config: PawlConfig): PawlConfig {
     );
   assertOptions("A configuration", given, CHECKS, OTHER_NAMES);
   for (const [name, check] of Object.entries(CHECKS)) if (given[name] !== undefined) check(given[name]);
+  assertScheduledPipelines(config);
   return config.budgets === undefined ? config : { ...config, budgets: readBudgets(config.budgets) };
 }
 
@@ -140,7 +155,14 @@ export function assertRetention(retention: unknown): void {
 }
 
 /** An agent under `agents` is a pipeline like any other. */
-const OTHER_NAMES = { agents: "pipelines", agent: "pipelines", database: "store", db: "store" };
+const OTHER_NAMES = {
+  agents: "pipelines",
+  agent: "pipelines",
+  database: "store",
+  db: "store",
+  cron: "schedules",
+  crons: "schedules",
+};
 
 function assertText(name: string, value: unknown, example: string): void {
   if (typeof value === "string" && value.trim() !== "" && !value.includes("\0")) return;
@@ -233,6 +255,29 @@ function assertCrashtests(crashtests: unknown): void {
     entriesOf(`crashtests.${name}`, crashtest, Object.keys(CRASHTEST_NAMES).join(", "));
     assertOptions(`crashtests.${name}`, crashtest, CRASHTEST_NAMES);
   }
+}
+
+function assertSchedules(schedules: unknown): void {
+  const wanted = "schedules by name, `{ nightly: { pipeline, cron } }`";
+  for (const [name, spec] of entriesOf("schedules", schedules, wanted)) assertScheduleSpec(name, spec);
+}
+
+/** A schedule names a pipeline as `pawl run` does: by its key, or by its own name. */
+function assertScheduledPipelines({ schedules = {}, pipelines = {} }: PawlConfig): void {
+  const names = Object.entries(pipelines).flatMap(([key, { name }]) => [key, name]);
+  const wrong = Object.entries(schedules).find(([, { pipeline }]) => !names.includes(pipeline));
+  if (wrong === undefined) return;
+  const near = nearestName(wrong[1].pipeline, names);
+  throw new ConfigurationError(
+    `schedules.${wrong[0]} starts the pipeline ${JSON.stringify(wrong[1].pipeline)}, which pipelines does not have: ${near === null ? "add it there" : `did you mean ${JSON.stringify(near)}`}.`,
+  );
+}
+
+function assertRevision(revision: unknown): void {
+  if (Number.isSafeInteger(revision) && Number(revision) >= 0) return;
+  throw new ConfigurationError(
+    `scheduleRevision is ${typeof revision === "number" ? revision : kindOf(revision)}: give a whole number that grows with each version of the schedules.`,
+  );
 }
 
 function entriesOf(name: string, value: unknown, wanted: string): [string, unknown][] {

@@ -1,6 +1,7 @@
 import { ConfigurationError } from "../../core/errors.ts";
 import { assertOptions, kindOf, type OptionNames } from "../../core/naming/option-names.ts";
-import type { ClaimLimits, Store } from "../../store/store.ts";
+import type { ScheduleSpec } from "../../core/schedule/schedule-spec.ts";
+import type { ClaimLimits, FiringRecord, Store } from "../../store/store.ts";
 import type { Agent } from "../definition/agent.ts";
 import { assertRetention, type Retention } from "../definition/config.ts";
 import type { StepNode } from "../definition/step.ts";
@@ -38,6 +39,18 @@ export type WorkerNotice =
   | { readonly type: "stalled"; readonly runId: string }
   /** This worker cannot execute the run, and leaves it alone. */
   | { readonly type: "unfit"; readonly runId: string; readonly error: unknown }
+  /** Its configuration has changed a stored schedule. */
+  | {
+      readonly type: "schedule_changed";
+      readonly schedule: string;
+      readonly change: "added" | "edited" | "removed";
+    }
+  /** Its configuration has a schedule otherwise than the store, and is not the newer one. */
+  | { readonly type: "schedule_ignored"; readonly schedule: string; readonly why: string }
+  /** It has decided about a planned time. */
+  | { readonly type: "fired"; readonly firing: FiringRecord }
+  /** A schedule could not be fired, or, if it is null, the schedules could not be stored: it tries again. */
+  | { readonly type: "schedule_failed"; readonly schedule: string | null; readonly error: unknown }
   /** Its event loop was blocked: leases could not be renewed meanwhile. */
   | { readonly type: "blocked"; readonly forMs: number }
   /** The store could not be read or written; it tries again. */
@@ -60,6 +73,17 @@ export type WorkerOptions = Omit<
   /** The queues that it takes runs from; `["default"]` by default. */
   readonly queues?: readonly string[];
   readonly limits?: WorkerLimits;
+  /**
+   * Pipelines that are started at planned times: all schedules of the store, by name, each with the key or name of one of
+   * the pipelines. A stored one that is missing here is removed, if `scheduleRevision` is higher than its own. By default,
+   * the stored ones stay as they are. Any worker fires them, one without schedules too.
+   */
+  readonly schedules?: { readonly [name: string]: ScheduleSpec };
+  /**
+   * A whole number that grows with each version of `schedules`: only a higher one changes what is stored, so that old
+   * workers do not undo what new ones have changed. 0 by default: new schedules are added, and nothing else changes.
+   */
+  readonly scheduleRevision?: number;
   /** The version of its code, stored with the runs that it takes. */
   readonly version?: string;
   /**
@@ -100,6 +124,8 @@ const WORKER_NAMES = {
   concurrency: true,
   queues: true,
   limits: true,
+  schedules: true,
+  scheduleRevision: true,
   version: true,
   maxStalls: true,
   onDivergence: true,
@@ -116,6 +142,9 @@ const OTHER_NAMES = {
   maxConcurrency: "concurrency",
   db: "store",
   pollMs: "sweepMs",
+  cron: "schedules",
+  crons: "schedules",
+  revision: "scheduleRevision",
 };
 
 export function assertWorkerOptions(options: WorkerOptions): void {
@@ -146,6 +175,7 @@ export function assertWorkerOptions(options: WorkerOptions): void {
   }
   assertDivergencePolicies(options.onDivergence);
   if (options.retention !== undefined) assertRetention(options.retention);
+  assertRevision(options.scheduleRevision);
   assertOptions(
     "The worker's limits",
     limits,
@@ -174,6 +204,13 @@ function assertCount(name: string, value: unknown): void {
 export function divergencePolicyOf({ onDivergence }: WorkerOptions, key: string): DivergencePolicy {
   if (typeof onDivergence !== "object") return onDivergence ?? "wait";
   return (Object.hasOwn(onDivergence, key) ? onDivergence[key] : undefined) ?? "wait";
+}
+
+function assertRevision(value: unknown): void {
+  if (value === undefined || (Number.isSafeInteger(value) && Number(value) >= 0)) return;
+  throw new ConfigurationError(
+    `The worker's scheduleRevision is ${typeof value === "number" ? value : kindOf(value)}: give a whole number that grows with each version of its schedules.`,
+  );
 }
 
 /** The limits under which a run of this queue is claimed. */

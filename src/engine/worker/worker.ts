@@ -21,6 +21,7 @@ import {
   type WorkerNotice,
   type WorkerOptions,
 } from "./worker-options.ts";
+import { scheduleConfiguration, WorkerSchedules } from "./worker-schedules.ts";
 
 /** A run that could not be executed here is not looked at again before this. */
 const UNFIT_MS = 30_000;
@@ -53,6 +54,7 @@ export class Worker {
   readonly #versionGraceMs: number;
   readonly #retention: RetentionSweep;
   readonly #onNotice: (notice: WorkerNotice) => void;
+  readonly #schedules: WorkerSchedules;
   readonly #active = new Map<string, Promise<void>>();
   readonly #unfit = new Map<string, number>();
   readonly #release = new AbortController();
@@ -83,6 +85,12 @@ export class Worker {
     this.#versionGraceMs = options.versionGraceMs ?? 0;
     this.#onNotice = guarded(onNotice);
     this.#retention = new RetentionSweep(store, this.#clock, options.retention);
+    const { schedules, scheduleRevision = 0 } = options;
+    const configuration =
+      schedules === undefined
+        ? null
+        : scheduleConfiguration(schedules, scheduleRevision, withKeys(this.#setups, pipelines));
+    this.#schedules = new WorkerSchedules(store, configuration, this.#clock, this.#onNotice);
   }
 
   /** The runs that it works on now. */
@@ -129,7 +137,7 @@ export class Worker {
       const woken = this.#nextWake();
       let pauseMs = this.#sweepMs;
       try {
-        pauseMs = Math.min(pauseMs, (await this.#look()) ?? pauseMs);
+        pauseMs = Math.min(pauseMs, await this.#look());
         failures = 0;
       } catch (error) {
         if (this.#release.signal.aborted) return;
@@ -155,9 +163,9 @@ export class Worker {
     stop.abort();
   }
 
-  /** Wakes, then claims what it has room for. Resolves to when it has to look again, if that is before the next sweep. */
-  async #look(): Promise<number | null> {
-    const nextInMs = await wakeDueRuns(this.#store);
+  /** Wakes and fires, then claims what it has room for. Resolves to how long it is until the clock has something to do. */
+  async #look(): Promise<number> {
+    const times = [await wakeDueRuns(this.#store), await this.#schedules.fireDue()];
     await this.#lookForUnknown();
     const deleted = await this.#retention.sweep();
     if (deleted > 0) this.#onNotice({ type: "deleted", runs: deleted });
@@ -169,7 +177,7 @@ export class Worker {
       const by = await this.#take(run, ["queued"]);
       if (by !== null) ready.leaveOut(run, by);
     }
-    return nextInMs;
+    return Math.min(...times.map((inMs) => inMs ?? Number.POSITIVE_INFINITY));
   }
 
   get #room(): number {
@@ -277,6 +285,19 @@ function setupsOf(
     setups.set(name, setup);
   }
   return setups;
+}
+
+/** By the pipelines' own names, and by those that the worker was given them under. */
+function withKeys(
+  setups: ReadonlyMap<string, RunnerSetup>,
+  pipelines: WorkerOptions["pipelines"],
+): ReadonlyMap<string, RunnerSetup> {
+  const inOrder = [...setups.values()];
+  const byKey = Object.keys(pipelines).flatMap((key, i) => {
+    const setup = inOrder[i];
+    return setup === undefined ? [] : [[key, setup] as const];
+  });
+  return new Map([...byKey, ...setups]);
 }
 
 /** A listener cannot stop the worker. */

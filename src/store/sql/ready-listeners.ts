@@ -2,6 +2,10 @@
 const WAKING: ReadonlySet<string> = new Set([
   "enqueueRun",
   "wakeRun",
+  "configureSchedules",
+  "fireSchedule",
+  "fireNow",
+  "resumeSchedule",
   "sendMessage",
   "approve",
   "deny",

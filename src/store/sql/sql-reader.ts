@@ -16,6 +16,7 @@ import * as queues from "./queries/queue-queries.ts";
 import * as retention from "./queries/retention-queries.ts";
 import * as lists from "./queries/run-lists.ts";
 import * as readers from "./queries/run-queries.ts";
+import * as schedules from "./queries/schedule-queries.ts";
 import * as sessions from "./queries/session-queries.ts";
 import * as turnReaders from "./queries/turn-queries.ts";
 import { listWaits } from "./queries/wait-queries.ts";
@@ -111,6 +112,18 @@ export abstract class SqlReader implements contract.StoreReader {
 
   listTombstones(range: contract.TombstoneRange = {}): Listed<"listTombstones"> {
     return this.read(() => retention.listTombstones(range));
+  }
+
+  listSchedules(): Listed<"listSchedules"> {
+    return this.read(() => schedules.listSchedules());
+  }
+
+  listFirings(name: string, range?: { readonly limit?: number }): Listed<"listFirings"> {
+    return this.read(() => schedules.listFirings(name, range));
+  }
+
+  listDueSchedules({ limit }: { readonly limit: number }): Listed<"listDueSchedules"> {
+    return this.read(() => schedules.listDueSchedules(this.driver.now(), limit));
   }
 
   async isHeld(runId: string): Promise<boolean> {

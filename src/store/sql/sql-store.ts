@@ -25,7 +25,8 @@ import * as workers from "./intents/worker-intents.ts";
 import { MODEL_CALL } from "./owners.ts";
 import { mayWake } from "./ready-listeners.ts";
 import type { SqlScript } from "./script.ts";
-import { closedError, SqlReader } from "./sql-reader.ts";
+import { closedError } from "./sql-reader.ts";
+import { SqlSchedules } from "./sql-schedules.ts";
 import type { StoreParts } from "./store-options.ts";
 import * as artifacts from "./tables/artifact-rows.ts";
 import { collectBlobs } from "./tables/blob-rows.ts";
@@ -33,7 +34,7 @@ import { readStoreId } from "./tables/moved-run.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** A store on a SQL database: every intent and every query, once for all of them. */
-export class SqlStore extends SqlReader implements contract.Store {
+export class SqlStore extends SqlSchedules implements contract.Store {
   readonly #work: WorkInProgress;
   readonly #after: StoreParts["after"];
   /** The generation of the owner under which each run was last confirmed; the first one, if it is not here. */
@@ -369,6 +370,10 @@ export class SqlStore extends SqlReader implements contract.Store {
   #act<T>(intent: string, runId: string | null, script: (tx: Transaction) => SqlScript<T>): Promise<T> {
     if (this.#isClosed) return Promise.reject(closedError(this.driver.name));
     return this.#write(intent, runId, script);
+  }
+
+  protected override act<T>(intent: string, script: (tx: Transaction) => SqlScript<T>): Promise<T> {
+    return this.#act(intent, null, script);
   }
 
   /** For an intent of a worker: its fence decides. */

@@ -53,6 +53,7 @@ export const STORE_TABLES = {
       row: {
         spec: "text",
         spec_hash: "text?",
+        start: "text",
         revision: "int",
         configured_at: "int",
         planned_at: "int",

@@ -11,6 +11,7 @@ import type {
   AttemptRecord,
   CheckpointType,
   EndedStatus,
+  FiringOutcome,
   MessageStatus,
   ReceiptSource,
   RunStatus,
@@ -123,6 +124,8 @@ export const MESSAGE_STATUSES = words<MessageStatus>({
   withdrawn: true,
   returned: true,
 });
+
+export const FIRING_OUTCOMES = words<FiringOutcome>({ started: true, skipped: true, missed: true });
 
 export const CHARGE_BASES = words<ChargeBasis>({ provider: true, baseline: true, none: true });
 

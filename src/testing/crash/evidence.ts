@@ -1,6 +1,6 @@
 import { type BlobReference, blobReferenceOf } from "../../core/blob-reference.ts";
 import type { Message } from "../../core/message.ts";
-import type { Store, StoredSlice, Verification } from "../../store/store.ts";
+import type { FiringRecord, ScheduleRecord, Store, StoredSlice, Verification } from "../../store/store.ts";
 import type { DatabaseKind } from "./databases/crash-database.ts";
 import type { Point } from "./point.ts";
 import { type RunRows, readRunRows } from "./run-rows.ts";
@@ -19,6 +19,9 @@ export type RunAccount = RunRows & {
   readonly blobs: { readonly [blobId: string]: BlobReference | null };
   readonly verification: Verification;
 };
+
+/** A schedule, and what became of its planned times. */
+export type ScheduleAccount = { readonly record: ScheduleRecord; readonly firings: readonly FiringRecord[] };
 
 /** One process: the points it reached, and how it ended. */
 export type ProcessRecord = {
@@ -53,7 +56,9 @@ export type Evidence = {
   readonly moments: readonly (readonly RunAccount[])[];
   /** What it held at the end. */
   readonly accounts: readonly RunAccount[];
-  /** The same after one more process did the work again, with the witness log of that process. */
+  /** The schedules of the store at the end. */
+  readonly schedules: readonly ScheduleAccount[];
+  /** The runs after one more process did the work again, with the witness log of that process. */
   readonly again: {
     readonly end: ProcessOutcome;
     readonly accounts: readonly RunAccount[];
@@ -74,6 +79,13 @@ export async function readAccounts(store: Store): Promise<readonly RunAccount[]>
   const runs = await store.listRuns();
   const accounts = await Promise.all(runs.map(({ runId }) => readAccount(store, runId)));
   return accounts.sort((a, b) => (a.run.runId < b.run.runId ? -1 : 1));
+}
+
+export async function readSchedules(store: Store): Promise<readonly ScheduleAccount[]> {
+  const records = await store.listSchedules();
+  return Promise.all(
+    records.map(async (record) => ({ record, firings: await store.listFirings(record.name) })),
+  );
 }
 
 async function readAccount(store: Store, runId: string): Promise<RunAccount> {

@@ -2,7 +2,13 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync } from "nod
 import { join } from "node:path";
 import type { WorldAddress, WorldDatabase } from "./databases/crash-database.ts";
 import { worldDatabaseAt } from "./databases/index.ts";
-import { type Evidence, type ProcessRecord, type RunAccount, readAccounts } from "./evidence.ts";
+import {
+  type Evidence,
+  type ProcessRecord,
+  type RunAccount,
+  readAccounts,
+  readSchedules,
+} from "./evidence.ts";
 import { isSamePoint, type Point, parsePoint, pointText } from "./point.ts";
 import type { ExplorerFolder } from "./run-schedule.ts";
 import type { Scenario } from "./scenario.ts";
@@ -135,7 +141,7 @@ export async function runInChildren(
       moments.push((await readStored(database)).accounts);
     }
     const seen = witness.lines();
-    const { accounts } = await readStored(database);
+    const { accounts, schedules } = await readStored(database);
     const last = await runChild(again, null, lives.length + 1);
     const end = await readStored(database);
     return {
@@ -146,6 +152,7 @@ export async function runInChildren(
       witness: seen,
       moments,
       accounts,
+      schedules,
       again: { end: last.end, accounts: end.accounts, witness: witness.lines().slice(seen.length) },
       writes: [],
       noted: null,
@@ -172,9 +179,10 @@ function textOf(point: Point | null): string | null {
 
 function readStored(
   database: WorldDatabase,
-): Promise<{ readonly accounts: readonly RunAccount[]; readonly integrity: readonly string[] }> {
+): Promise<Pick<Evidence, "accounts" | "schedules" | "integrity">> {
   return database.read(async (store) => ({
     accounts: await readAccounts(store),
+    schedules: await readSchedules(store),
     integrity: await store.checkIntegrity(),
   }));
 }

@@ -6,6 +6,7 @@ import {
   processRecord,
   type RunAccount,
   readAccounts,
+  readSchedules,
   type ScheduleOutcome,
 } from "./evidence.ts";
 import { isSamePoint, type Point } from "./point.ts";
@@ -38,6 +39,7 @@ export async function runSchedule(
     const witness = world.witness.lines();
     const accounts = await readAccounts(world.observer);
     const endedAt = world.time.now();
+    const schedules = await readSchedules(world.observer);
     const last = await world.runProcess(NO_GATE);
     return {
       database: database.kind,
@@ -47,6 +49,7 @@ export async function runSchedule(
       witness,
       moments,
       accounts,
+      schedules,
       again: {
         end: last.end,
         accounts: await readAccounts(world.observer),

@@ -25,6 +25,8 @@ import { quotaChecks } from "./runs/quota.ts";
 import { retentionChecks } from "./runs/retention.ts";
 import { runPageChecks } from "./runs/run-pages.ts";
 import { runChecks } from "./runs/runs.ts";
+import { overlapChecks } from "./runs/schedule-overlap.ts";
+import { scheduleChecks } from "./runs/schedules.ts";
 import { stepChecks } from "./runs/steps.ts";
 import { textChecks } from "./runs/texts.ts";
 import { threadChecks } from "./runs/threads.ts";
@@ -109,6 +111,8 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   queue: queueChecks,
   retention: retentionChecks,
   "pages of runs": runPageChecks,
+  schedules: scheduleChecks,
+  "overlap of schedules": overlapChecks,
   blobs: blobChecks,
   artifacts: artifactChecks,
   "blob collection": blobCollectionChecks,

@@ -3,6 +3,7 @@
 import { openStore } from "../../../src/store/open-store.ts";
 import type { Store, StoreIntent } from "../../../src/store/store.ts";
 import { queuedRun } from "../../../src/testing/store/runs/queue.ts";
+import { newSchedule } from "../../../src/testing/store/runs/schedules.ts";
 import { keyedTurn, newFork } from "../../../src/testing/store/sample-fork.ts";
 import {
   beginArrival,
@@ -31,6 +32,9 @@ import {
   startLineage,
 } from "../../../src/testing/store/sample-session.ts";
 
+/** How far the clock of the stores is ahead of where each case begins. */
+export const clockOfCases = { aheadMs: 0 };
+
 /** Brings a run of this id to where the intent is due, and returns the intent. */
 type PrepareIntent = (store: Store, runId: string) => Promise<() => Promise<unknown>>;
 
@@ -43,7 +47,15 @@ export const WITHOUT_COMMIT: Partial<Record<StoreIntent, string>> = {
 };
 
 /** Intents that count what they find: repeated, because an answer was lost, they find nothing left to do. */
-export const COUNTS_AGAIN: readonly StoreIntent[] = ["collectBlobs", "dropArrivingRows"];
+export const COUNTS_AGAIN: readonly StoreIntent[] = [
+  "collectBlobs",
+  "dropArrivingRows",
+  "configureSchedules",
+  "fireSchedule",
+];
+
+/** A configuration with a schedule for every minute. Those of other cases stay, since it is not newer than theirs. */
+const scheduled = (name: string) => ({ revision: 1, schedules: [newSchedule({}, name)] });
 
 const MESSAGE = { id: "m-1", event: "paid", body: { amount: 7 } };
 
@@ -104,6 +116,26 @@ export const INTENT_CASES: Readonly<Record<StoreIntent, PrepareIntent>> = {
     const run = await SampleRun.create(store, runId);
     await store.releaseRun(run.fence, SUCCEEDED);
     return () => store.deleteRun(runId, { why: "old", by: { by: "Ann" } });
+  },
+  configureSchedules: (store, name) => Promise.resolve(() => store.configureSchedules(scheduled(name))),
+  fireSchedule: async (store, name) => {
+    await store.configureSchedules(scheduled(name));
+    clockOfCases.aheadMs = 60_000;
+    return () => store.fireSchedule(name);
+  },
+  fireNow: async (store, name) => {
+    await store.configureSchedules(scheduled(name));
+    return () => store.fireNow(name, { by: "Ann" });
+  },
+  pauseSchedule: async (store, name) => {
+    await store.configureSchedules(scheduled(name));
+    return () => store.pauseSchedule(name, { by: "Ann" });
+  },
+  resumeSchedule: async (store, name) => {
+    await store.configureSchedules(scheduled(name));
+    await store.pauseSchedule(name, { by: "Ann" });
+    clockOfCases.aheadMs = 60_000;
+    return () => store.resumeSchedule(name, { by: "Ann" });
   },
   claimRun: async (store, runId) => {
     const run = await SampleRun.create(store, runId);

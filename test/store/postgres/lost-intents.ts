@@ -4,7 +4,7 @@ import { openStore } from "../../../src/store/open-store.ts";
 import type { Store, StoreIntent } from "../../../src/store/store.ts";
 import { readEverything } from "../../../src/testing/store/everything.ts";
 import { type Cut, CuttingProxy } from "./cutting-proxy.ts";
-import { INTENT_CASES } from "./intent-cases.ts";
+import { clockOfCases, INTENT_CASES } from "./intent-cases.ts";
 
 export type IntentOutcome = {
   /** How many connections were cut while the intent was under way. */
@@ -39,7 +39,7 @@ export class LostIntents {
   static async start(url: string, port: number, schema: string): Promise<LostIntents> {
     const proxy = await CuttingProxy.start(port);
     const proxyUrl = url.replace(`:${port}/`, `:${proxy.port}/`);
-    const options = { schema, redactionKey: "ab".repeat(32), now: () => 1_000_000 };
+    const options = { schema, redactionKey: "ab".repeat(32), now: () => 1_000_000 + clockOfCases.aheadMs };
     const open = (at: string) => openStore(at, options);
     return new LostIntents(proxy, proxyUrl, open, [await open(proxyUrl), await open(url)]);
   }
@@ -48,6 +48,7 @@ export class LostIntents {
   async perform(intent: StoreIntent, cut: Cut | null): Promise<IntentOutcome> {
     const runId = `${intent}-${cut ?? `not-${++this.#controls}`}`;
     const store = intent === "close" ? await this.#open(this.#proxyUrl) : this.#store;
+    clockOfCases.aheadMs = 0;
     const perform = await INTENT_CASES[intent](store, runId);
     const before = this.#proxy.cuts;
     this.#proxy.cutNext(cut);
@@ -59,6 +60,8 @@ export class LostIntents {
     const stored = {
       run: await readEverything(this.#reader, runId),
       work: await this.#reader.findWork(runId),
+      schedule: (await this.#reader.listSchedules()).find(({ name }) => name === runId) ?? null,
+      firings: await this.#reader.listFirings(runId),
     };
     if (stored.run !== null) Object.assign(stored, { problems: await this.#problemsOf(runId) });
     return {

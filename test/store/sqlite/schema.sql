@@ -428,6 +428,8 @@ CREATE TABLE schedules (
   -- As it was configured last, with the digest by which an edit is noticed; none once it was removed.
   spec TEXT NOT NULL,
   spec_hash TEXT,
+  -- What its runs need beside it: the shape of the pipeline, and what configured it.
+  start TEXT NOT NULL,
   -- Of the configuration: only a higher one changes the schedule.
   revision INTEGER NOT NULL,
   configured_at INTEGER NOT NULL,
@@ -630,5 +632,7 @@ CREATE INDEX sleeping_runs ON runs (wake_at) WHERE wake_at IS NOT NULL;
 CREATE INDEX tombstones_by_age ON tombstones (deleted_at, run_id);
 
 CREATE UNIQUE INDEX tool_calls_of_code_steps ON tool_calls (run_key, step_no, call_index) WHERE turn_index = 0;
+
+CREATE INDEX unfinished_runs ON runs (run_id) WHERE status NOT IN ('succeeded', 'failed', 'cancelled', 'moved');
 
 CREATE INDEX waiting_messages ON messages (run_key, message_no) WHERE status = 'waiting';

@@ -6,9 +6,18 @@ import { FALSIFIED_CALLS } from "./falsified-calls.ts";
 import { FALSIFIED_RUNS } from "./falsified-runs.ts";
 import { FALSIFIED_USAGE } from "./falsified-usage.ts";
 import { FALSIFIED_WAITS } from "./falsified-waits.ts";
-import { effectsOf, everything, evidenceOf, falsified, one, takeOut } from "./invariants-evidence.ts";
+import {
+  type Draft,
+  effectsOf,
+  everything,
+  evidenceOf,
+  falsified,
+  one,
+  takeOut,
+} from "./invariants-evidence.ts";
 import { diverged, fork } from "./scenarios/continuations.ts";
 import { planning } from "./scenarios/plans.ts";
+import { scheduleFires } from "./scenarios/schedules.ts";
 import { agentWaits } from "./scenarios/waits.ts";
 
 const CRASHED = "crash before store.commitTurn 2";
@@ -25,9 +34,13 @@ const [, waited] = (await evidenceOf(agentWaits(), "crash after store.sendMessag
   Evidence,
 ];
 const forks = await evidenceOf(fork(), "crash before store.forkRun 1", "crash after tool.charge 2");
+const [, scheduled] = (await evidenceOf(scheduleFires(), "crash after store.fireSchedule 2")) as [
+  Evidence,
+  Evidence,
+];
 
 describe("real evidence", () => {
-  it.each([undisturbed, crashed, paused, otherPrompt, planned, waited, ...forks])(
+  it.each([undisturbed, crashed, paused, otherPrompt, planned, waited, scheduled, ...forks])(
     "breaks no promise",
     async (evidence) => {
       expect((await checkInvariants(evidence, INVARIANTS)).broken).toEqual([]);
@@ -36,7 +49,7 @@ describe("real evidence", () => {
 
   it("tests every promise, taken together", async () => {
     const looked = new Map<string, number>();
-    for (const evidence of [crashed, otherPrompt, waited])
+    for (const evidence of [crashed, otherPrompt, waited, scheduled])
       for (const [name, times] of Object.entries((await checkInvariants(evidence, INVARIANTS)).looked))
         looked.set(name, (looked.get(name) ?? 0) + times);
     // No process was silent and alive: pauses.test.ts tests that.
@@ -56,6 +69,37 @@ describe("real evidence", () => {
     expect(shut?.broken.map(({ invariant }) => invariant)).toContain("effects-at-most-once");
   });
 });
+
+const FIRST = "queued@2026-01-01T00:01Z";
+const isQueued = ({ record }: { readonly record: { readonly name: string } }) => record.name === "queued";
+
+const FALSIFIED_SCHEDULES: readonly (readonly [string, (draft: Draft) => void, RegExp])[] = [
+  ["fires-once", ({ accounts }) => takeOut(accounts, ({ run }) => run.runId === FIRST), /no such run/],
+  [
+    "fires-once",
+    ({ schedules }) => takeOut(one(schedules, isQueued).firings, ({ runId }) => runId === FIRST),
+    /0 planned times are recorded/,
+  ],
+  [
+    "skips-are-told",
+    ({ schedules }) => takeOut(one(schedules, isQueued).firings, ({ runId }) => runId === FIRST),
+    /00:01:00.000Z of queued has passed, and is not recorded/,
+  ],
+  [
+    "skips-are-told",
+    ({ schedules }) => {
+      one(one(schedules, ({ record }) => record.name === "skipping").firings).why = null;
+    },
+    /started no run, without a reason/,
+  ],
+  [
+    "overlap-held",
+    ({ accounts }) => {
+      one(one(accounts, ({ run }) => run.runId === FIRST).attempts).endedAt = Date.UTC(2027, 0, 1);
+    },
+    /00:02Z began before .*00:01Z had ended/,
+  ],
+];
 
 const FALSIFICATIONS = [...FALSIFIED_CALLS, ...FALSIFIED_USAGE, ...FALSIFIED_RUNS];
 
@@ -82,6 +126,12 @@ describe("an invariant notices that", () => {
     expect(found?.problems[0]?.what).toBe("Process 1 found that the run had diverged, but called the model");
   });
 
+  it.each(FALSIFIED_SCHEDULES)("%s in a schedule (%#)", async (invariant, change, message) => {
+    const { broken } = await checkInvariants(falsified(scheduled, change), INVARIANTS);
+    const found = broken.find((each) => each.invariant === invariant)?.problems.map(({ what }) => what);
+    expect(found?.join("\n")).toMatch(message);
+  });
+
   it("same-end: a milestone is missing", async () => {
     const without = falsified(planned, ({ account }) =>
       takeOut(account.checkpoints, ({ type }) => type === "milestone"),
@@ -92,10 +142,8 @@ describe("an invariant notices that", () => {
   });
 
   it("every promise is broken by at least one of these", () => {
-    const shown = new Set([
-      ...[...FALSIFICATIONS, ...FALSIFIED_WAITS].map(([name]) => name),
-      "diverged-is-silent",
-    ]);
+    const names = [...FALSIFICATIONS, ...FALSIFIED_WAITS, ...FALSIFIED_SCHEDULES].map(([name]) => name);
+    const shown = new Set([...names, "diverged-is-silent"]);
     expect([...shown].sort()).toEqual(INVARIANTS.map(({ name }) => name).sort());
   });
 });

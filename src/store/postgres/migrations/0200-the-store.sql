@@ -80,6 +80,8 @@ CREATE INDEX sleeping_runs ON runs (wake_at) WHERE wake_at IS NOT NULL;
 CREATE INDEX ended_runs ON runs (updated_at, run_id)
   WHERE status <> 'queued' AND status <> 'running' AND status <> 'waiting';
 CREATE INDEX running_runs ON runs (queue, concurrency_key) WHERE status = 'running';
+-- The unfinished runs of a schedule, whose ids begin with its name.
+CREATE INDEX unfinished_runs ON runs (run_id) WHERE status NOT IN ('succeeded', 'failed', 'cancelled', 'moved');
 
 CREATE TABLE run_inputs (
   run_key UUID PRIMARY KEY,

@@ -1,5 +1,7 @@
 import { isProgress, stallsAfter } from "../../../core/run/stall-decision.ts";
+import { scheduleOfKey } from "../../../core/schedule/firing-run-id.ts";
 import type { ClaimLimits } from "../../store.ts";
+import { hasRunBefore } from "../queries/schedule-queries.ts";
 import { all, get, type SqlScript } from "../script.ts";
 import { leftOpen } from "../tables/fence.ts";
 import { type RunRow, saveRun } from "../tables/run-row.ts";
@@ -19,9 +21,13 @@ const RUNNING_OF_KEY = `${RUNNING_IN_QUEUE} AND concurrency_key = ?`;
  */
 export function* limitReached(
   tx: Transaction,
-  { key, origin: { queue, concurrencyKey } }: RunRow,
+  row: RunRow,
   limits: ClaimLimits,
 ): SqlScript<keyof ClaimLimits | null> {
+  const {
+    key,
+    origin: { queue, concurrencyKey },
+  } = row;
   if (limits.total !== undefined) {
     yield* tx.lockName("claims");
     if ((yield* count(RUNNING, key)) >= limits.total) return "total";
@@ -34,7 +40,18 @@ export function* limitReached(
     yield* tx.lockName(`claims ${JSON.stringify(queue)} ${JSON.stringify(concurrencyKey)}`);
     if ((yield* count(RUNNING_OF_KEY, key, queue, concurrencyKey)) >= limits.key) return "key";
   }
-  return null;
+  return (yield* waitsForEarlier(tx, row)) ? "key" : null;
+}
+
+/**
+ * Runs of a schedule whose overlap is "queue" begin one after the other: one that waits for a person is not finished. A run
+ * that has begun may continue, since two that a person has started side by side would otherwise wait for each other.
+ */
+function* waitsForEarlier(tx: Transaction, { runId, status, origin }: RunRow): SqlScript<boolean> {
+  const schedule = scheduleOfKey(origin.concurrencyKey);
+  if (schedule === null || status !== "queued") return false;
+  yield* tx.lockName(`claims of ${origin.concurrencyKey}`);
+  return yield* hasRunBefore(schedule, runId);
 }
 
 function* count(query: string, ...values: Parameters<typeof get> extends [string, ...infer V] ? V : never) {

@@ -76,7 +76,7 @@ export function* claimRun(tx: Transaction, runId: string, options: ClaimOptions)
 function* unlessLimited(
   tx: Transaction,
   row: RunRow,
-  { limits = {}, maxStalls }: ClaimOptions,
+  { limits, maxStalls }: ClaimOptions,
 ): SqlScript<ClaimOutcome | null> {
   row.stalls = yield* stallsAtClaim(row);
   if (maxStalls !== undefined && row.stalls >= maxStalls) {
@@ -84,7 +84,8 @@ function* unlessLimited(
     yield* stall(tx, row);
     return { kind: "stalled", run: savedRecord(tx, row, parts) };
   }
-  const by = yield* limitReached(tx, row, limits);
+  // Limits are for workers: a person may resume a run beside others.
+  const by = limits === undefined ? null : yield* limitReached(tx, row, limits);
   return by === null ? null : { kind: "limited", by };
 }
 

@@ -68,6 +68,8 @@ CREATE TABLE schedules (
   -- As it was configured last, with the digest by which an edit is noticed; none once it was removed.
   spec TEXT NOT NULL,
   spec_hash TEXT,
+  -- What its runs need beside it: the shape of the pipeline, and what configured it.
+  start TEXT NOT NULL,
   -- Of the configuration: only a higher one changes the schedule.
   revision INTEGER NOT NULL,
   configured_at INTEGER NOT NULL,

@@ -9,6 +9,7 @@ import { callsMatchTheLedger, journalBeforeTools, nothingRunsAtRest, receiptsImm
 import { ledgerTransitions } from "./ledger-transitions.ts";
 import { noMoreEffectsThanUndisturbed } from "./repeats.ts";
 import { sameEnd } from "./same-end.ts";
+import { firesOnce, overlapHeld, skipsAreTold } from "./schedules.ts";
 import { silenceIsNoProof } from "./silence.ts";
 import { stepsDoneOnce } from "./steps.ts";
 import { committedTurnsKept, journaledResponsesKept, turnsWithoutAHole } from "./turns.ts";
@@ -44,6 +45,9 @@ export const INVARIANTS: readonly Invariant[] = [
   reservationsBalance,
   silenceIsNoProof,
   writesUnderTheEpoch,
+  firesOnce,
+  overlapHeld,
+  skipsAreTold,
   referencesHaveBlobs,
   divergedIsSilent,
   neverEarly,

@@ -17,6 +17,7 @@ import { asyncCheckpoints } from "./late-checkpoints.ts";
 import { approval, cancel, cancelledWaiting, escalation, question, twoPeople } from "./people.ts";
 import { artifactsAndSpec, loop } from "./pipelines.ts";
 import { mainLoop, milestoneAfterChange, planning } from "./plans.ts";
+import { scheduleFires } from "./schedules.ts";
 import {
   correlated,
   inDoubtToModel,
@@ -86,4 +87,5 @@ export const SCENARIOS: { readonly [name: string]: () => Scenario } = {
   "message-while-waiting": messageWhileWaiting,
   "receive-times-out": receiveTimesOut,
   "approval-times-out": approvalTimesOut,
+  "schedule-fires": scheduleFires,
 };
