@@ -154,6 +154,8 @@ class WorkerLog {
         );
       case "store_failed":
         return this.line(`the store failed, and is tried again: ${textOf(notice.error)}`, "red");
+      case "signals_only":
+        return this.line(`works without wake-up jobs: ${notice.reason}`);
       case "handing_back":
         return this.line(
           notice.runs === 0

@@ -13,6 +13,7 @@ import { assertFence, assertNothingLost } from "./fence.ts";
 import {
   headColumns,
   headFacts,
+  hintOf,
   leaseColumns,
   newHead,
   originColumns,
@@ -119,7 +120,10 @@ function changedRun({ runId }: RunHead): StoreUnusableError {
 }
 
 /** A run that begins now: its row is written with its first event. */
-export type FirstRow = Omit<RunRow, keyof RunHead | "isLeaseNew" | "readyAt" | "stalls" | "workerVersion"> &
+export type FirstRow = Omit<
+  RunRow,
+  keyof RunHead | "isLeaseNew" | "readyAt" | "hint" | "stalls" | "workerVersion"
+> &
   Pick<RunHead, "key" | "runId" | "owner" | "epoch"> & {
     readonly limit: Limit;
   };
@@ -135,6 +139,7 @@ export function insertRun(tx: Transaction, { limit, ...first }: FirstRow): RunRo
     ...head,
     ...first,
     readyAt: null,
+    hint: "",
     stalls: 0,
     workerVersion: null,
     isLeaseNew: false,
@@ -214,6 +219,14 @@ export function saveRun(tx: Transaction, run: RunRow, type: string, data: JsonOb
   recordEvent(tx, run, type, data, { ...stateColumns(run), ...lease, row_seq: run.eventSeq + 1 });
   run.isLeaseNew = false;
   tx.heads.delete(run.runId);
+  askToLook(tx, run);
+}
+
+/** Only if it became ready, or has another time at which the clock has something to do. */
+function askToLook(tx: Transaction, run: RunRow): void {
+  const hint = hintOf(run.status, run.wakeAt);
+  if (hint !== "" && hint !== run.hint) tx.write({ kind: "wake", runId: run.runId, at: run.wakeAt });
+  run.hint = hint;
 }
 
 /** Only a queued run is ready for a worker, and the clock wakes only one that is queued or waits. */
