@@ -7,6 +7,7 @@ import type { Statement } from "../sql/planned/server-session.ts";
 import { ReadyListeners } from "../sql/ready-listeners.ts";
 import { all } from "../sql/script.ts";
 import type { Write } from "../sql/write.ts";
+import { loadGraphile } from "./graphile.ts";
 import { JobRunner } from "./job-runner.ts";
 import { type JobsState, jobsSchema, lookForJobs } from "./jobs-schema.ts";
 import { WakeJobs } from "./wake-jobs.ts";
@@ -76,6 +77,7 @@ export class Dispatch {
         : new JobRunner({
             url,
             network,
+            load: loadGraphile,
             schema: place.schema,
             onJob: () => this.#listeners.call(),
             onInstalled: () => jobs?.start(),

@@ -1,5 +1,6 @@
 // What Pawl uses of the package "graphile-worker", an optional peer.
 
+import { createRequire } from "node:module";
 import type { PgPool } from "../postgres-wire/pg-driver.ts";
 
 /** A client as graphile-worker uses it. */
@@ -42,12 +43,23 @@ export type Graphile = {
   ): GraphileRunner;
 };
 
+const PACKAGE = "graphile-worker";
+
+/** Does not load it. */
+export function isGraphileInstalled(): boolean {
+  try {
+    createRequire(import.meta.url).resolve(PACKAGE);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Loads the package; null if it is not installed. */
 export async function loadGraphile(): Promise<Graphile | null> {
   try {
     // By a variable, so that neither the compiler nor a bundler asks for it.
-    const name = "graphile-worker";
-    return (await import(name)) as Graphile;
+    return (await import(PACKAGE)) as Graphile;
   } catch (error) {
     if ((error as { code?: unknown }).code === "ERR_MODULE_NOT_FOUND") return null;
     throw error;

@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import { loadPg, type Network, type PgClient, type PgPool } from "../postgres-wire/pg-driver.ts";
 import { sqlState } from "../postgres-wire/postgres-error.ts";
-import { type Graphile, type GraphileRunner, loadGraphile } from "./graphile.ts";
+import type { Graphile, GraphileRunner } from "./graphile.ts";
 import { installJobs } from "./install-jobs.ts";
 import { WAKE_TASK } from "./wake-jobs.ts";
 
@@ -21,6 +21,8 @@ export type JobRunnerOptions = {
   readonly url: string;
   readonly schema: string;
   readonly network: Network;
+  /** Loads the package; null if it is not installed. */
+  readonly load: () => Promise<Graphile | null>;
   /** A job has come. */
   readonly onJob: () => void;
   /** The tables of the jobs are there. */
@@ -66,7 +68,7 @@ export class JobRunner {
   async #tryToStart(): Promise<void> {
     if (!this.#isWanted) return;
     try {
-      const graphile = await loadGraphile();
+      const graphile = await this.#options.load();
       if (graphile === null) {
         this.#notice("the package graphile-worker is not installed beside pawl");
         return;
