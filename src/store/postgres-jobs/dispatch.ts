@@ -12,7 +12,7 @@ import { JobRunner } from "./job-runner.ts";
 import { type JobsState, jobsSchema, lookForJobs } from "./jobs-schema.ts";
 import { WakeJobs } from "./wake-jobs.ts";
 
-export type DispatchOptions = {
+export type WakingOptions = {
   /**
    * Tells the workers of other processes at once that a run may be ready (LISTEN and NOTIFY, over a session of its own);
    * true by default. Without it they look every second.
@@ -37,7 +37,7 @@ export type JobsPlace = {
 export async function placeOfJobs(
   connection: Connection,
   storeSchema: string,
-  { dispatch = "graphile" }: DispatchOptions,
+  { dispatch = "graphile" }: WakingOptions,
 ): Promise<JobsPlace | null> {
   const given: string = dispatch;
   if (given !== "graphile" && given !== "signals")

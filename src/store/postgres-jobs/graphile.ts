@@ -43,12 +43,10 @@ export type Graphile = {
   ): GraphileRunner;
 };
 
-const PACKAGE = "graphile-worker";
-
 /** Does not load it. */
 export function isGraphileInstalled(): boolean {
   try {
-    createRequire(import.meta.url).resolve(PACKAGE);
+    createRequire(import.meta.url).resolve("graphile-worker");
     return true;
   } catch {
     return false;
@@ -59,7 +57,8 @@ export function isGraphileInstalled(): boolean {
 export async function loadGraphile(): Promise<Graphile | null> {
   try {
     // By a variable, so that neither the compiler nor a bundler asks for it.
-    return (await import(PACKAGE)) as Graphile;
+    const name = "graphile-worker";
+    return (await import(name)) as Graphile;
   } catch (error) {
     if ((error as { code?: unknown }).code === "ERR_MODULE_NOT_FOUND") return null;
     throw error;

@@ -1,6 +1,6 @@
 import { StoreUnavailableError } from "../../core/errors.ts";
 import { postgresAddress } from "../postgres-address.ts";
-import { Dispatch, type DispatchOptions, type JobsPlace, placeOfJobs } from "../postgres-jobs/dispatch.ts";
+import { Dispatch, type JobsPlace, placeOfJobs, type WakingOptions } from "../postgres-jobs/dispatch.ts";
 import { Connection, type ConnectionOptions } from "../postgres-wire/connection.ts";
 import { type Network, realNetwork } from "../postgres-wire/pg-driver.ts";
 import { isConnectionLost, postgresError } from "../postgres-wire/postgres-error.ts";
@@ -15,7 +15,7 @@ import { OwnerSession } from "./owner-session.ts";
 import { PostgresDriver, type PostgresDriverParts } from "./postgres-driver.ts";
 
 export type PostgresStoreOptions = SqlStoreOptions &
-  DispatchOptions & {
+  WakingOptions & {
     /**
      * The schema of the tables; `pawl` by default, or the one that the address names (`?schema=agents`). It is created if it
      * is missing.
