@@ -13,7 +13,10 @@ import {
   Worker,
   type WorkerNotice,
 } from "../../../src/index.ts";
+import { PostgresStore } from "../../../src/store/postgres/postgres-store.ts";
 import { jobsSchema } from "../../../src/store/postgres-jobs/jobs-schema.ts";
+import { fencedRun, recordEvent } from "../../../src/store/sql/tables/run-row.ts";
+import { SampleRun } from "../../../src/testing/store/sample-run.ts";
 import { type PostgresServer, startPostgres } from "./postgres-server.ts";
 
 let server: PostgresServer;
@@ -292,6 +295,30 @@ describe("a commit whose job is refused", () => {
     expect(await jobs(schema)).toEqual([]);
   });
 
+  it("is repeated with the same bytes, if it was planned in memory", async () => {
+    const schema = await installed();
+    const store = await PostgresStore.open(server.url, { schema, readySignals: false });
+    onTestFinished(() => store.close());
+    const { fence, runId } = await SampleRun.create(store, "held");
+    let runs = 0;
+    const record = () =>
+      store["driver"].write("test", runId, function* (tx) {
+        runs += 1;
+        recordEvent(tx, yield* fencedRun(tx, fence), "test", {});
+        tx.write({ kind: "wake", runId, at: null });
+      });
+    // The first one asks for the head of the run, and the others know it.
+    await record();
+    await record();
+    expect([runs, await jobs(schema)]).toMatchObject([2, [{ key: runId }]]);
+    await server.sql(`DROP SCHEMA "${jobsSchema(schema)}" CASCADE`);
+    await record();
+    await record();
+    expect(runs).toBe(4);
+    const types = await eventTypes(store, runId);
+    expect(types.filter((type) => type === "test")).toHaveLength(4);
+  });
+
   it("is repeated for a role whose right is revoked", async () => {
     const schema = await installed();
     const [role, ofJobs] = [`${schema}_role`, jobsSchema(schema)];
@@ -309,6 +336,25 @@ describe("a commit whose job is refused", () => {
     await runner.enqueue(1, { runId: "after" });
     expect(await eventTypes(store, "after")).toEqual(["run.enqueued"]);
     expect(await jobs(schema)).toHaveLength(1);
+  });
+});
+
+describe("a role that may create no schema", () => {
+  it("sets up the jobs in a schema that it owns", async () => {
+    const schema = server.newSchema();
+    await (await opened(schema)).close();
+    const [role, ofJobs] = [`${schema}_role`, jobsSchema(schema)];
+    await server.sql(`CREATE ROLE ${role} LOGIN PASSWORD 'secret'; CREATE SCHEMA "${ofJobs}" AUTHORIZATION ${role};
+      GRANT USAGE ON SCHEMA ${schema} TO ${role};
+      GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${schema} TO ${role}`);
+    const url = server.url.replace(/\/\/[^@]+@/, `//${role}:secret@`);
+    const store = await openStore(url, { schema, readySignals: false });
+    onTestFinished(() => store.close());
+    const { notices } = working(store);
+    await listening(schema);
+    const { runId } = await new Runner(doubling, { store: await opened(schema) }).enqueue(1);
+    await ends(store, runId);
+    expect(notices.map(({ type }) => type)).not.toContain("signals_only");
   });
 });
 
