@@ -22,12 +22,12 @@ export { DEFAULT_STORE } from "./store-home.ts";
  */
 export async function openStore(url: string = DEFAULT_STORE, given: OpenStoreOptions = {}): Promise<Store> {
   assertOptions("The second argument of openStore", given, STORE_NAMES, { readonly: "readOnly" });
-  const { readOnly = false, schema, acceptLostCommits, redactionKey, ...options } = given;
+  const { readOnly = false, schema, acceptLostCommits, dispatch, redactionKey, ...options } = given;
   if (isPostgres(url)) {
     const { PostgresStore } = await LOADED_CODE.postgres();
     return PostgresStore.open(url, given);
   }
-  for (const [name, value] of Object.entries({ schema, acceptLostCommits, redactionKey }))
+  for (const [name, value] of Object.entries({ schema, acceptLostCommits, dispatch, redactionKey }))
     if (value !== undefined)
       throw new ConfigurationError(
         `The option ${name} of openStore is for PostgreSQL: leave it out for ${url}.`,
@@ -63,6 +63,7 @@ const STORE_NAMES = {
   schema: true,
   acceptLostCommits: true,
   readySignals: true,
+  dispatch: true,
   redactionKey: true,
 } satisfies OptionNames<OpenStoreOptions>;
 

@@ -69,9 +69,10 @@ export interface StoreReader {
   listAbandoned(): Promise<readonly AbandonedRun[]>;
   /**
    * Calls back when a run may have become ready, here or in another process: a hint, which may come late, or without a
-   * reason, or not at all. Resolves to a function that ends it.
+   * reason, or not at all. `onNotice` gets the reason why the store does not use all that could wake workers. Resolves to a
+   * function that ends it.
    */
-  watchReady(listener: () => void): Promise<() => void>;
+  watchReady(listener: () => void, onNotice?: (reason: string) => void): Promise<() => void>;
   /** The messages to a run, in order. */
   listMessages(runId: string, range?: MessageRange): Promise<readonly MessageRecord[]>;
   /** The run that is reached by this address; null if there is none. */

@@ -13,6 +13,7 @@ export const rooms: Readonly<Record<string, readonly Rank[]>> = {
     ".",
     "sql",
     "postgres-wire",
+    "postgres-jobs",
     ["sqlite", "postgres"],
     "checkpoint",
     "bundle",

@@ -32,7 +32,11 @@ const packagesForCore = ["node:crypto", "canonicalize", "croner", "zod"];
  * The command line loads the user's own configuration, and these files one package each: a thread gets the URL of one that
  * it cannot look for, and the other has no types.
  */
-const computedImports = ["src/adapters/tools/pdf-document.ts", "src/store/postgres-wire/pg-driver.ts"];
+const computedImports = [
+  "src/adapters/tools/pdf-document.ts",
+  "src/store/postgres-jobs/graphile.ts",
+  "src/store/postgres-wire/pg-driver.ts",
+];
 const vagueNames = ["utils", "util", "helpers", "helper", "common", "types", "misc"];
 const maxLines = 400;
 export const maxFiles = 30;

@@ -6,8 +6,8 @@ import { type Health, ok, problem } from "./health-checks.ts";
 const OLDEST_VERSION = 140_000;
 const LONG_TRANSACTION_SECONDS = 300;
 const LARGE_CLOCK_DIFFERENCE_MS = 2_000;
-/** Connections of one process, at most. */
-const CONNECTIONS = 5;
+/** Connections of one process, at most: those of a worker, with signals and jobs. */
+const CONNECTIONS = 8;
 /** Below these numbers, counts say nothing. */
 const [MANY_DEAD, MANY_UPDATES] = [10_000, 10_000];
 
@@ -20,6 +20,7 @@ export function postgresHealth(report: ServerReport): readonly Health[] {
     snapshots(report),
     vacuum(report),
     clock(report),
+    dispatch(report),
     size(report),
   ]);
 }
@@ -221,6 +222,28 @@ function clock({ clockOffMs, roundTripMs }: ServerReport): Health {
         "let both use a time server",
       )
     : ok("clock", what);
+}
+
+/** What wakes workers, beside their own sweeps. */
+function dispatch({ jobs, role }: ServerReport): Health {
+  const { schema: name, isInstalled, state, mayCreate, tables } = jobs;
+  if (tables !== null && isInstalled) {
+    const overdue = tables.overdue === 0 ? "" : `, ${tables.overdue} overdue: is no worker running?`;
+    return ok(
+      "dispatch",
+      `signals, and jobs of graphile-worker: ${name} has version ${tables.version}, and ${counted(tables.waiting, "job")}${overdue}`,
+    );
+  }
+  if (!isInstalled) return ok("dispatch", "signals only: the package graphile-worker is not installed here");
+  if (state === "missing" && mayCreate)
+    return ok("dispatch", `signals; the first worker creates the schema ${name} for jobs of graphile-worker`);
+  const what = state === "missing" ? `may not create the schema ${name}` : `may not use the schema ${name}`;
+  return problem(
+    "dispatch",
+    "warn",
+    `signals only: ${role} ${what} for jobs of graphile-worker`,
+    "if workers are to be woken by jobs, let a role of theirs own it: see docs/operations.md",
+  );
 }
 
 function size({ tables }: ServerReport): Health {

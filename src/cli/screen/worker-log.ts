@@ -56,6 +56,8 @@ function lineOf(notice: WorkerNotice): readonly [string, Colour] {
       ];
     case "store_failed":
       return [`the store failed, and is tried again: ${textOf(notice.error)}`, "red"];
+    case "signals_only":
+      return [`works without wake-up jobs: ${notice.reason}`, null];
     case "deleted":
       return [`${counted(notice.runs, "old run")} deleted`, null];
     case "handing_back":

@@ -57,6 +57,8 @@ export type WorkerNotice =
   | { readonly type: "store_failed"; readonly error: unknown }
   /** It has deleted runs that ended longer ago than they are kept. */
   | { readonly type: "deleted"; readonly runs: number }
+  /** It is woken by signals and its own sweeps only, without jobs of graphile-worker: why. Nothing is lost by that. */
+  | { readonly type: "signals_only"; readonly reason: string }
   /** It was asked to stop: it finishes what is in progress, and gives its runs back. */
   | { readonly type: "handing_back"; readonly runs: number };
 

@@ -110,7 +110,10 @@ export class Worker {
     const onAbort = () => this.#handBack();
     signal?.addEventListener("abort", onAbort, { once: true });
     if (signal?.aborted === true) onAbort();
-    const stopWatching = await this.#store.watchReady(() => this.#wake());
+    const stopWatching = await this.#store.watchReady(
+      () => this.#wake(),
+      (reason) => this.#onNotice({ type: "signals_only", reason }),
+    );
     const loop = new LoopWatch(this.#clock, (forMs) => this.#onNotice({ type: "blocked", forMs }));
     try {
       await this.#work();

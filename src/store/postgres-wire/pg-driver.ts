@@ -51,7 +51,17 @@ export type PgClientOptions = {
   readonly keepAliveInitialDelayMillis?: number;
 };
 
-export type PgModule = { readonly Client: new (options: PgClientOptions) => PgClient };
+/** The clients of graphile-worker. */
+export interface PgPool {
+  on(event: "error", listener: (error: Error) => void): unknown;
+  on(event: "connect" | "remove", listener: (client: PgClient) => void): unknown;
+  end(): Promise<void>;
+}
+
+export type PgModule = {
+  readonly Client: new (options: PgClientOptions) => PgClient;
+  readonly Pool: new (options: PgClientOptions & { readonly max: number }) => PgPool;
+};
 
 /** The answers to some statements. */
 export type Answers = readonly (readonly Row[])[];

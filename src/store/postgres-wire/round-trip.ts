@@ -1,4 +1,4 @@
-import type { Statement } from "../sql/planned/server-session.ts";
+import { noteFailedPlace, type Statement } from "../sql/planned/server-session.ts";
 import { Row } from "../sql/row.ts";
 import type { PgField, PgSubmittable, PgWire } from "./pg-driver.ts";
 import { fromPg, toPg } from "./values.ts";
@@ -125,7 +125,9 @@ export class RoundTrip implements PgSubmittable {
 
   /** The first failure is the one that the others follow from. */
   #fail(error: unknown): void {
-    this.#failure ??= { error: error instanceof Error ? error : new Error(String(error)) };
+    if (this.#failure !== null) return;
+    this.#failure = { error: error instanceof Error ? error : new Error(String(error)) };
+    noteFailedPlace(this.#failure.error, this.#answers.length);
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Dispatch } from "../postgres-jobs/dispatch.ts";
 import type { Connection } from "../postgres-wire/connection.ts";
 import {
   isConnectionLost,
@@ -6,7 +7,6 @@ import {
   postgresError,
   unknownCommit,
 } from "../postgres-wire/postgres-error.ts";
-import type { ReadyChannel } from "../postgres-wire/ready-channel.ts";
 import type { Driver } from "../sql/driver.ts";
 import type { Leases } from "../sql/leases.ts";
 import { newerSchema } from "../sql/migration.ts";
@@ -33,8 +33,7 @@ export type PostgresDriverParts = {
   /** The server's clock minus ours, when the store was opened. */
   readonly clockOffset: number;
   readonly redactionKey: () => Uint8Array;
-  /** Null if other processes are not told that a run may be ready. */
-  readonly channel: ReadyChannel | null;
+  readonly dispatch: Dispatch;
   readonly onCommit: (intents: readonly string[]) => void;
 };
 
@@ -73,23 +72,23 @@ export class PostgresDriver implements Driver {
   }
 
   announce(): void {
-    this.#parts.channel?.announce();
+    this.#parts.dispatch.announce();
   }
 
-  watch(listener: () => void): Promise<() => void> {
-    return this.#parts.channel?.watch(listener) ?? Promise.resolve(() => undefined);
+  watch(listener: () => void, onNotice: (reason: string) => void): Promise<() => void> {
+    return this.#parts.dispatch.watch(listener, onNotice);
   }
 
   async close(ownerLock: "release" | "hold"): Promise<void> {
     await this.#commits.close();
-    await Promise.all([this.#server.end(), this.#parts.readers.end(), this.#parts.channel?.close()]);
+    await Promise.all([this.#server.end(), this.#parts.readers.end(), this.#parts.dispatch.close()]);
     if (ownerLock === "release") await this.#parts.owner.release();
   }
 
   async vanish(): Promise<void> {
     this.#commits.abandon();
-    const { readers, owner, channel } = this.#parts;
-    await Promise.all([this.#server.end(), readers.end(), channel?.close(), owner.release()]);
+    const { readers, owner, dispatch } = this.#parts;
+    await Promise.all([this.#server.end(), readers.end(), dispatch.close(), owner.release()]);
   }
 
   /** The server checks its own pages; a damaged one fails the query that reads it. */
@@ -121,15 +120,17 @@ const END_SESSION =
 class Server implements PlanServer {
   readonly name: string;
   readonly #connect: () => Promise<Connection>;
+  readonly #dispatch: Dispatch;
   readonly #now: (() => number) | null;
   #connection: Connection | null = null;
   /** The server's clock minus ours. */
   #offset: number;
 
-  constructor({ name, connect, now, clockOffset }: PostgresDriverParts) {
+  constructor({ name, connect, dispatch, now, clockOffset }: PostgresDriverParts) {
     this.name = name;
     this.#offset = clockOffset;
     this.#connect = connect;
+    this.#dispatch = dispatch;
     this.#now = now;
   }
 
@@ -162,6 +163,14 @@ class Server implements PlanServer {
 
   statementsOf(writes: readonly Write[]): readonly Statement[] {
     return statementsOf(writes, this.#now?.() ?? null);
+  }
+
+  hintsOf(writes: readonly Write[]): readonly Statement[] {
+    return this.#dispatch.hintsOf(writes);
+  }
+
+  stopHints(): void {
+    this.#dispatch.stopHints();
   }
 
   isConnectionLost(error: unknown): boolean {

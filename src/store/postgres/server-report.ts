@@ -1,4 +1,5 @@
 import { postgresAddress } from "../postgres-address.ts";
+import { type JobsReport, reportOnJobs } from "../postgres-jobs/jobs-report.ts";
 import { Connection, quoted } from "../postgres-wire/connection.ts";
 import { realNetwork } from "../postgres-wire/pg-driver.ts";
 import { postgresError } from "../postgres-wire/postgres-error.ts";
@@ -32,6 +33,7 @@ export type ServerReport = {
   /** What the role may not do with the tables: `INSERT on events`. */
   readonly missingRights: readonly string[];
   readonly tables: readonly TableReport[];
+  readonly jobs: JobsReport;
 };
 
 export type TableReport = {
@@ -114,6 +116,7 @@ async function read(connection: Connection, schema: string): Promise<ServerRepor
       ...rights.map((row) => `${row.text("what")} on ${row.text("name")}`),
     ],
     tables: tables.map(tableReport),
+    jobs: await reportOnJobs((text, values) => connection.rows(text, values), schema),
   };
 }
 

@@ -18,8 +18,11 @@ export interface Driver {
   read<T>(script: () => SqlScript<T>): Promise<T>;
   /** A run may be ready for a worker: tells those who watch, here and in other processes. */
   announce(): void;
-  /** Calls back when a run may be ready; sometimes without a reason, and not always at once. */
-  watch(listener: () => void): Promise<() => void>;
+  /**
+   * Calls back when a run may be ready; sometimes without a reason, and not always at once. `onNotice` gets the reason why
+   * something that could wake workers does not.
+   */
+  watch(listener: () => void, onNotice: (reason: string) => void): Promise<() => void>;
   /** Finishes what was submitted, and disconnects. A held owner lock is freed only by the death of the process. */
   close(ownerLock: "release" | "hold"): Promise<void>;
   /** Ends as a killed process would, for tests. */

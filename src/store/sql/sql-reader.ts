@@ -90,8 +90,11 @@ export abstract class SqlReader implements contract.StoreReader {
       }));
   }
 
-  watchReady(listener: () => void): Promise<() => void> {
-    return this.driver.watch(listener);
+  watchReady(
+    listener: () => void,
+    onNotice: (reason: string) => void = () => undefined,
+  ): Promise<() => void> {
+    return this.driver.watch(listener, onNotice);
   }
 
   listMessages(runId: string, range?: contract.MessageRange): Listed<"listMessages"> {

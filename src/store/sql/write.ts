@@ -4,7 +4,7 @@ import type { TableName } from "./table-list.ts";
 /** The values of some columns of a row. */
 export type RowValues = { readonly [column: string]: SqlValue };
 
-/** A change to one row. Each database makes its own statement of it. */
+/** A change to one row, or a hint about it. Each database makes its own statement of it. */
 export type Write =
   | { readonly kind: "insert"; readonly table: TableName; readonly row: RowValues }
   /** Inserts the row, or replaces the row of the same key. */
@@ -46,7 +46,12 @@ export type Write =
       readonly owner: string;
       readonly epoch: number;
       readonly leaseMs: number;
-    };
+    }
+  /**
+   * Asks that a worker looks at the run at this time; null for now. A hint: it is no part of what the intent stores, and a
+   * database may leave it out.
+   */
+  | { readonly kind: "wake"; readonly runId: string; readonly at: number | null };
 
 /** The run was changed by another process since its head was cached; the intent is tried again on fresh data. */
 export class StaleHeadError extends Error {

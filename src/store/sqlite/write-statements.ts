@@ -44,7 +44,10 @@ export function writeRow(database: Database, now: number, write: Write): void {
       const { leaseMs, key, owner, epoch } = write;
       const changed = database.run(RENEWAL, now + leaseMs, leaseMs, key, owner, epoch);
       if (changed !== 1) throw new StaleHeadError(write.runId);
+      return;
     }
+    // Workers on this machine notice every commit.
+    case "wake":
   }
 }
 

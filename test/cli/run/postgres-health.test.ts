@@ -38,7 +38,16 @@ const HEALTHY: ServerReport = {
   roundTripMs: 4,
   missingRights: [],
   tables: [RUNS],
+  jobs: {
+    schema: "pawl_jobs",
+    isInstalled: true,
+    state: "usable",
+    mayCreate: true,
+    tables: { version: 20, waiting: 3, overdue: 0 },
+  },
 };
+
+const jobs = (over: Partial<ServerReport["jobs"]>) => ({ jobs: { ...HEALTHY.jobs, tables: null, ...over } });
 
 const settings = (over: Record<string, string>) => ({ settings: { ...HEALTHY.settings, ...over } });
 
@@ -63,6 +72,8 @@ describe("the health of a PostgreSQL server", () => {
     ["failover", "warn", /may lose the last commits.*2 replicas connected/, { replicas: 2 }],
     ["pooler", "warn", /the owner lock is off/, { isPooled: true }],
     ["sessions", "warn", /^95 of 100/, { sessions: { used: 95, most: 100, hidden: 0 } }],
+    ["dispatch", "warn", /may not create the schema pawl_jobs/, jobs({ state: "missing", mayCreate: false })],
+    ["dispatch", "warn", /may not use the schema pawl_jobs/, jobs({ state: "forbidden" })],
     ["snapshots", "warn", /open for 10 minutes/, { oldestTransactionSeconds: 600 }],
     ["snapshots", "warn", /1 prepared transaction left/, { preparedTransactions: 1 }],
     ["snapshots", "warn", /1 replication slot that nothing reads/, { unusedSlots: 1 }],

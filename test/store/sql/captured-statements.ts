@@ -64,6 +64,8 @@ function* watched<T>(
 ): SqlScript<T> {
   const named: (readonly [string, SqlValue | undefined])[] = [];
   const write = (each: Write) => {
+    // A hint is no statement here.
+    if (each.kind === "wake") return tx.write(each);
     const table = each.kind === "advance" || each.kind === "renew" ? "runs" : each.table;
     captured.writes.add(`${each.kind} ${table}`);
     if (!(table in STORE_TABLES)) for (const key of runsOf(each)) named.push([`${each.kind} ${table}`, key]);
@@ -106,7 +108,7 @@ function runParameters(text: string): number[] {
 }
 
 /** The runs that a write names: the one that is written, and the one that is copied from. */
-function runsOf(write: Write): readonly (SqlValue | undefined)[] {
+function runsOf(write: Exclude<Write, { readonly kind: "wake" }>): readonly (SqlValue | undefined)[] {
   switch (write.kind) {
     case "insert":
     case "upsert":

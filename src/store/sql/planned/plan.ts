@@ -104,3 +104,17 @@ export class PlannedIntent {
     return { pending: this.pending, value: this.#step.value, writes: this.#tx.writes };
   }
 }
+
+/** Groups in which each run is once, in order; an intent of no single run has a group of its own. */
+export function oneOfEachRun(intents: readonly SubmittedIntent[]): SubmittedIntent[][] {
+  const rounds: SubmittedIntent[][] = [];
+  const next = new Map<string, number>();
+  for (const pending of intents) {
+    const round = pending.runId === null ? rounds.length : (next.get(pending.runId) ?? 0);
+    if (pending.runId !== null) next.set(pending.runId, round + 1);
+    const group = rounds[round];
+    if (group === undefined) rounds.push([pending]);
+    else group.push(pending);
+  }
+  return rounds;
+}

@@ -8,13 +8,20 @@ import type { SqlScript } from "../script.ts";
 import { closedError } from "../sql-reader.ts";
 import type { Transaction } from "../transaction.ts";
 import type { Write } from "../write.ts";
-import { type CommitPlan, type PlanContext, PlannedIntent, type SubmittedIntent } from "./plan.ts";
+import { commitWithHints, type HintServer, RefusedHintError } from "./hinted-commit.ts";
+import {
+  type CommitPlan,
+  oneOfEachRun,
+  type PlanContext,
+  PlannedIntent,
+  type SubmittedIntent,
+} from "./plan.ts";
 import { outcomesOf, type PlanOutcome } from "./plan-outcome.ts";
 import { isRenewal, lockedPlans, lockedRun } from "./renewals.ts";
 import { COMMIT, RECONNECT, ROLLBACK, type ServerSession, type Statement } from "./server-session.ts";
 
 /** What a server brings. */
-export interface PlanServer {
+export interface PlanServer extends HintServer {
   /** Names the database in errors. */
   readonly name: string;
   /** The server's clock, as far as it is known without asking. */
@@ -23,10 +30,8 @@ export interface PlanServer {
   connect(): Promise<ServerSession>;
   /** Begins a transaction, and locks the rows of these runs, in the order of their keys. Returns the server's time. */
   begin(session: ServerSession, runIds: readonly string[]): Promise<number>;
-  /** The statements of some writes. */
+  /** The statements of some writes, without their hints. */
   statementsOf(writes: readonly Write[]): readonly Statement[];
-  /** True if the connection is gone, or may be: what was sent last may have been done or not. */
-  isConnectionLost(error: unknown): boolean;
   /** True if the same transaction may succeed on fresh data. */
   isWorthRepeating(error: unknown): boolean;
   /** The error as users get it. */
@@ -157,11 +162,19 @@ export class PlannedCommits {
     for (const plan of locked) this.#refuse([plan.pending], lockedRun(plan));
   }
 
-  async #commitPlans(plans: readonly CommitPlan[]): Promise<void> {
+  /** `isAgain` after a lost connection: a hint may have been the reason. */
+  async #commitPlans(plans: readonly CommitPlan[], isAgain = false): Promise<void> {
     const writes = plans.flatMap((plan) => plan.writes);
     try {
       const session = await this.#connected();
-      await session.exchange([...session.begin, ...this.#server.statementsOf(writes), COMMIT]);
+      const statements = [...session.begin, ...this.#server.statementsOf(writes)];
+      await commitWithHints(session, this.#server, statements, isAgain ? [] : writes).catch(
+        (error: unknown) => {
+          if (!(error instanceof RefusedHintError)) throw error;
+          // The same bytes: the compare-and-set decides.
+          return session.exchange([...statements, COMMIT]);
+        },
+      );
     } catch (error) {
       this.#forget(plans.map(({ pending }) => pending));
       if (this.#server.isConnectionLost(error)) await this.#settle(plans, error);
@@ -206,6 +219,7 @@ export class PlannedCommits {
         await this.#transactOrRollBack(await this.#connected(), intents, attempt);
       } catch (error) {
         this.#context.heads.clear();
+        if (error instanceof RefusedHintError && tries < MAX_TRIES) continue;
         const isLost = this.#server.isConnectionLost(error);
         if (isLost && attempt.isCommitting) {
           for (const { pending, error: reason } of attempt.refused) this.#refuse([pending], reason);
@@ -266,7 +280,8 @@ export class PlannedCommits {
     }
     // From here on the commit may happen although its answer is lost.
     attempt.isCommitting = true;
-    await session.exchange([...this.#server.statementsOf(writes), COMMIT]);
+    const all = attempt.plans.flatMap((plan) => plan.writes);
+    await commitWithHints(session, this.#server, this.#server.statementsOf(writes), all);
   }
 
   /** One round trip: each script's writes so far, then its query. */
@@ -315,7 +330,7 @@ export class PlannedCommits {
         // Durable, but another owner has the run now: this worker must stop.
         for (const { pending } of those("followed")) pending.reject(takenOver(pending));
         await this.#acknowledge(those("done"));
-        if (those("unmoved").length > 0) await this.#commitPlans(those("unmoved"));
+        if (those("unmoved").length > 0) await this.#commitPlans(those("unmoved"), true);
         await this.#askInRounds(those("moved"));
         return;
       } catch (error) {
@@ -366,20 +381,6 @@ type Attempt = {
   /** True once the COMMIT may have been sent. */
   isCommitting: boolean;
 };
-
-/** Groups in which each run is once, in order; an intent of no single run has a group of its own. */
-function oneOfEachRun(intents: readonly SubmittedIntent[]): SubmittedIntent[][] {
-  const rounds: SubmittedIntent[][] = [];
-  const next = new Map<string, number>();
-  for (const pending of intents) {
-    const round = pending.runId === null ? rounds.length : (next.get(pending.runId) ?? 0);
-    if (pending.runId !== null) next.set(pending.runId, round + 1);
-    const group = rounds[round];
-    if (group === undefined) rounds.push([pending]);
-    else group.push(pending);
-  }
-  return rounds;
-}
 
 function takenOver({ runId, intent }: SubmittedIntent): LeaseLostError {
   return new LeaseLostError(

@@ -27,3 +27,15 @@ export const RECONNECT = { tries: 40, everyMs: 250 } as const;
 
 export const COMMIT: Statement = { text: "COMMIT", values: [] };
 export const ROLLBACK: Statement = { text: "ROLLBACK", values: [] };
+
+const failedPlaces = new WeakMap<object, number>();
+
+/** Notes which of the statements that were sent together an error is of. */
+export function noteFailedPlace(error: object, place: number): void {
+  failedPlaces.set(error, place);
+}
+
+/** The place of the statement that an error is of; null if that is not known. */
+export function failedPlace(error: unknown): number | null {
+  return typeof error === "object" && error !== null ? (failedPlaces.get(error) ?? null) : null;
+}

@@ -2,9 +2,12 @@ import type { SqlValue } from "../row.ts";
 import { keyColumns, type TableName } from "../table-list.ts";
 import type { RowValues, Write } from "../write.ts";
 
+/** A write that changes a row. */
+type RowWrite = Exclude<Write, { readonly kind: "wake" }>;
+
 /** Writes of one kind to the same columns of one table, for one statement. */
 export type WriteGroup = {
-  readonly kind: Write["kind"];
+  readonly kind: RowWrite["kind"];
   readonly table: TableName;
   /** The columns of `rows`. `from_…` is what a row has before: the key of one that is copied, the last event of a run. */
   readonly columns: readonly string[];
@@ -21,6 +24,8 @@ export type WriteGroup = {
 export function groupWrites(writes: readonly Write[]): WriteGroup[] {
   const groups: (WriteGroup & { readonly shape: string; readonly byKey: Map<string, RowValues> })[] = [];
   for (const write of writes) {
+    // Hints are sent by themselves, last of all.
+    if (write.kind === "wake") continue;
     const { table, row, key, id } = partsOf(write);
     const columns = Object.keys(row);
     const shape = `${write.kind} ${columns.join()}`;
@@ -39,7 +44,7 @@ function inOrder(byKey: ReadonlyMap<string, RowValues>): readonly RowValues[] {
 
 type WriteParts = Pick<WriteGroup, "table" | "key"> & { readonly row: RowValues; readonly id: string };
 
-function partsOf(write: Write): WriteParts {
+function partsOf(write: RowWrite): WriteParts {
   switch (write.kind) {
     case "insert":
     case "upsert":

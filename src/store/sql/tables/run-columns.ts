@@ -26,6 +26,8 @@ export type RunRow = RunHead & {
   readyAt: number | null;
   /** When the clock has something to do about it; null if never. */
   wakeAt: number | null;
+  /** What workers were last asked to do about it: see `saveRun`. Not stored. */
+  hint: string;
   /** How many workers in a row died in it without a commit. */
   stalls: number;
   /** The version of the worker that held it last. */
@@ -73,6 +75,8 @@ export function newHead(facts: HeadFacts): RunHead {
 }
 
 export function runRow(row: Row): RunRow {
+  const status = row.oneOf("status", RUN_STATUSES);
+  const wakeAt = row.optionalInt("wake_at");
   return {
     ...newHead({
       key: row.value("run_key") as RunKey,
@@ -90,7 +94,7 @@ export function runRow(row: Row): RunRow {
       eventSeq: row.int("event_seq"),
       eventHash: row.bytes("event_hash"),
     }),
-    status: row.oneOf("status", RUN_STATUSES),
+    status,
     currentStepNo: row.optionalInt("current_step_no"),
     leaseUntil: row.int("lease_until"),
     leaseMs: row.int("lease_ms"),
@@ -100,7 +104,8 @@ export function runRow(row: Row): RunRow {
     budgets: row.optionalText("budgets"),
     waitingSince: row.optionalInt("waiting_since"),
     readyAt: row.optionalInt("ready_at"),
-    wakeAt: row.optionalInt("wake_at"),
+    wakeAt,
+    hint: hintOf(status, wakeAt),
     stalls: row.int("stalls"),
     workerVersion: row.optionalText("worker_version"),
     cancelRequestedAt: row.optionalInt("cancel_requested_at"),
@@ -123,6 +128,12 @@ export function runRow(row: Row): RunRow {
       metadata: row.optionalText("metadata"),
     },
   };
+}
+
+/** When a worker has to look at a run, as a text: "" for never, and for a queued run also why. */
+export function hintOf(status: RunStatus, wakeAt: number | null): string {
+  if (status === "queued") return `queued ${wakeAt ?? "now"}`;
+  return status === "waiting" && wakeAt !== null ? `waiting ${wakeAt}` : "";
 }
 
 /** The columns that change with every intent. */

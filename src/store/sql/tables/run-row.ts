@@ -14,6 +14,7 @@ import { missingRun } from "./missing-run.ts";
 import {
   headColumns,
   headFacts,
+  hintOf,
   leaseColumns,
   newHead,
   originColumns,
@@ -120,7 +121,10 @@ function changedRun({ runId }: RunHead): StoreUnusableError {
 }
 
 /** A run that begins now: its row is written with its first event. */
-export type FirstRow = Omit<RunRow, keyof RunHead | "isLeaseNew" | "readyAt" | "stalls" | "workerVersion"> &
+export type FirstRow = Omit<
+  RunRow,
+  keyof RunHead | "isLeaseNew" | "readyAt" | "hint" | "stalls" | "workerVersion"
+> &
   Pick<RunHead, "key" | "runId" | "owner" | "epoch"> & {
     readonly limit: Limit;
   };
@@ -136,6 +140,7 @@ export function insertRun(tx: Transaction, { limit, ...first }: FirstRow): RunRo
     ...head,
     ...first,
     readyAt: null,
+    hint: "",
     stalls: 0,
     workerVersion: null,
     isLeaseNew: false,
@@ -215,6 +220,14 @@ export function saveRun(tx: Transaction, run: RunRow, type: string, data: JsonOb
   recordEvent(tx, run, type, data, { ...stateColumns(run), ...lease, row_seq: run.eventSeq + 1 });
   run.isLeaseNew = false;
   tx.heads.delete(run.runId);
+  askToLook(tx, run);
+}
+
+/** Only if it became ready, or has another time at which the clock has something to do. */
+function askToLook(tx: Transaction, run: RunRow): void {
+  const hint = hintOf(run.status, run.wakeAt);
+  if (hint !== "" && hint !== run.hint) tx.write({ kind: "wake", runId: run.runId, at: run.wakeAt });
+  run.hint = hint;
 }
 
 /** Only a queued run is ready for a worker, and the clock wakes only one that is queued or waits. */

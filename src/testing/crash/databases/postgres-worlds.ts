@@ -57,7 +57,14 @@ export async function postgresWorlds(url: string): Promise<CrashDatabase> {
 
 function optionsFor(schema: string): PostgresStoreOptions {
   // No crash here is one of the server, and nothing here is secret.
-  return { schema, acceptLostCommits: true, redactionKey: "00".repeat(32), readySignals: false };
+  return {
+    schema,
+    acceptLostCommits: true,
+    redactionKey: "00".repeat(32),
+    // The explorer decides what is sent, and when.
+    readySignals: false,
+    dispatch: "signals",
+  };
 }
 
 const MOST_READS = 5;
