@@ -7,7 +7,7 @@ const pipelines = {
     Step.run("write", () => null),
   ),
 };
-const config = (over: object) => () => defineConfig({ pipelines, ...over } as PawlConfig);
+const config = (over: object) => () => defineConfig({ pipelines, ...over });
 
 describe("the schedules of a configuration", () => {
   it.each(["report", "sales-report"])("start a pipeline by its key or its name: %s", (pipeline) => {
