@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ConfigurationError, defineConfig, type PawlConfig, Pipeline, Step } from "../../../src/index.ts";
+import { ConfigurationError, defineConfig, Pipeline, Step } from "../../../src/index.ts";
 
 const pipelines = {
   report: Pipeline.of(
