@@ -71,7 +71,9 @@ describe("the packed package", () => {
 
   it("is imported without the engine, the store, the command line, and packages that only some tools need", () => {
     const names = importing('import "pawl";');
-    expect(new Set(names)).toEqual(new Set(["croner", "index", "pawl", "pawl-croner", "pawl-croner-zod", "pawl-zod", "start", "zod"]));
+    expect(new Set(names)).toEqual(
+      new Set(["croner", "index", "pawl", "pawl-croner", "pawl-croner-zod", "pawl-zod", "start", "zod"]),
+    );
   });
 
   it("loads the engine and the store with the first run", () => {

@@ -3,7 +3,7 @@ import type { CliContext } from "../context/cli-context.ts";
 import { cleanLine } from "../context/terminal-text.ts";
 import { counted, formatDuration, formatTime, formatTimeOfDay, paint } from "./format.ts";
 
-type Colour = "red" | "yellow" | null;
+type LineColour = "red" | "yellow" | null;
 
 /** Prints what a worker does, a line for each thing, on stderr. */
 export class WorkerLog {
@@ -22,7 +22,7 @@ export class WorkerLog {
     this.line(text, colour);
   }
 
-  line(text: string, colour: Colour = null): void {
+  line(text: string, colour: LineColour = null): void {
     const { stderr, clock } = this.#context;
     const colours = paint(this.#context);
     const shown = cleanLine(text);
@@ -32,7 +32,7 @@ export class WorkerLog {
   }
 }
 
-function lineOf(notice: WorkerNotice): readonly [string, Colour] {
+function lineOf(notice: WorkerNotice): readonly [string, LineColour] {
   switch (notice.type) {
     case "claimed":
       return [`${notice.runId} claimed: ${notice.pipeline}, ${waited(notice.afterMs)}`, null];
@@ -75,7 +75,7 @@ type ScheduleNotice = Extract<
   { type: "fired" | "schedule_changed" | "schedule_ignored" | "schedule_failed" }
 >;
 
-function scheduleLine(notice: ScheduleNotice): readonly [string, Colour] {
+function scheduleLine(notice: ScheduleNotice): readonly [string, LineColour] {
   switch (notice.type) {
     case "fired": {
       const { name, plannedAt, outcome, runId, why } = notice.firing;
@@ -106,7 +106,7 @@ function leftLine({
   runId,
   status,
   error,
-}: Extract<WorkerNotice, { type: "left" }>): readonly [string, Colour] {
+}: Extract<WorkerNotice, { type: "left" }>): readonly [string, LineColour] {
   if (error === null || status === "waiting") return [`${runId} ${status ?? "left"}`, null];
   return [`${runId} ${status ?? "left"}: ${textOf(error)}`, "red"];
 }

@@ -382,9 +382,8 @@ export class SqlStore extends SqlSchedules implements contract.Store {
     runId: string | null,
     script: (tx: Transaction) => SqlScript<T>,
   ): Promise<T> {
-    if (!mayWake(intent)) return this.driver.write(intent, runId, script);
     const result = await this.driver.write(intent, runId, script);
-    this.driver.announce();
+    if (mayWake(intent)) this.driver.announce();
     return result;
   }
 }

@@ -136,7 +136,7 @@ const MISTAKES: readonly (readonly [string, Files, string])[] = [
   [
     "a name similar to no other",
     config('{ colour: "red" }'),
-    'pawl.config.ts:4: A configuration has no "colour": use one of store, pipelines, policy, constraints, budgets, pricing, models, tools, stopConditions, telemetry, crashtests, workspaceRoot, jobs.',
+    'pawl.config.ts:4: A configuration has no "colour": correct its name, or leave it out.',
   ],
   [
     "a store that is not a string",
