@@ -8,7 +8,11 @@ import type { ToolCallContext } from "../definition/tool.ts";
  *
  * @example
  * const customer = runContext(z.object({ id: z.string() }));
- * const refund = tool({ …, execute: ({ amount }, call) => bank.refund(customer(call).id, amount) });
+ * const greet = tool({
+ *   description: "Greets the customer.",
+ *   inputSchema: z.object({}),
+ *   execute: (_, call) => `Hello ${customer(call).id}.`,
+ * });
  */
 export function runContext<O>(
   schema: StandardSchema<unknown, O>,

@@ -126,12 +126,14 @@ function coveredColumns(): CoveredColumn[] {
 
 function placesIn(database: DatabaseSync): Place[] {
   return coveredColumns().flatMap(([table, key, column, name, from]) => {
-    const keys = key.map((each) => `t.${each}`).join();
+    // A column of a key may be named as the value or the name of a place is.
+    const keys = key.map((each) => `t.${each} AS "key ${each}"`).join();
     const sql = `SELECT ${keys}, t.${column} AS value, run_id AS runId, ${name} AS name FROM ${table} AS t ${from}`;
     const rows = database.prepare(sql).all() as Record<string, string>[];
     return rows
       .map(
-        (row) => ({ ...row, key: key.map((each) => [each, row[each]]), table, column }) as unknown as Place,
+        (row) =>
+          ({ ...row, key: key.map((each) => [each, row[`key ${each}`]]), table, column }) as unknown as Place,
       )
       .filter(({ value }) => value !== null && (typeof value === "number" || value.length > 0));
   });
