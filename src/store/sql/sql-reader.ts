@@ -10,6 +10,7 @@ import * as steps from "./intents/step-intents.ts";
 import * as workers from "./intents/worker-intents.ts";
 import type { Leases } from "./leases.ts";
 import type { OwnerWatch } from "./owners.ts";
+import { readActivity } from "./queries/activity-queries.ts";
 import * as listed from "./queries/listed-runs.ts";
 import { readMovedRows } from "./queries/moved-rows.ts";
 import * as queues from "./queries/queue-queries.ts";
@@ -22,6 +23,7 @@ import { listWaits } from "./queries/wait-queries.ts";
 import type { SqlScript } from "./script.ts";
 import * as artifacts from "./tables/artifact-rows.ts";
 import { readBlob } from "./tables/blob-rows.ts";
+import { listWorkers } from "./tables/live-worker-rows.ts";
 import { getTombstone } from "./tables/missing-run.ts";
 import { getRun } from "./tables/run-record.ts";
 import { requireRunKey } from "./tables/run-row.ts";
@@ -69,6 +71,14 @@ export abstract class SqlReader implements contract.StoreReader {
 
   listSleeping({ limit }: { readonly limit: number }): Listed<"listSleeping"> {
     return this.read(() => queues.listSleeping(this.driver.now(), limit));
+  }
+
+  listWorkers(): Promise<readonly contract.LiveWorker[]> {
+    return this.read(() => listWorkers(this.driver.now()));
+  }
+
+  readActivity({ limit }: { readonly limit: number }): Promise<contract.StoreActivity> {
+    return this.read(() => readActivity(this.driver.now(), limit));
   }
 
   async listAbandoned(): Promise<readonly contract.AbandonedRun[]> {
