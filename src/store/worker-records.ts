@@ -61,10 +61,11 @@ export type HeldRun = {
   readonly runId: string;
   readonly pipeline: string;
   readonly queue: string;
+  /** Null for one that was given up in good order, and waits for the next worker. */
   readonly owner: string | null;
   /** Since it was claimed. */
   readonly heldMs: number;
-  /** Since its lease was renewed. */
+  /** Since its worker was last heard of. */
   readonly silentMs: number;
   readonly leaseMs: number;
 };

@@ -90,12 +90,12 @@ export abstract class SqlReader implements contract.StoreReader {
     const now = this.driver.now();
     return running
       .filter((run) => !this.leases.isHeld(run, now))
-      .map(({ runId, pipeline, queue, workerVersion, leaseUntil, leaseMs }) => ({
+      .map(({ runId, pipeline, queue, workerVersion, heardAt }) => ({
         runId,
         pipeline,
         queue,
         workerVersion,
-        idleMs: Math.max(0, now - (leaseUntil - leaseMs)),
+        idleMs: Math.max(0, now - heardAt),
       }));
   }
 

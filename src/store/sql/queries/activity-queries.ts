@@ -2,7 +2,7 @@ import { waitId } from "../../../core/wait.ts";
 import type { StoreActivity } from "../../store.ts";
 import { all, type SqlScript } from "../script.ts";
 import { WAIT_KINDS } from "../stored-words.ts";
-import { countReady } from "./queue-queries.ts";
+import { countReady, HEARD_AT } from "./queue-queries.ts";
 
 /** More than any store has; the limit makes SQLite read the index of the runs that sleep, and not the runs by queue. */
 const ANY_NUMBER = Number.MAX_SAFE_INTEGER;
@@ -14,9 +14,9 @@ const SLEEPING = `SELECT queue, count(*) AS sleeping, min(wake_at) AS next_at
 const RUNNING =
   "SELECT queue, count(*) AS running FROM runs WHERE status = 'running' GROUP BY queue ORDER BY queue";
 
-const HELD = `SELECT run_id, pipeline, queue, runs.owner, started_at, lease_until, lease_ms
+const HELD = `SELECT run_id, pipeline, queue, runs.owner, started_at, lease_ms, ${HEARD_AT} AS heard_at
     FROM runs JOIN attempts ON attempts.run_key = runs.run_key AND attempts.epoch = runs.epoch
-   WHERE status = 'running' ORDER BY lease_until - lease_ms, run_id LIMIT ?`;
+   WHERE status = 'running' ORDER BY heard_at, run_id LIMIT ?`;
 
 // A run that was moved away keeps its open waits, and nobody answers them here.
 const OPEN =
@@ -47,7 +47,7 @@ export function* readActivity(now: number, limit: number): SqlScript<StoreActivi
       queue: row.text("queue"),
       owner: row.optionalText("owner"),
       heldMs: since(row.int("started_at")),
-      silentMs: since(row.int("lease_until") - row.int("lease_ms")),
+      silentMs: since(row.int("heard_at")),
       leaseMs: row.int("lease_ms"),
     })),
     waits: waits.map((row) => ({

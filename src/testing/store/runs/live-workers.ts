@@ -92,6 +92,12 @@ export const liveWorkerChecks: readonly Check[] = [
     const owner = (await store.getRun("e"))?.owner;
     const lease = { heldMs: 3_010, silentMs: 3_010, leaseMs: LEASE_MS };
     assert.deepEqual(held, [{ runId: "e", pipeline: "report", queue: "default", owner, ...lease }]);
+    const left = await store.getRun("e");
+    await store.interruptRun({ runId: "e", epoch: left?.epoch ?? 0 });
+    advance(70);
+    const given = (await store.readActivity({ limit: 9 })).held.find(({ runId }) => runId === "e");
+    assert.deepEqual([given?.owner, given?.silentMs], [null, 70], "nobody holds it any more");
+    assert.equal((await store.listAbandoned()).find(({ runId }) => runId === "e")?.idleMs, 70);
   }),
 
   check("the open waits are counted by kind, and those that ask people are listed", async (scene) => {
