@@ -46,7 +46,7 @@ import type {
   WaitRecord,
   WorkRecord,
 } from "./store-records.ts";
-import type { LiveWorker, StoreActivity } from "./worker-records.ts";
+import type { LiveWorker, QueueActivity } from "./worker-records.ts";
 
 /**
  * The reads of a store, for the runner, the command line and the dashboard. A list that grows with a run can
@@ -68,7 +68,7 @@ export interface StoreReader {
   /** The workers that have reported, the one that began first at first. One that died is listed for a minute, or longer if no other is there. */
   listWorkers(): Promise<readonly LiveWorker[]>;
   /** What goes on in the store: counts, and at most `limit` of the runs that workers hold and of the waits that ask people. */
-  readActivity(options: { readonly limit: number }): Promise<StoreActivity>;
+  readActivity(options: { readonly limit: number }): Promise<QueueActivity>;
   /** Runs that a worker left without releasing them: no living process holds them. */
   listAbandoned(): Promise<readonly AbandonedRun[]>;
   /**

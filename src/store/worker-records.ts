@@ -79,7 +79,7 @@ export type WaitHead = {
 };
 
 /** What goes on in a store: counts, and the first few of what they count. */
-export type StoreActivity = {
+export type QueueActivity = {
   readonly ready: readonly QueueDepth[];
   readonly sleeping: readonly SleepingCount[];
   /** By queue. */

@@ -1,28 +1,28 @@
-import type { LiveWorker, StoreActivity, StoreReader, WorkerCounts } from "../../store/store.ts";
+import type { LiveWorker, QueueActivity, StoreReader, WorkerCounts } from "../../store/store.ts";
 
 /** A worker, and what it did per minute lately. */
 export type WorkerView = LiveWorker & { readonly claimedPerMin: number; readonly finishedPerMin: number };
 
 /** What `pawl top` shows. */
-export type ActivityView = StoreActivity & {
+export type ActivityView = QueueActivity & {
   readonly at: number;
   readonly workers: readonly WorkerView[];
 };
 
 /** Of each list of runs and waits: the counts say how many more there are. */
-export const MOST_LISTED = 5;
+const MOST_LISTED = 5;
 
 const MINUTE_MS = 60_000;
 
 /** A rate over a shorter time than this says nothing, since workers report every few seconds. */
 const SHORTEST_MS = 15_000;
 
-type Sample = { readonly at: number; readonly counts: ReadonlyMap<string, WorkerCounts> };
+type ActivitySample = { readonly at: number; readonly counts: ReadonlyMap<string, WorkerCounts> };
 
 /** Reads what goes on, again and again, and how much of it there was in the last minute. */
 export class ActivityReader {
   readonly #store: StoreReader;
-  #samples: readonly Sample[] = [];
+  #samples: readonly ActivitySample[] = [];
 
   constructor(store: StoreReader) {
     this.#store = store;
@@ -39,7 +39,7 @@ export class ActivityReader {
 }
 
 /** Over the last minute, as far as it was watched; over its whole life, if it was not. */
-function withRates(worker: LiveWorker, now: number, before: Sample | undefined): WorkerView {
+function withRates(worker: LiveWorker, now: number, before: ActivitySample | undefined): WorkerView {
   const { counts } = worker.facts;
   const known = before?.counts.get(worker.workerId);
   const since = known === undefined || before === undefined ? worker.startedAt : before.at;

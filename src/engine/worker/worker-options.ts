@@ -115,7 +115,7 @@ export function assertWorkerOptions(options: WorkerOptions): void {
   }))
     assertCount(name, value);
   if (typeof options.onDivergence === "object") {
-    assertOptions("onDivergence", options.onDivergence, pipelines as { readonly [name: string]: unknown });
+    assertOptions("onDivergence", options.onDivergence, pipelines);
     Object.values(options.onDivergence).forEach(assertDivergencePolicy);
   } else assertDivergencePolicy(options.onDivergence);
   assertOptions(

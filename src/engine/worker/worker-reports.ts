@@ -16,13 +16,13 @@ const PATIENCE_MS = 2_000;
 /** The last runs whose latency counts. */
 const MOST_LATENCIES = 100;
 
-type Subject = Pick<WorkerFacts, "version" | "pipelines" | "queues" | "concurrency">;
+type ReportedWorker = Pick<WorkerFacts, "version" | "pipelines" | "queues" | "concurrency">;
 
 /** Reports what a worker does, for people to see. Nothing depends on it: a store that fails is tried again later. */
 export class WorkerReports {
   readonly #store: Store;
   readonly #clock: Clock;
-  readonly #subject: Subject;
+  readonly #subject: ReportedWorker;
   readonly #runIds: () => readonly string[];
   readonly #workerId = `${hostname()}/${process.pid}/${randomUUID().slice(0, 8)}`;
   readonly #counts: { -readonly [Name in keyof WorkerCounts]: number } = {
@@ -40,7 +40,7 @@ export class WorkerReports {
   #reporting: Promise<void> | null = null;
   #stopTimer: () => void = () => undefined;
 
-  constructor(store: Store, clock: Clock, subject: Subject, runIds: () => readonly string[]) {
+  constructor(store: Store, clock: Clock, subject: ReportedWorker, runIds: () => readonly string[]) {
     this.#store = store;
     this.#clock = clock;
     this.#subject = subject;

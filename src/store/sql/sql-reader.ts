@@ -77,7 +77,7 @@ export abstract class SqlReader implements contract.StoreReader {
     return this.read(() => listWorkers(this.driver.now()));
   }
 
-  readActivity({ limit }: { readonly limit: number }): Promise<contract.StoreActivity> {
+  readActivity({ limit }: { readonly limit: number }): Promise<contract.QueueActivity> {
     return this.read(() => readActivity(this.driver.now(), limit));
   }
 

@@ -61,15 +61,15 @@ describe("the metrics of a worker", () => {
 
   it("are the time for which the last owner of a run was silent, if it is taken over", async () => {
     const { collect } = measuring();
-    const worker = must(otel().beginWorker)({
+    const worker = otel().beginWorker?.({
       queues: ["default"],
       pipelines: ["doubling"],
       activeRuns: () => 3,
       countReady: () => Promise.reject(new Error("No connection.")),
     });
     const claimed = { type: "claimed", runId: "r-1", pipeline: "doubling", queue: "default" } as const;
-    worker.onNotice({ ...claimed, afterMs: null, silentMs: 1_500 });
-    worker.onNotice({ type: "blocked", forMs: 3_000 });
+    worker?.onNotice({ ...claimed, afterMs: null, silentMs: 1_500 });
+    worker?.onNotice({ type: "blocked", forMs: 3_000 });
     const collected = await collect();
     expect(pointsOf(collected, "pawl.worker.takeover_time")).toEqual([
       [PLACE, expect.objectContaining({ count: 1, sum: 1.5 })],
@@ -77,6 +77,6 @@ describe("the metrics of a worker", () => {
     expect(sumOf(collected, "pawl.worker.active_runs")).toBe(3);
     expect(collected.map(({ descriptor }) => descriptor.name)).not.toContain("pawl.worker.claim_latency");
     expect(sumOf(collected, "pawl.queue.depth")).toBe(0);
-    worker.end();
+    worker?.end();
   });
 });

@@ -1,5 +1,5 @@
 import { waitId } from "../../../core/wait.ts";
-import type { StoreActivity } from "../../store.ts";
+import type { QueueActivity } from "../../store.ts";
 import { all, type SqlScript } from "../script.ts";
 import { WAIT_KINDS } from "../stored-words.ts";
 import { countReady, HEARD_AT } from "./queue-queries.ts";
@@ -26,7 +26,7 @@ const FIRST_WAITS = `SELECT run_id, wait_index, kind, waits.created_at FROM wait
    WHERE ${OPEN} AND kind <> 'time' AND kind <> 'message' ORDER BY waits.created_at, run_id, wait_index LIMIT ?`;
 
 /** Counts, from indexes alone, and at most `limit` of each list. */
-export function* readActivity(now: number, limit: number): SqlScript<StoreActivity> {
+export function* readActivity(now: number, limit: number): SqlScript<QueueActivity> {
   const since = (at: number) => Math.max(0, now - at);
   const sleeping = yield* all(SLEEPING, ANY_NUMBER);
   const running = yield* all(RUNNING);
