@@ -124,12 +124,14 @@ export type {
 export type { RunEvent } from "./engine/ports/run-events.ts";
 export type { RunResult } from "./engine/ports/run-result.ts";
 export type {
+  MeasuredWorker,
   OpenSpan,
   RunTelemetry,
   SpanFacts,
   SpanStart,
   Telemetry,
   TracedRun,
+  WorkerTelemetry,
 } from "./engine/ports/telemetry-port.ts";
 export { Deadline } from "./engine/run/deadline.ts";
 export type { EffectsPort, ModelAttemptId } from "./engine/run/effects-port.ts";

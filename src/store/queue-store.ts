@@ -1,6 +1,7 @@
 import type { MessageStatus, NewMessage, SentMessage } from "./queue-records.ts";
 import type { NewRun } from "./store-intents.ts";
 import type { RunRecord } from "./store-records.ts";
+import type { WorkerReport } from "./worker-records.ts";
 
 /** A run to create without claiming it. */
 export type QueuedRun = Omit<NewRun, "leaseMs" | "marksEffects"> & {
@@ -33,4 +34,13 @@ export interface QueueStore {
 
   /** Withdraws a message, if no call has taken it. Resolves to what became of it. */
   withdrawMessage(runId: string, messageId: string): Promise<MessageStatus>;
+
+  /**
+   * Stores what a worker reports about itself, for people to see; nothing is decided by it, and no run's log has it.
+   * Workers that have not reported for a minute are removed.
+   */
+  reportWorker(report: WorkerReport): Promise<void>;
+
+  /** Removes the worker, which has ended, from those that people see. */
+  forgetWorker(workerId: string): Promise<void>;
 }

@@ -47,6 +47,7 @@ import type {
   WaitRecord,
   WorkRecord,
 } from "./store-records.ts";
+import type { LiveWorker, QueueActivity } from "./worker-records.ts";
 
 /**
  * The reads of a store, for the runner, the command line and the dashboard. A list that grows with a run can
@@ -65,6 +66,10 @@ export interface StoreReader {
   countReady(): Promise<readonly QueueDepth[]>;
   /** Runs for which the clock has something to do, the first one first. */
   listSleeping(options: { readonly limit: number }): Promise<readonly SleepingRun[]>;
+  /** The workers that have reported, the one that began first at first. One that died is listed for a minute, or longer if no other is there. */
+  listWorkers(): Promise<readonly LiveWorker[]>;
+  /** What goes on in the store: counts, and at most `limit` of the runs that workers hold and of the waits that ask people. */
+  readActivity(options: { readonly limit: number }): Promise<QueueActivity>;
   /** Runs that a worker left without releasing them: no living process holds them. */
   listAbandoned(): Promise<readonly AbandonedRun[]>;
   /**

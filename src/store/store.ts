@@ -58,6 +58,7 @@ export type * from "./store-ranges.ts";
 export type * from "./store-reader.ts";
 export type * from "./store-records.ts";
 export type { Attendance, EffectInProgress } from "./work-in-progress.ts";
+export type * from "./worker-records.ts";
 
 /**
  * The contract of a store. Every method is an intent: atomic, and durable before it resolves. A refused
@@ -324,6 +325,8 @@ const NAMES = {
   wakeRun: true,
   sendMessage: true,
   withdrawMessage: true,
+  reportWorker: true,
+  forgetWorker: true,
   deleteRun: true,
   configureSchedules: true,
   fireSchedule: true,

@@ -4,6 +4,7 @@ import type { Telemetry } from "../../engine/ports/telemetry-port.ts";
 import { type Instruments, makeInstruments } from "./otel-metrics.ts";
 import { openTelemetry } from "./otel-package.ts";
 import { OtelRun } from "./otel-run.ts";
+import { OtelWorker } from "./otel-worker.ts";
 
 const { metrics, trace } = openTelemetry;
 
@@ -40,8 +41,9 @@ export function otel(options: OtelOptions = {}): Telemetry {
   const { content = false } = options;
   let made: { readonly provider: MeterProvider; readonly instruments: Instruments } | undefined;
   // Looked up for each run and not here: a configuration file may be read before the SDK is registered.
+  const meters = () => options.meterProvider ?? metrics.getMeterProvider();
   const instruments = () => {
-    const provider = options.meterProvider ?? metrics.getMeterProvider();
+    const provider = meters();
     if (made?.provider !== provider) made = { provider, instruments: makeInstruments(provider) };
     return made.instruments;
   };
@@ -50,5 +52,6 @@ export function otel(options: OtelOptions = {}): Telemetry {
       const tracer = (options.tracerProvider ?? trace.getTracerProvider()).getTracer("pawl");
       return new OtelRun(run, { tracer, instruments: instruments(), content });
     },
+    beginWorker: (worker) => new OtelWorker(worker, meters()),
   };
 }

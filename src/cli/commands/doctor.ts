@@ -19,6 +19,7 @@ import {
   runHealth,
 } from "../run/health-checks.ts";
 import { packageHealth } from "../run/package-health.ts";
+import { queueHealth } from "../run/queue-health.ts";
 import { locationHealth } from "../run/store-location.ts";
 import { paint, paintStatus } from "../screen/format.ts";
 
@@ -65,7 +66,11 @@ async function storeHealth(context: CliContext, input: CommandInput): Promise<re
     try {
       // Opening the store checks both, and fails if one does not hold.
       const durable = ok("durability", "journal_mode WAL and synchronous FULL hold");
-      const runs = [await databaseHealth(store), ...(await runHealth(store, input, context.clock.now()))];
+      const runs = [
+        await databaseHealth(store),
+        ...(await runHealth(store, input, context.clock.now())),
+        await queueHealth(store),
+      ];
       const place =
         file === null
           ? []
@@ -123,6 +128,7 @@ async function serverHealth(
         await identityHealth(store),
         ...server,
         ...(await runHealth(store, input, context.clock.now())),
+        await queueHealth(store),
       ];
     } finally {
       await store.close();

@@ -1,5 +1,5 @@
 import type { Json } from "../../core/json.ts";
-import type { WaitRecord } from "../../store/store.ts";
+import type { RunRecord, StoreReader, WaitRecord } from "../../store/store.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { Command, CommandInput } from "../context/command.ts";
 import { commandHint, formatHints } from "../context/command-hint.ts";
@@ -8,8 +8,9 @@ import { withExistingStore } from "../run/command-store.ts";
 import { findRun } from "../run/find-run.ts";
 import { needsMore, stillNeeded } from "../screen/acting-person.ts";
 import { waitDocument } from "../screen/documents.ts";
-import { formatAgo, formatValue, paint } from "../screen/format.ts";
-import { formatFacts } from "../screen/table.ts";
+import { formatAgo, formatMoment, formatValue, paint } from "../screen/format.ts";
+import { metadataText, placeText } from "../screen/run-place.ts";
+import { type Fact, formatFacts } from "../screen/table.ts";
 import { choicesOf, hiddenBecause, waitHints } from "../screen/wait-hints.ts";
 import { awaitedText, timeLimitText } from "../screen/wait-time.ts";
 
@@ -28,20 +29,49 @@ export const waits: Command = {
         const runId = given === null ? null : (await findRun(store, given)).runId;
         const all = await store.listOpenWaits();
         const open = runId === null ? all : all.filter((wait) => wait.runId === runId);
+        const runs = await runsOf(store, open);
         return {
           exitCode: 0,
           document: {
-            waits: open.map((wait) => ({ ...waitDocument(wait), answerWith: hintsFor(input, wait) })),
+            waits: open.map((wait) => ({
+              ...waitDocument(wait),
+              queue: runs.get(wait.runId)?.queue ?? null,
+              metadata: runs.get(wait.runId)?.metadata ?? null,
+              answerWith: hintsFor(input, wait),
+            })),
           },
           text:
             open.length === 0
               ? "Nothing is waiting for a person.\n"
-              : open.map((wait) => waitText(context, input, wait)).join("\n"),
+              : open.map((wait) => waitText(context, input, wait, placeOf(runs.get(wait.runId)))).join("\n"),
         };
       },
       { readOnly: true },
     ),
 };
+
+/** The runs of the waits, by id. */
+async function runsOf(
+  store: StoreReader,
+  waits: readonly WaitRecord[],
+): Promise<ReadonlyMap<string, RunRecord>> {
+  const runs = new Map<string, RunRecord>();
+  for (const runId of new Set(waits.map((wait) => wait.runId))) {
+    const run = await store.getRun(runId);
+    if (run !== null) runs.set(runId, run);
+  }
+  return runs;
+}
+
+/** The queue and the metadata of a run, where they were set. */
+function placeOf(run: RunRecord | undefined): readonly Fact[] {
+  if (run === undefined) return [];
+  const [queue, metadata] = [placeText(run), metadataText(run)];
+  return [
+    ...(queue === null ? [] : [["queue", queue] as const]),
+    ...(metadata === null ? [] : [["metadata", metadata] as const]),
+  ];
+}
 
 /** A wait whose row was changed cannot be answered, only verified. */
 function hintsFor(input: CommandInput, wait: WaitRecord): readonly string[] {
@@ -49,7 +79,12 @@ function hintsFor(input: CommandInput, wait: WaitRecord): readonly string[] {
 }
 
 /** A wait with everything needed to decide, and the commands that answer it. */
-function waitText(context: CliContext, input: CommandInput, wait: WaitRecord): string {
+function waitText(
+  context: CliContext,
+  input: CommandInput,
+  wait: WaitRecord,
+  place: readonly Fact[],
+): string {
   const { waitId, kind, createdAt, question, subject, toolCallId, distrusted } = wait;
   const paints = paint(context);
   const now = context.clock.now();
@@ -80,6 +115,8 @@ function waitText(context: CliContext, input: CommandInput, wait: WaitRecord): s
     fact("limit", limit),
     fact("used", used),
     toolCallId === null ? null : ["call", cleanLine(toolCallId)],
+    wait.dueAt === null ? null : ["due", formatMoment(wait.dueAt, context.clock.now())],
+    ...place,
   ]);
   return `${paints.bold(cleanLine(waitId))}  ${paints.yellow(kind)}  ${paints.dim(age)}\n${facts}${formatHints(context, hintsFor(input, wait), "  ")}`;
 }

@@ -11,6 +11,8 @@ export type TextOutput = {
   drained(): Promise<void>;
   readonly isTerminal: boolean;
   readonly columns: number;
+  /** The height of a terminal; undefined if it is unknown. */
+  readonly rows?: number | undefined;
   /** The reader has closed the stream; further writes are dropped. */
   readonly isClosed: boolean;
   /** For prompts, which write to the stream directly. */
@@ -90,6 +92,9 @@ function processOutput(stream: NodeJS.WriteStream): TextOutput {
     isTerminal: Boolean(stream.isTTY),
     get columns() {
       return stream.columns ?? COLUMNS_WITHOUT_TERMINAL;
+    },
+    get rows() {
+      return stream.rows as number | undefined;
     },
     get isClosed() {
       return isClosed;

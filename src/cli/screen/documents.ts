@@ -26,6 +26,8 @@ export function runDocument(run: RunRecord, now: number): object {
     leaseUntil: run.owner === null ? null : isoTime(run.leaseUntil),
     deadline: isoTime(run.deadline),
     cancelRequestedAt: isoTime(run.cancelRequestedAt),
+    readyAt: isoTime(run.readyAt),
+    wakeAt: isoTime(run.wakeAt),
   };
 }
 

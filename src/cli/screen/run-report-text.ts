@@ -24,6 +24,7 @@ import {
 } from "./format.ts";
 import { formatNextSteps, type NextStep } from "./next-steps.ts";
 import { outageText } from "./run-outage.ts";
+import { placeFacts } from "./run-place.ts";
 import { type ListEnd, listEnd, type RunReport } from "./run-report.ts";
 import { hasEnded, shownStatus } from "./run-status.ts";
 import { type Column, type Fact, formatFacts, formatTable } from "./table.ts";
@@ -52,7 +53,7 @@ function section(context: CliContext, title: string, body: string): string {
 
 function headText(
   context: CliContext,
-  { run, input, usage, outage, committedTurns, calls, work }: RunReport,
+  { run, input, usage, outage, committedTurns, calls, work, mail }: RunReport,
 ): string {
   const paints = paint(context);
   const now = context.clock.now();
@@ -69,6 +70,7 @@ function headText(
     ["updated", `${formatTime(run.updatedAt)} (${formatAgo(run.updatedAt, now)})`],
     currentStep === null || isOver ? null : ["step", cleanLine(currentStep)],
     run.owner === null ? null : ["worker", cleanLine(run.owner)],
+    ...placeFacts(run, mail, now),
     outage === null ? null : ["provider", outageText(outage, run, now), paints.yellow],
     run.cancelRequestedAt === null ? null : ["cancel", `requested ${formatAgo(run.cancelRequestedAt, now)}`],
     forkedFrom === null

@@ -27,6 +27,7 @@ import {
 } from "./documents.ts";
 import type { NextStep } from "./next-steps.ts";
 import { outageDocument, type RunOutage, readOutage } from "./run-outage.ts";
+import { countMail, type MailCounts, messageDocument, messagesOf } from "./run-place.ts";
 
 /** Longer lists are cut to their end; another command lists them in full. */
 const MOST_LISTED = 20;
@@ -55,6 +56,7 @@ export type RunReport = {
   readonly artifacts: readonly ArtifactRecord[];
   readonly checkpoints: ListEnd<CheckpointRecord>;
   readonly attempts: readonly AttemptRecord[];
+  readonly mail: MailCounts;
 };
 
 /** Reads the run page by page, so that memory does not grow with the run. */
@@ -97,6 +99,7 @@ export async function readRunReport(store: StoreReader, runId: string): Promise<
     artifacts: await store.listArtifacts(runId),
     checkpoints: await endOf(lists.checkpoints()),
     attempts: await store.listAttempts(runId),
+    mail: await countMail(store, runId),
   };
 }
 
@@ -121,6 +124,7 @@ export function reportDocument(
     artifacts: artifacts.map(artifactDocument),
     checkpoints: mapped(lists.checkpoints(), checkpointDocument),
     attempts: attempts.map(attemptDocument),
+    messages: mapped(messagesOf(store, run.runId), messageDocument),
     next,
   };
   return jsonPieces(document, 2);

@@ -2,13 +2,34 @@ import type { SideEffectClass } from "../../core/call/tool-call-decision.ts";
 import type { Json } from "../../core/json.ts";
 import type { Message } from "../../core/message.ts";
 import type { Usage } from "../../core/usage/usage.ts";
+import type { QueueDepth } from "../../store/store.ts";
 import type { ModelSettings } from "./model-port.ts";
 import type { RunEvent } from "./run-events.ts";
+import type { WorkerNotice } from "./worker-notices.ts";
 
 /** Receives the traces and metrics of runs. Errors that it throws never affect the run. */
 export interface Telemetry {
   /** Called when a worker has claimed a run. */
   begin(run: TracedRun): RunTelemetry;
+  /** Called when a worker begins to take runs. Without it, workers are not measured. */
+  beginWorker?(worker: MeasuredWorker): WorkerTelemetry;
+}
+
+/** A worker that is about to be measured. */
+export type MeasuredWorker = {
+  readonly queues: readonly string[];
+  readonly pipelines: readonly string[];
+  /** How many runs it works on now. */
+  activeRuns(): number;
+  /** The runs of the whole store that wait for a worker. Reads the store. */
+  countReady(): Promise<readonly QueueDepth[]>;
+};
+
+/** The telemetry of a worker. */
+export interface WorkerTelemetry {
+  onNotice(notice: WorkerNotice): void;
+  /** The worker has ended. */
+  end(): void;
 }
 
 /** The run of an attempt that is about to be traced. */

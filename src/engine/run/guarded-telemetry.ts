@@ -1,12 +1,14 @@
 import type { RunRecord, Store } from "../../store/store.ts";
 import type { RunSecrets } from "../definition/run-secrets.ts";
 import {
+  type MeasuredWorker,
   NO_RUN_TELEMETRY,
   NO_SPAN,
   type OpenSpan,
   type RunTelemetry,
   type SpanStart,
   type Telemetry,
+  type WorkerTelemetry,
 } from "../ports/telemetry-port.ts";
 
 /** Begins the telemetry of an attempt, which continues the trace of the earlier attempts. */
@@ -24,6 +26,21 @@ export async function beginTelemetry(
   } catch {
     return NO_RUN_TELEMETRY; // A run that cannot be traced runs anyway.
   }
+}
+
+/** Begins the telemetry of a worker; whatever that throws, the worker works. */
+export function beginWorkerTelemetry(
+  telemetry: Telemetry | undefined,
+  worker: MeasuredWorker,
+): WorkerTelemetry {
+  let begun: WorkerTelemetry | undefined;
+  quietly(() => {
+    begun = telemetry?.beginWorker?.(worker);
+  });
+  return {
+    onNotice: (notice) => quietly(() => begun?.onNotice(notice)),
+    end: () => quietly(() => begun?.end()),
+  };
 }
 
 /**

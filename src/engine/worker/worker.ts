@@ -6,6 +6,7 @@ import type { Agent } from "../definition/agent.ts";
 import type { StepNode } from "../definition/step.ts";
 import type { Clock } from "../ports/clock.ts";
 import { systemClock } from "../ports/system-clock.ts";
+import { beginWorkerTelemetry } from "../run/guarded-telemetry.ts";
 import type { RunRequests } from "../runner/run-requests.ts";
 import { loadRequests, makeSetup } from "../runner/runner.ts";
 import type { RunnerOptions, RunnerSetup } from "../runner/runner-options.ts";
@@ -21,6 +22,7 @@ import {
   type WorkerNotice,
   type WorkerOptions,
 } from "./worker-options.ts";
+import { WorkerReports } from "./worker-reports.ts";
 import { scheduleConfiguration, WorkerSchedules } from "./worker-schedules.ts";
 
 /** A run that could not be executed here is not looked at again before this. */
@@ -53,8 +55,10 @@ export class Worker {
   readonly #sweepMs: number;
   readonly #versionGraceMs: number;
   readonly #retention: RetentionSweep;
-  readonly #onNotice: (notice: WorkerNotice) => void;
   readonly #schedules: WorkerSchedules;
+  readonly #reports: WorkerReports;
+  readonly #telemetry: WorkerOptions["telemetry"];
+  #listeners: readonly ((notice: WorkerNotice) => void)[];
   readonly #active = new Map<string, Promise<void>>();
   readonly #unfit = new Map<string, number>();
   readonly #release = new AbortController();
@@ -83,14 +87,24 @@ export class Worker {
     this.#clock = options.clock ?? systemClock;
     this.#sweepMs = options.sweepMs ?? 1_000;
     this.#versionGraceMs = options.versionGraceMs ?? 0;
-    this.#onNotice = guarded(onNotice);
     this.#retention = new RetentionSweep(store, this.#clock, options.retention);
     const { schedules, scheduleRevision = 0 } = options;
     const configuration =
       schedules === undefined
         ? null
         : scheduleConfiguration(schedules, scheduleRevision, withKeys(this.#setups, pipelines));
-    this.#schedules = new WorkerSchedules(store, configuration, this.#clock, this.#onNotice);
+    this.#schedules = new WorkerSchedules(store, configuration, this.#clock, (notice) =>
+      this.#onNotice(notice),
+    );
+    this.#telemetry = options.telemetry;
+    this.#listeners = [guarded(onNotice)];
+    const subject = {
+      version: options.version ?? null,
+      pipelines: [...this.#setups.keys()],
+      queues,
+      concurrency,
+    };
+    this.#reports = new WorkerReports(store, this.#clock, subject, () => this.runIds);
   }
 
   /** The runs that it works on now. */
@@ -114,6 +128,7 @@ export class Worker {
       () => this.#wake(),
       (reason) => this.#onNotice({ type: "signals_only", reason }),
     );
+    const stopObserving = this.#beginObserving();
     const loop = new LoopWatch(this.#clock, (forMs) => this.#onNotice({ type: "blocked", forMs }));
     try {
       await this.#work();
@@ -121,9 +136,35 @@ export class Worker {
     } finally {
       loop.stop();
       stopWatching();
+      await stopObserving();
       signal?.removeEventListener("abort", onAbort);
       this.#isRunning = false;
     }
+  }
+
+  /** For people and for metrics: the worker does not depend on it. */
+  #beginObserving(): () => Promise<void> {
+    const [given] = this.#listeners;
+    const telemetry = beginWorkerTelemetry(this.#telemetry, {
+      queues: this.#queues,
+      pipelines: [...this.#setups.keys()],
+      activeRuns: () => this.#active.size,
+      countReady: () => this.#store.countReady(),
+    });
+    this.#listeners = [
+      ...(given === undefined ? [] : [given]),
+      this.#reports.onNotice,
+      (notice) => telemetry.onNotice(notice),
+    ];
+    this.#reports.start();
+    return () => {
+      telemetry.end();
+      return this.#reports.end();
+    };
+  }
+
+  #onNotice(notice: WorkerNotice): void {
+    for (const listener of this.#listeners) listener(notice);
   }
 
   #handBack(): void {
@@ -219,7 +260,7 @@ export class Worker {
     run: FoundRun,
     from: readonly ["queued" | "running"],
   ): Promise<"total" | "queue" | "key" | null> {
-    const { runId, pipeline, queue, readyAt } = run;
+    const { runId, pipeline, queue, readyAt, idleMs } = run;
     const requests = this.#requests.get(pipeline);
     if (requests === undefined || this.#active.has(runId) || this.#isUnfit(runId)) return null;
     if (this.#isLeftToOthers(run)) return null;
@@ -235,8 +276,9 @@ export class Worker {
     if (outcome.kind === "stalled") this.#onNotice({ type: "stalled", runId });
     if (outcome.kind !== "claimed") return null;
     const afterMs = readyAt === null ? null : Math.max(0, this.#clock.now() - readyAt);
-    this.#onNotice({ type: "claimed", runId, pipeline, afterMs });
-    this.#active.set(runId, this.#follow(runId, outcome.ended));
+    const silentMs = readyAt === null ? idleMs : null;
+    this.#active.set(runId, this.#follow(run, outcome.ended));
+    this.#onNotice({ type: "claimed", runId, pipeline, queue, afterMs, silentMs });
     return null;
   }
 
@@ -254,13 +296,17 @@ export class Worker {
     return false;
   }
 
-  async #follow(runId: string, ended: Promise<{ readonly status: string }>): Promise<void> {
+  async #follow(
+    { runId, pipeline, queue }: FoundRun,
+    ended: Promise<{ readonly status: string }>,
+  ): Promise<void> {
+    const left = { type: "left", runId, pipeline, queue } as const;
     try {
       const { status } = await ended;
-      this.#onNotice({ type: "left", runId, status, error: null });
+      this.#onNotice({ ...left, status, error: null });
     } catch (error) {
       const run = await this.#store.getRun(runId).catch(() => null);
-      this.#onNotice({ type: "left", runId, status: run?.status ?? null, error });
+      this.#onNotice({ ...left, status: run?.status ?? null, error });
     } finally {
       this.#active.delete(runId);
       this.#wake();

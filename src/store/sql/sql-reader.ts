@@ -10,6 +10,7 @@ import * as steps from "./intents/step-intents.ts";
 import * as workers from "./intents/worker-intents.ts";
 import type { Leases } from "./leases.ts";
 import type { OwnerWatch } from "./owners.ts";
+import { readActivity } from "./queries/activity-queries.ts";
 import * as listed from "./queries/listed-runs.ts";
 import { readMovedRows } from "./queries/moved-rows.ts";
 import * as queues from "./queries/queue-queries.ts";
@@ -23,6 +24,7 @@ import { listWaits } from "./queries/wait-queries.ts";
 import type { SqlScript } from "./script.ts";
 import * as artifacts from "./tables/artifact-rows.ts";
 import { readBlob } from "./tables/blob-rows.ts";
+import { listWorkers } from "./tables/live-worker-rows.ts";
 import { getTombstone } from "./tables/missing-run.ts";
 import { getRun } from "./tables/run-record.ts";
 import { requireRunKey } from "./tables/run-row.ts";
@@ -72,6 +74,14 @@ export abstract class SqlReader implements contract.StoreReader {
     return this.read(() => queues.listSleeping(this.driver.now(), limit));
   }
 
+  listWorkers(): Promise<readonly contract.LiveWorker[]> {
+    return this.read(() => listWorkers(this.driver.now()));
+  }
+
+  readActivity({ limit }: { readonly limit: number }): Promise<contract.QueueActivity> {
+    return this.read(() => readActivity(this.driver.now(), limit));
+  }
+
   async listAbandoned(): Promise<readonly contract.AbandonedRun[]> {
     const running = await this.read(() => queues.listRunning());
     const renewals = new Map<string, number>();
@@ -81,12 +91,12 @@ export abstract class SqlReader implements contract.StoreReader {
     const now = this.driver.now();
     return running
       .filter((run) => !this.leases.isHeld(run, now))
-      .map(({ runId, pipeline, queue, workerVersion, leaseUntil, leaseMs }) => ({
+      .map(({ runId, pipeline, queue, workerVersion, heardAt }) => ({
         runId,
         pipeline,
         queue,
         workerVersion,
-        idleMs: Math.max(0, now - (leaseUntil - leaseMs)),
+        idleMs: Math.max(0, now - heardAt),
       }));
   }
 

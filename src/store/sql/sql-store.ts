@@ -1,6 +1,5 @@
 import type { Json } from "../../core/json.ts";
-import { parseToolCallId } from "../../core/step-path.ts";
-import { parseWaitId, type Settlement } from "../../core/wait.ts";
+import type { Settlement } from "../../core/wait.ts";
 import type * as contract from "../store.ts";
 import type { WorkInProgress } from "../work-in-progress.ts";
 import type { Driver } from "./driver.ts";
@@ -24,12 +23,14 @@ import * as waits from "./intents/wait-answers.ts";
 import * as workers from "./intents/worker-intents.ts";
 import { MODEL_CALL } from "./owners.ts";
 import { mayWake } from "./ready-listeners.ts";
+import { runOfCall, runOfWait } from "./run-of-id.ts";
 import type { SqlScript } from "./script.ts";
 import { closedError } from "./sql-reader.ts";
 import { SqlSchedules } from "./sql-schedules.ts";
 import type { StoreParts } from "./store-options.ts";
 import * as artifacts from "./tables/artifact-rows.ts";
 import { collectBlobs } from "./tables/blob-rows.ts";
+import * as live from "./tables/live-worker-rows.ts";
 import { readStoreId } from "./tables/moved-run.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -148,6 +149,14 @@ export class SqlStore extends SqlSchedules implements contract.Store {
 
   withdrawMessage(runId: string, messageId: string): Promise<contract.MessageStatus> {
     return this.#act("withdrawMessage", runId, (tx) => messages.withdrawMessage(tx, runId, messageId));
+  }
+
+  reportWorker(report: contract.WorkerReport): Promise<void> {
+    return this.#act("reportWorker", null, (tx) => live.reportWorker(tx, report));
+  }
+
+  forgetWorker(workerId: string): Promise<void> {
+    return this.#act("forgetWorker", null, (tx) => live.forgetWorker(tx, workerId));
   }
 
   async claimRun(runId: string, options: contract.ClaimOptions): Promise<contract.ClaimOutcome> {
@@ -390,11 +399,3 @@ export class SqlStore extends SqlSchedules implements contract.Store {
 
 const DEFAULT_GRACE_MS = 5_000;
 const FIRST_GENERATION = 1;
-
-function runOfWait(id: string): string | null {
-  return parseWaitId(id)?.runId ?? null;
-}
-
-function runOfCall(id: string): string | null {
-  return parseToolCallId(id)?.runId ?? null;
-}

@@ -20,6 +20,7 @@ import { fencingChecks } from "./runs/fencing.ts";
 import { leaseChecks } from "./runs/leases.ts";
 import { leavingChecks } from "./runs/leaving.ts";
 import { listRangeChecks } from "./runs/list-ranges.ts";
+import { liveWorkerChecks } from "./runs/live-workers.ts";
 import { queueChecks } from "./runs/queue.ts";
 import { quotaChecks } from "./runs/quota.ts";
 import { retentionChecks } from "./runs/retention.ts";
@@ -109,6 +110,7 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   cancel: cancelChecks,
   workers: workerChecks,
   queue: queueChecks,
+  "live workers": liveWorkerChecks,
   retention: retentionChecks,
   "pages of runs": runPageChecks,
   schedules: scheduleChecks,

@@ -134,6 +134,7 @@ describe("doctor", () => {
       "leases ok",
       "waits ok",
       "in doubt ok",
+      "queues ok",
     ]);
   });
 

@@ -53,7 +53,7 @@ const SERVER_LINES = [
   "clock ok",
   "size ok",
 ];
-const RUN_LINES = ["integrity ok", "leases ok", "waits ok", "in doubt ok"];
+const RUN_LINES = ["integrity ok", "leases ok", "waits ok", "in doubt ok", "queues ok"];
 
 describe("a database for Pawl", () => {
   beforeEach((context) => {

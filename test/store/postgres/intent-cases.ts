@@ -2,6 +2,7 @@
 
 import { openStore } from "../../../src/store/open-store.ts";
 import type { Store, StoreIntent } from "../../../src/store/store.ts";
+import { workerReport } from "../../../src/testing/store/runs/live-workers.ts";
 import { queuedRun } from "../../../src/testing/store/runs/queue.ts";
 import { newSchedule } from "../../../src/testing/store/runs/schedules.ts";
 import { keyedTurn, newFork } from "../../../src/testing/store/sample-fork.ts";
@@ -111,6 +112,11 @@ export const INTENT_CASES: Readonly<Record<StoreIntent, PrepareIntent>> = {
     await store.enqueueRun(queuedRun(runId));
     await store.sendMessage(runId, MESSAGE);
     return () => store.withdrawMessage(runId, MESSAGE.id);
+  },
+  reportWorker: (store, runId) => Promise.resolve(() => store.reportWorker(workerReport(runId))),
+  forgetWorker: async (store, runId) => {
+    await store.reportWorker(workerReport(runId));
+    return () => store.forgetWorker(runId);
   },
   deleteRun: async (store, runId) => {
     const run = await SampleRun.create(store, runId);

@@ -608,7 +608,7 @@ CREATE INDEX ended_runs ON runs (updated_at, run_id)
 
 CREATE INDEX events_of_runs ON events (run_key, seq) WHERE of_run = 1;
 
-CREATE INDEX open_waits ON waits (run_key) WHERE status = 'open';
+CREATE INDEX open_waits ON waits (run_key, kind, created_at) WHERE status = 'open';
 
 CREATE INDEX ready_runs ON runs (queue, pipeline, priority DESC, ready_at, concurrency_key)
   WHERE status = 'queued' AND wake_at IS NULL;
@@ -627,7 +627,7 @@ CREATE INDEX runs_of_pipeline ON runs (pipeline, created_at, run_id);
 
 CREATE INDEX runs_of_queue ON runs (queue, created_at, run_id);
 
-CREATE INDEX sleeping_runs ON runs (wake_at) WHERE wake_at IS NOT NULL;
+CREATE INDEX sleeping_runs ON runs (wake_at, queue) WHERE wake_at IS NOT NULL;
 
 CREATE INDEX tombstones_by_age ON tombstones (deleted_at, run_id);
 

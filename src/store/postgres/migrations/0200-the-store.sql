@@ -75,7 +75,8 @@ CREATE INDEX runs_of_queue ON runs (queue, created_at, run_id);
 -- Runs that sleep are not in the index of those that are ready: a claim must not walk over them.
 CREATE INDEX ready_runs ON runs (queue, pipeline, priority DESC, ready_at, concurrency_key)
   WHERE status = 'queued' AND wake_at IS NULL;
-CREATE INDEX sleeping_runs ON runs (wake_at) WHERE wake_at IS NOT NULL;
+-- The queue is there to count by, without a look at the rows.
+CREATE INDEX sleeping_runs ON runs (wake_at, queue) WHERE wake_at IS NOT NULL;
 -- By when they ended, for those to delete. Runs that work are not in it, so their commits do not change it.
 CREATE INDEX ended_runs ON runs (updated_at, run_id)
   WHERE status <> 'queued' AND status <> 'running' AND status <> 'waiting';
@@ -334,7 +335,8 @@ CREATE TABLE waits (
   PRIMARY KEY (run_key, wait_index)
 );
 
-CREATE INDEX open_waits ON waits (run_key) WHERE status = 'open';
+-- The kind and the time are there to count by.
+CREATE INDEX open_waits ON waits (run_key, kind, created_at) WHERE status = 'open';
 
 CREATE TABLE blobs (
   run_key UUID NOT NULL,

@@ -97,10 +97,15 @@ export type RunningRun = {
   readonly leaseUntil: number;
   readonly leaseMs: number;
   readonly workerVersion: string | null;
+  /** When its worker was last heard of. */
+  readonly heardAt: number;
 };
 
-const RUNNING =
-  "SELECT run_id, pipeline, queue, owner, epoch, lease_until, lease_ms, worker_version FROM runs WHERE status = 'running' ORDER BY created_at";
+/** When the worker of a run was last heard of: it renewed its lease then, or gave the run up in good order. */
+export const HEARD_AT = "CASE WHEN runs.owner IS NULL THEN runs.updated_at ELSE lease_until - lease_ms END";
+
+const RUNNING = `SELECT run_id, pipeline, queue, owner, epoch, lease_until, lease_ms, worker_version,
+    ${HEARD_AT} AS heard_at FROM runs WHERE status = 'running' ORDER BY created_at`;
 
 export function* listRunning(): SqlScript<RunningRun[]> {
   const rows = yield* all(RUNNING);
@@ -113,6 +118,7 @@ export function* listRunning(): SqlScript<RunningRun[]> {
     leaseUntil: row.int("lease_until"),
     leaseMs: row.int("lease_ms"),
     workerVersion: row.optionalText("worker_version"),
+    heardAt: row.int("heard_at"),
   }));
 }
 

@@ -1,0 +1,78 @@
+import type { MessageRecord, MessageStatus, RunRecord, StoreReader } from "../../store/store.ts";
+import { cleanLine } from "../context/terminal-text.ts";
+import { counted, formatMoment, isoTime } from "./format.ts";
+import type { Fact } from "./table.ts";
+
+// Where a run waits for a worker, and what is in its mailbox.
+
+/** How many messages of a run there are, by status. */
+export type MailCounts = ReadonlyMap<MessageStatus, number>;
+
+const PAGE = 200;
+
+/** Every message to a run, a page at a time. */
+export async function* messagesOf(
+  store: StoreReader,
+  runId: string,
+): AsyncGenerator<MessageRecord, void, undefined> {
+  let after = 0;
+  for (;;) {
+    const page = await store.listMessages(runId, { after, limit: PAGE });
+    yield* page;
+    const last = page.at(-1);
+    if (last === undefined || page.length < PAGE) return;
+    after = last.messageNo;
+  }
+}
+
+export async function countMail(store: StoreReader, runId: string): Promise<MailCounts> {
+  const counts = new Map<MessageStatus, number>();
+  for await (const { status } of messagesOf(store, runId)) counts.set(status, (counts.get(status) ?? 0) + 1);
+  return counts;
+}
+
+export function messageDocument(message: MessageRecord): object {
+  return { ...message, sentAt: isoTime(message.sentAt), settledAt: isoTime(message.settledAt) };
+}
+
+/** What was set of how a run is queued, found and reached; nothing of one that was started in the usual way. */
+export function placeFacts(run: RunRecord, mail: MailCounts, now: number): readonly Fact[] {
+  const { status, priority, stalls, readyAt, wakeAt, workerVersion } = run;
+  const facts: readonly (readonly [string, string | null])[] = [
+    ["queue", placeText(run)],
+    ["priority", priority === 0 ? null : String(priority)],
+    ["metadata", metadataText(run)],
+    ["wakes", wakeAt === null ? null : formatMoment(wakeAt, now)],
+    [
+      "ready",
+      status !== "queued" || readyAt === null || wakeAt !== null
+        ? null
+        : `since ${formatMoment(readyAt, now)}`,
+    ],
+    ["version", workerVersion === null ? null : `of its worker: ${cleanLine(workerVersion)}`],
+    ["stalls", stalls === 0 ? null : `${counted(stalls, "worker")} died in it since its last commit`],
+    ["mailbox", mailText(mail)],
+  ];
+  return facts.flatMap(([label, text]) => (text === null ? [] : [[label, text] as const]));
+}
+
+/** The queue with the key, unless they are the usual ones. */
+export function placeText({ queue, concurrencyKey }: RunRecord): string | null {
+  if (concurrencyKey !== null) return cleanLine(`${queue}, limited with others by ${concurrencyKey}`);
+  return queue === "default" ? null : cleanLine(queue);
+}
+
+/** `tenant=acme, tag=new, tag=old`. */
+export function metadataText({ metadata }: RunRecord): string | null {
+  const pairs = Object.entries(metadata ?? {}).flatMap(([name, values]) =>
+    (typeof values === "string" ? [values] : values).map((value) => `${name}=${value}`),
+  );
+  return pairs.length === 0 ? null : cleanLine(pairs.join(", "));
+}
+
+function mailText(mail: MailCounts): string | null {
+  if (mail.size === 0) return null;
+  return (["waiting", "taken", "returned", "withdrawn"] as const)
+    .flatMap((status) => (mail.has(status) ? [`${mail.get(status) ?? 0} ${status}`] : []))
+    .join(", ");
+}
