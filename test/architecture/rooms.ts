@@ -27,7 +27,7 @@ export const rooms: Readonly<Record<string, readonly Rank[]>> = {
     "verify",
     "intents",
     "sql-reader.ts",
-    "sql-schedules.ts",
+    "sql-queue.ts",
     ["planned", "sql-store.ts"],
   ],
   "src/store/sqlite": [".", "sqlite-store.ts", "migrations"],

@@ -5,12 +5,10 @@ import type { WorkInProgress } from "../work-in-progress.ts";
 import type { Driver } from "./driver.ts";
 import * as arrivals from "./intents/arrival-intents.ts";
 import { saveCheckpoint } from "./intents/checkpoint-intents.ts";
-import { wakeRun } from "./intents/clock-intents.ts";
 import { deleteRun } from "./intents/deletion-intent.ts";
 import { dropTurn } from "./intents/drop-turn-intent.ts";
 import { forkRun } from "./intents/fork-intents.ts";
 import { beginLineage } from "./intents/lineage-intents.ts";
-import * as messages from "./intents/message-intents.ts";
 import { identify, moveRun } from "./intents/move-intents.ts";
 import * as creation from "./intents/run-creation.ts";
 import * as runs from "./intents/run-intents.ts";
@@ -25,17 +23,16 @@ import { MODEL_CALL } from "./owners.ts";
 import { mayWake } from "./ready-listeners.ts";
 import { runOfCall, runOfWait } from "./run-of-id.ts";
 import type { SqlScript } from "./script.ts";
+import { SqlQueue } from "./sql-queue.ts";
 import { closedError } from "./sql-reader.ts";
-import { SqlSchedules } from "./sql-schedules.ts";
 import type { StoreParts } from "./store-options.ts";
 import * as artifacts from "./tables/artifact-rows.ts";
 import { collectBlobs } from "./tables/blob-rows.ts";
-import * as live from "./tables/live-worker-rows.ts";
 import { readStoreId } from "./tables/moved-run.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** A store on a SQL database: every intent and every query, once for all of them. */
-export class SqlStore extends SqlSchedules implements contract.Store {
+export class SqlStore extends SqlQueue implements contract.Store {
   readonly #work: WorkInProgress;
   readonly #after: StoreParts["after"];
   /** The generation of the owner under which each run was last confirmed; the first one, if it is not here. */
@@ -56,14 +53,14 @@ export class SqlStore extends SqlSchedules implements contract.Store {
 
   async storeId(): Promise<string> {
     const known = await this.read(() => readStoreId());
-    return known ?? this.#act("storeId", null, identify);
+    return known ?? this.act("storeId", null, identify);
   }
 
   async moveRun(runId: string, to: string): Promise<contract.RunMove> {
     // The event of the move names both stores.
     await this.storeId();
     await this.lookAtOwner(runId);
-    const move = await this.#act("moveRun", runId, (tx) => moveRun(tx, runId, to));
+    const move = await this.act("moveRun", runId, (tx) => moveRun(tx, runId, to));
     this.leases.forget(runId);
     return move;
   }
@@ -129,34 +126,6 @@ export class SqlStore extends SqlSchedules implements contract.Store {
 
   createRun(run: contract.NewRun): ReturnType<contract.Store["createRun"]> {
     return this.#take("createRun", run.runId, (tx) => creation.createRun(tx, run));
-  }
-
-  enqueueRun(run: contract.QueuedRun): ReturnType<contract.Store["enqueueRun"]> {
-    return this.#act("enqueueRun", run.runId, (tx) => creation.enqueueRun(tx, run));
-  }
-
-  wakeRun(runId: string): Promise<number | null> {
-    return this.#act("wakeRun", runId, (tx) => wakeRun(tx, runId));
-  }
-
-  sendMessage(
-    runId: string,
-    message: contract.NewMessage,
-    orStart?: contract.QueuedRun,
-  ): Promise<contract.SentMessage> {
-    return this.#act("sendMessage", runId, (tx) => messages.sendMessage(tx, runId, message, orStart));
-  }
-
-  withdrawMessage(runId: string, messageId: string): Promise<contract.MessageStatus> {
-    return this.#act("withdrawMessage", runId, (tx) => messages.withdrawMessage(tx, runId, messageId));
-  }
-
-  reportWorker(report: contract.WorkerReport): Promise<void> {
-    return this.#act("reportWorker", null, (tx) => live.reportWorker(tx, report));
-  }
-
-  forgetWorker(workerId: string): Promise<void> {
-    return this.#act("forgetWorker", null, (tx) => live.forgetWorker(tx, workerId));
   }
 
   async claimRun(runId: string, options: contract.ClaimOptions): Promise<contract.ClaimOutcome> {
@@ -307,31 +276,31 @@ export class SqlStore extends SqlSchedules implements contract.Store {
 
   async forkRun(fork: contract.NewFork): Promise<contract.RunRecord> {
     await this.lookAtOwner(fork.parent);
-    return this.#act("forkRun", null, (tx) => forkRun(tx, fork));
+    return this.act("forkRun", null, (tx) => forkRun(tx, fork));
   }
 
   beginWork(worker: string, request: contract.WorkerRequest): Promise<contract.WorkerRequest> {
-    return this.#act("beginWork", null, (tx) => workers.beginWork(tx, worker, request));
+    return this.act("beginWork", null, (tx) => workers.beginWork(tx, worker, request));
   }
 
   completeWork(worker: string, runId: string): Promise<void> {
-    return this.#act("completeWork", null, (tx) => workers.completeWork(tx, worker, runId));
+    return this.act("completeWork", null, (tx) => workers.completeWork(tx, worker, runId));
   }
 
   approve(waitId: string, person: contract.Person = {}): Promise<void> {
-    return this.#act("approve", runOfWait(waitId), (tx) => waits.approve(tx, waitId, person));
+    return this.act("approve", runOfWait(waitId), (tx) => waits.approve(tx, waitId, person));
   }
 
   deny(waitId: string, why: string, person: contract.Person = {}): Promise<void> {
-    return this.#act("deny", runOfWait(waitId), (tx) => waits.deny(tx, waitId, why, person));
+    return this.act("deny", runOfWait(waitId), (tx) => waits.deny(tx, waitId, why, person));
   }
 
   answer(waitId: string, value: Json, person: contract.Person = {}): Promise<void> {
-    return this.#act("answer", runOfWait(waitId), (tx) => waits.answer(tx, waitId, value, person));
+    return this.act("answer", runOfWait(waitId), (tx) => waits.answer(tx, waitId, value, person));
   }
 
   settle(toolCallId: string, settlement: Settlement, person: contract.Person = {}): Promise<void> {
-    return this.#act("settle", runOfCall(toolCallId), (tx) =>
+    return this.act("settle", runOfCall(toolCallId), (tx) =>
       waits.settle(tx, toolCallId, settlement, person),
     );
   }
@@ -342,18 +311,18 @@ export class SqlStore extends SqlSchedules implements contract.Store {
 
   async requestCancel(runId: string, by: contract.Person = {}): Promise<contract.CancelOutcome> {
     await this.lookAtOwner(runId);
-    return this.#act("requestCancel", runId, (tx) => interruption.requestCancel(tx, runId, by));
+    return this.act("requestCancel", runId, (tx) => interruption.requestCancel(tx, runId, by));
   }
 
   async deleteRun(runId: string, deletion: contract.RunDeletion): Promise<contract.Tombstone> {
     await this.lookAtOwner(runId);
-    const stone = await this.#act("deleteRun", runId, (tx) => deleteRun(tx, runId, deletion));
+    const stone = await this.act("deleteRun", runId, (tx) => deleteRun(tx, runId, deletion));
     this.leases.forget(runId);
     return stone;
   }
 
   collectBlobs(policy: contract.BlobRetention): Promise<contract.BlobCollection> {
-    return this.#act("collectBlobs", null, (tx) => collectBlobs(tx, policy));
+    return this.act("collectBlobs", null, (tx) => collectBlobs(tx, policy));
   }
 
   protected override get isOver(): boolean {
@@ -372,17 +341,17 @@ export class SqlStore extends SqlSchedules implements contract.Store {
   /** For an intent that makes its caller a worker: refused once the store is closing. */
   #take<T>(intent: string, runId: string | null, script: (tx: Transaction) => SqlScript<T>): Promise<T> {
     if (this.#work.closing.aborted) return Promise.reject(closedError(this.driver.name));
-    return this.#act(intent, runId, script);
+    return this.act(intent, runId, script);
   }
 
   /** For an intent of a caller that is not a worker: refused once the store is closed. */
-  #act<T>(intent: string, runId: string | null, script: (tx: Transaction) => SqlScript<T>): Promise<T> {
+  protected override act<T>(
+    intent: string,
+    runId: string | null,
+    script: (tx: Transaction) => SqlScript<T>,
+  ): Promise<T> {
     if (this.#isClosed) return Promise.reject(closedError(this.driver.name));
     return this.#write(intent, runId, script);
-  }
-
-  protected override act<T>(intent: string, script: (tx: Transaction) => SqlScript<T>): Promise<T> {
-    return this.#act(intent, null, script);
   }
 
   /** For an intent of a worker: its fence decides. */

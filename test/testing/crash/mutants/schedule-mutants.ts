@@ -7,7 +7,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
     what: "a schedule moves on before the run of the planned time is stored",
     patches: [
       {
-        file: "store/sql/sql-schedules.ts",
+        file: "store/sql/sql-queue.ts",
         right: '    return this.act("fireSchedule", (tx) => firings.fireSchedule(tx, name));\n',
         wrong: `    const later: Parameters<Transaction["write"]>[0][] = [];
     const isFirst = (each: Parameters<Transaction["write"]>[0]) =>
