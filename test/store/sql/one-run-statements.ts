@@ -28,7 +28,7 @@ export const FAN_OUTS: readonly { readonly text: RegExp; readonly why: string }[
     why: "The limit of a claim counts the claimed runs of a queue, before a run begins or continues.",
   },
   {
-    text: /^SELECT run_id, priority, ready_at, concurrency_key FROM runs WHERE status = 'queued'/,
+    text: /^SELECT run_id, priority, ready_at, concurrency_key, worker_version FROM runs WHERE status = 'queued'/,
     why: "A worker looks for its next run.",
   },
   {
@@ -48,6 +48,27 @@ export const FAN_OUTS: readonly { readonly text: RegExp; readonly why: string }[
     text: /^SELECT run_id FROM addresses JOIN runs USING \(run_key\) WHERE address = \?/,
     why: "A sender knows the address of a run and not its id; an address is given to one run.",
   },
+  {
+    text: /^SELECT queue, (?:pipeline, )?count\(\*\) AS (?:ready|running|sleeping)/,
+    why: "What waits in the queues, for people and metrics.",
+  },
+  {
+    text: /^SELECT run_id, pipeline, queue, runs\.owner, started_at, .* FROM runs JOIN attempts/,
+    why: "The runs that are held, for people.",
+  },
+  {
+    text: /^SELECT (?:kind, count\(\*\) AS open|run_id, wait_index, kind, waits\.created_at).* FROM waits /,
+    why: "What waits for whom, for people.",
+  },
+  { text: /^SELECT (?:\*|worker_id) FROM live_workers /, why: "The list of workers, for people." },
+  {
+    text: /^SELECT (?:\*|name|name, next_at|planned_at) FROM (?:schedules|firings)\b/,
+    why: "Schedules belong to no run.",
+  },
+  {
+    text: /^SELECT .* FROM runs WHERE status NOT IN \('succeeded', 'failed', 'cancelled', 'moved'\) AND run_id >= \?/,
+    why: "The unfinished runs of a schedule, which are few: before it fires, and before one of them is claimed.",
+  },
 ];
 
 /**
@@ -58,10 +79,16 @@ export const FAN_OUT_INTENTS: readonly string[] = [
   "beginArrival",
   "claimRun",
   "collectBlobs",
+  "configureSchedules",
   "createRun",
   "enqueueRun",
+  "fireNow",
+  "fireSchedule",
   "forkRun",
   "goodbye",
+  "pauseSchedule",
+  "reportWorker",
+  "resumeSchedule",
   "sendMessage",
   "storeArrivingRows",
 ];
