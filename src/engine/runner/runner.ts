@@ -94,7 +94,8 @@ export class Runner<O = unknown, I = Json> {
    * `key` again is the same run, and other input for it is refused.
    *
    * @example
-   * const { runId } = await runner.enqueue({ order: 7 }, { key: "order-7", concurrencyKey: "customer-3" });
+   * const runner = new Runner(clerk, { store });
+   * const { runId } = await runner.enqueue("Where is order 7?", { key: "message-7", concurrencyKey: "customer-3" });
    */
   async enqueue(input: RunInput<I>, options: EnqueueOptions = {}): Promise<EnqueuedRun> {
     return (await this.#requests()).enqueue(input, options);
@@ -105,7 +106,8 @@ export class Runner<O = unknown, I = Json> {
    * when it resolves, and taken once; the same `id` again is the same message. A message never approves anything.
    *
    * @example
-   * await runner.send(runId, { event: "payment.confirmed", data: { amount: 40 } }, { id: delivery.id, by: "bank" });
+   * const paid = { event: "payment.confirmed", data: { amount: 40 } };
+   * await new Runner(clerk, { store }).send({ address: "invoice:7" }, paid, { id: "delivery-1", by: "bank" });
    */
   async send(to: Addressee, message: MessageToRun, options: SendOptions = {}): Promise<MessageReceipt> {
     return (await this.#requests()).send(to, message, options);

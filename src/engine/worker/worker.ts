@@ -39,6 +39,7 @@ const LONGEST_PAUSE_MS = 5_000;
  * a dead process left. Any number of workers may share a store: on SQLite those of one machine, on PostgreSQL of many.
  *
  * @example
+ * const stop = new AbortController();
  * const worker = new Worker({ store, pipelines: { report }, concurrency: 8 });
  * process.once("SIGTERM", () => stop.abort());
  * await worker.run(stop.signal);

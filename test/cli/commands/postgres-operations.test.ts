@@ -51,6 +51,7 @@ const SERVER_LINES = [
   "snapshots ok",
   "vacuum ok",
   "clock ok",
+  "dispatch ok",
   "size ok",
 ];
 const RUN_LINES = ["integrity ok", "leases ok", "waits ok", "in doubt ok", "queues ok"];
