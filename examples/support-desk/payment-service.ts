@@ -1,6 +1,6 @@
 /**
- * A stand-in for a payment service. It drops a repeated key, keeps its own log of what it did, and sends its webhook until
- * somebody has accepted it. For the tests it may also send one twice.
+ * A stand-in for a payment service. It drops a repeated key, keeps its own log of what it did, and sends each webhook until
+ * it is accepted. For the tests it may also send one several times.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -19,8 +19,10 @@ type PaymentOptions = {
   readonly webhook: string;
   /** How long a refund takes to settle. */
   readonly settleMs: number;
-  /** How many more times a webhook is sent after it was accepted; never by default. */
-  readonly extraDeliveries?: () => number;
+  /** How long after a refund it is answered, in milliseconds; at once by default. */
+  readonly answerMs?: () => number;
+  /** How many copies of a webhook are sent, one after the other and also at once; one by default. */
+  readonly copies?: () => number;
 };
 
 export class PaymentService {
@@ -75,24 +77,28 @@ export class PaymentService {
     this.#ids.set(key, id);
     this.log.push({ did: known === undefined ? "refund" : "repeated", key, ticket: refund.ticket });
     if (known === undefined) this.#settle(id, refund);
+    await sleep(this.#options.answerMs?.() ?? 0);
     response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ refund: id }));
   }
 
-  #settle(id: string, { ticket, cents }: Refund): void {
-    const body = JSON.stringify({ id: `evt-${id}`, type: "refund.settled", ticket, cents });
-    const sending = this.#deliver(`evt-${id}`, ticket, body).finally(() => this.#sending.delete(sending));
-    this.#sending.add(sending);
+  #settle(refund: string, { ticket, cents }: Refund): void {
+    const id = `evt-${refund}`;
+    const body = JSON.stringify({ id, type: "refund.settled", ticket, cents });
+    const copies = this.#options.copies?.() ?? 1;
+    for (let copy = 1; copy <= copies; copy++) {
+      const delivery = this.#deliver({ id, ticket, body }, this.#options.settleMs * copy);
+      const sending = delivery.finally(() => this.#sending.delete(sending));
+      this.#sending.add(sending);
+    }
   }
 
-  async #deliver(id: string, ticket: string, body: string): Promise<void> {
-    await sleep(this.#options.settleMs);
-    let left = 1 + (this.#options.extraDeliveries?.() ?? 0);
-    for (let pauseMs = 50; left > 0 && !this.#isClosed; pauseMs = Math.min(1_000, pauseMs * 2)) {
+  async #deliver({ id, ticket, body }: { [name in "id" | "ticket" | "body"]: string }, afterMs: number) {
+    for (let pauseMs = afterMs; !this.#isClosed; pauseMs = Math.min(1_000, pauseMs * 2)) {
+      await sleep(pauseMs);
       const response = await fetch(this.#options.webhook, { method: "POST", body }).catch(() => null);
       await response?.text().catch(() => undefined);
       this.log.push({ did: "webhook", id, ticket, status: response?.status ?? null });
-      if (response?.ok === true) left--;
-      if (left > 0) await sleep(pauseMs);
+      if (response?.ok === true) return;
     }
   }
 }

@@ -142,10 +142,11 @@ async function bodyOf(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
     bytes += chunk.length;
-    if (bytes > MOST_BYTES) throw new HttpError(413, `Send at most ${MOST_BYTES} bytes.`);
+    // Read to its end all the same: a client that is still sending would not see the answer.
+    if (bytes <= MOST_BYTES) chunks.push(chunk);
   }
+  if (bytes > MOST_BYTES) throw new HttpError(413, `Send at most ${MOST_BYTES} bytes.`);
   try {
     return JSON.parse(Buffer.concat(chunks).toString("utf8"));
   } catch {
