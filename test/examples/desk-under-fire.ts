@@ -135,7 +135,7 @@ export class DeskUnderFire {
   /** Until the ticket has ended; answers the question about it, if there is one. */
   async #follow(id: string, verb: "approve" | "deny"): Promise<void> {
     let last: TicketAnswer | null = null;
-    for (const until = Date.now() + 60_000; Date.now() < until; await sleep(150)) {
+    for (const until = Date.now() + 90_000; Date.now() < until; await sleep(150)) {
       const ticket = (await this.#request("GET", `/tickets/${id}`, null))?.body as TicketAnswer | undefined;
       if (ticket === undefined) continue;
       last = ticket;
@@ -148,7 +148,7 @@ export class DeskUnderFire {
           [200, 409],
         );
     }
-    throw new Error(`Ticket ${id} has not ended within a minute: ${JSON.stringify(last)}`);
+    throw new Error(`Ticket ${id} has not ended within 90 seconds: ${JSON.stringify(last)}`);
   }
 
   /** Tries until the server has answered with one of these. */
