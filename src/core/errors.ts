@@ -298,8 +298,15 @@ export class NeedsWait extends PawlError {
   }
 }
 
-/** A tool that a code step called has failed; the message has the tool's error. */
-export class ToolFailedError extends PawlError<{ toolCallId: string; tool: string }> {
+/**
+ * A tool that a code step called has failed; the message has the tool's error. `errorCode` is that of the receipt: `denied`
+ * if a person has denied the call.
+ */
+export class ToolFailedError extends PawlError<{
+  toolCallId: string;
+  tool: string;
+  errorCode: string | null;
+}> {
   readonly code = "tool_failed";
 }
 

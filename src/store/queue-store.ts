@@ -27,8 +27,9 @@ export interface QueueStore {
   /**
    * Puts a message into the mailbox of a run. If the run waits for it, that wait is answered in the same transaction.
    * The same message again changes nothing; the same id with other contents, or of another sender, is refused with
-   * `MessageRefusedError`. A message that no call can take any more is stored as returned, with the reason. With
-   * `orStart`, the run is created in the same transaction if it does not exist.
+   * `MessageRefusedError`. A message that no call can take any more is stored as returned, with the reason. A claim of
+   * a failed run puts those back that were returned because it had failed. With `orStart`, the run is created in the same
+   * transaction if it does not exist.
    */
   sendMessage(runId: string, message: NewMessage, orStart?: QueuedRun): Promise<SentMessage>;
 

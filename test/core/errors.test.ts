@@ -54,7 +54,7 @@ const SAMPLES: [errors.PawlError, boolean][] = [
   [new errors.FinalFailure("m", { status: 404 }), false],
   [new errors.NeedsHuman("auth_failure", "m"), false],
   [new errors.NeedsWait("m", { kind: "time", due: { inMs: 5 } }), false],
-  [new errors.ToolFailedError("m", { toolCallId: "q-1/s#1.1", tool: "send" }), false],
+  [new errors.ToolFailedError("m", { toolCallId: "q-1/s#1.1", tool: "send", errorCode: null }), false],
   [
     new errors.ModelCallError("m", {
       kind: "rate_limited",

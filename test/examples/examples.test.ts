@@ -86,3 +86,19 @@ test(
     ]);
   },
 );
+
+test(
+  "the support desk refunds a small and a large ticket once each, with an approval and webhooks",
+  PATIENCE,
+  () => {
+    const { stdout, stderr, status } = node(join(root, "examples/support-desk/main.ts"), root);
+    expect({ stderr, status }).toEqual({ stderr: "", status: 0 });
+    expect(stdout).toContain("large is waiting, for: approval");
+    expect(stdout.match(/Ann reads: Your refund re-\d is on your account\./g)).toHaveLength(2);
+    expect(rowsOf(stdout)).toEqual([
+      ["refunds, by the payment service's log", "2", "2", "✓"],
+      ["webhooks accepted", "2", "2", "✓"],
+      ["tickets answered", "2", "2", "✓"],
+    ]);
+  },
+);

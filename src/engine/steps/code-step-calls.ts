@@ -355,9 +355,9 @@ export class CodeStepCalls {
   async #result(
     tool: string,
     callIndex: number,
-    receipt: Pick<Receipt, "status" | "output" | "blob" | "duplicateOf" | "sessionEvents">,
+    receipt: Pick<Receipt, "status" | "output" | "blob" | "errorCode" | "duplicateOf" | "sessionEvents">,
   ): Promise<Json> {
-    const { status, output, blob } = receipt;
+    const { status, output, blob, errorCode } = receipt;
     const id = toolCallId(this.#run.runId, this.#step.path, 0, callIndex);
     if (receipt.duplicateOf !== null && receipt.sessionEvents.length > 0)
       await this.#run.keeper.prepareReplay(receipt.duplicateOf);
@@ -368,7 +368,7 @@ export class CodeStepCalls {
     const { value } = output;
     throw new ToolFailedError(
       `Tool ${tool} failed: ${typeof value === "string" ? value : JSON.stringify(value)}`,
-      { toolCallId: id, tool },
+      { toolCallId: id, tool, errorCode },
     );
   }
 }

@@ -84,7 +84,7 @@ export const mistakenSteps: readonly Mistaken[] = [
   [
     "a step that does nothing",
     ["objective: Do it", "pipeline:", "  name: p", "  steps:", "    - name: a"],
-    ["5:7  pipeline.steps[0]: has no kind: a step has agent, ask, tool or loop."],
+    ["5:7  pipeline.steps[0]: has no kind: a step has agent, ask, tool, sleep, receive or loop."],
   ],
   [
     "a step that does two things",
@@ -99,13 +99,15 @@ export const mistakenSteps: readonly Mistaken[] = [
       "      ask: Well?",
     ],
     [
-      "8:7  pipeline.steps[0].ask: cannot be combined with agent: a step has only one of agent, ask, tool, loop.",
+      "8:7  pipeline.steps[0].ask: cannot be combined with agent: a step has only one of agent, ask, tool, sleep, receive, loop.",
     ],
   ],
   [
     "a step that is a text",
     ["objective: Do it", "pipeline:", "  name: p", "  steps: [ask]"],
-    ['4:11  pipeline.steps[0]: must be an object, not the text "ask": a step has agent, ask, tool or loop.'],
+    [
+      '4:11  pipeline.steps[0]: must be an object, not the text "ask": a step has agent, ask, tool, sleep, receive or loop.',
+    ],
   ],
   [
     "a misspelt kind of step",

@@ -77,14 +77,18 @@ describe("a code step's call that needs approval", () => {
     ]);
   });
 
-  it("fails when denied, and the code gets the reason", async () => {
+  it("fails when denied, and the code gets the reason and a code for it", async () => {
     const { store, calls, make } = await codeOf(
-      async (ctx, act) => (await failureAs(ToolFailedError, ctx.call(act, { what: "a" }))).message,
+      async (ctx, act) => {
+        const { message, details } = await failureAs(ToolFailedError, ctx.call(act, { what: "a" }));
+        return [message, details.errorCode];
+      },
       { approval: true },
     );
     await make().run("Go", { runId: "r-1" });
     await store.deny((await openWait(store)).waitId, "Too dear.");
-    expect((await make().resume("r-1")).output).toBe("Tool act failed: A person denied act: Too dear.");
+    const { output } = await make().resume("r-1");
+    expect(output).toEqual(["Tool act failed: A person denied act: Too dear.", "denied"]);
     expect(calls).toEqual([]);
   });
 

@@ -219,6 +219,21 @@ describe("Step.receive", () => {
     expect((await make().resume("r-1")).output).toMatchObject({ data: { amount: 7 } });
   });
 
+  it("receives what came to a failed run once that is resumed", async () => {
+    const { store, clock, make } = await worldOf(paid);
+    await make().run(null, { runId: "r-1" });
+    await clock.advance(5_000);
+    await failureAs(ToolFailedError, make().resume("r-1"));
+    const late = await store.sendMessage("r-1", message("m-1", { amount: 7 }));
+    expect([late.status, late.reason]).toEqual(["returned", "failed"]);
+    expect((await make().resume("r-1")).output).toMatchObject({ data: { amount: 7 } });
+    expect(await store.sendMessage("r-1", message("m-1", { amount: 7 }))).toMatchObject({
+      isDuplicate: true,
+      status: "taken",
+    });
+    expect((await store.verify("r-1")).problems).toEqual([]);
+  });
+
   it("continues without a message if it says so", async () => {
     const { clock, make } = await worldOf(
       Step.receive("paid", { event: "payment.confirmed", timeoutMs: 5_000, onTimeout: "go_on" }),

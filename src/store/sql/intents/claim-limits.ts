@@ -17,7 +17,8 @@ const RUNNING_OF_KEY = `${RUNNING_IN_QUEUE} AND concurrency_key = ?`;
 
 /**
  * The limit that keeps the run from being claimed; null if there is none. Others that claim under the same limit wait until
- * this transaction ends, so that they count its claim.
+ * this transaction ends, so that they count its claim. A run that a dead worker has left counts already: to take it over adds
+ * none, and after a limit was lowered nothing else would ever end those runs.
  */
 export function* limitReached(
   tx: Transaction,
@@ -26,8 +27,10 @@ export function* limitReached(
 ): SqlScript<keyof ClaimLimits | null> {
   const {
     key,
+    status,
     origin: { queue, concurrencyKey },
   } = row;
+  if (status === "running") return null;
   if (limits.total !== undefined) {
     yield* tx.lockName("claims");
     if ((yield* count(RUNNING, key)) >= limits.total) return "total";

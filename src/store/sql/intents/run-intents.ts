@@ -18,7 +18,7 @@ import { type AbandonedAttempts, ANYTHING } from "../leases.ts";
 import { get, type SqlScript } from "../script.ts";
 import { findArtifactHash } from "../tables/artifact-rows.ts";
 import { leftOpen, lostEvents } from "../tables/fence.ts";
-import { returnMessages } from "../tables/message-rows.ts";
+import { restoreMessages, returnMessages } from "../tables/message-rows.ts";
 import { assertNotDeleted } from "../tables/missing-run.ts";
 import { assertHere } from "../tables/moved-run.ts";
 import { allow, allowanceOf, endWaiting } from "../tables/run-budgets.ts";
@@ -93,6 +93,7 @@ function* claim(tx: Transaction, row: RunRow, options: ClaimOptions): SqlScript<
   const parts = yield* readPartsOfRecord(row);
   const left = yield* leftOpen(tx.leases, row);
   const attempt = options.attempt === undefined ? null : reasoned(row, options.attempt);
+  const restored = row.status === "failed" ? yield* restoreMessages(tx, row) : [];
   takeLease(tx, row, options);
   const raised = Object.entries(options.budgets ?? {});
   yield* withdrawBudgetWaits(
@@ -111,6 +112,7 @@ function* claim(tx: Transaction, row: RunRow, options: ClaimOptions): SqlScript<
     ...attempt,
     ...(raised.length === 0 ? {} : { budgets: Object.fromEntries(raised) }),
     ...leaving.facts,
+    ...(restored.length === 0 ? {} : { messages: [...restored] }),
     chargedAsLost: chargedAsLost.map(lostCallFacts),
   });
   const { runId, epoch } = row;

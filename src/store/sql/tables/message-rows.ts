@@ -9,6 +9,9 @@ import { parseJson, type RunRow } from "./run-row.ts";
 const WAITING_MESSAGES =
   "SELECT * FROM messages WHERE run_key = ? AND status = 'waiting' ORDER BY message_no";
 
+const RETURNED_BY_FAILURE = `SELECT message_no FROM messages
+  WHERE run_key = ? AND status = 'returned' AND reason = 'failed' ORDER BY message_no`;
+
 /** The messages of a run that nothing has taken, in order. */
 export function waitingMessages(run: RunRow): SqlScript<readonly Row[]> {
   return all(WAITING_MESSAGES, run.key);
@@ -41,4 +44,12 @@ export function* returnMessages(tx: Transaction, run: RunRow): SqlScript<void> {
   if (run.status === "failed") return;
   for (const row of yield* all("SELECT address FROM addresses WHERE run_key = ?", run.key))
     removeRow(tx, run, "addresses", { address: row.text("address") });
+}
+
+/** A run that had failed continues: what it returned because of that may be taken after all. Returns the numbers. */
+export function* restoreMessages(tx: Transaction, run: RunRow): SqlScript<readonly number[]> {
+  const numbers = (yield* all(RETURNED_BY_FAILURE, run.key)).map((row) => row.int("message_no"));
+  const waiting = { status: "waiting", settled_at: null, reason: null, call_no: null };
+  for (const message of numbers) changeRow(tx, run, "messages", { message_no: message }, waiting);
+  return numbers;
 }

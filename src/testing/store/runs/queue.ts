@@ -206,6 +206,17 @@ export const queueChecks: readonly Check[] = [
     assert.equal(await claimed(store, "c", key), "limited");
   }),
 
+  check("runs of a dead worker are taken over, also where the limit is lower now", async (scene) => {
+    const { store, advance } = scene;
+    for (const runId of ["a", "b"]) {
+      await store.enqueueRun(queuedRun(runId, { concurrencyKey: "ann" }));
+      assert.equal(await claimed(store, runId, { limits: { key: 2 } }), "claimed");
+    }
+    advance(LEASE_MS);
+    for (const runId of ["a", "b"])
+      assert.equal(await claimed(store, runId, { from: ["running"], limits: { key: 1 } }), "claimed");
+  }),
+
   checkSeveral("processes that claim at once stay within a limit", async ({ store, openAnother }) => {
     const stores = [store, await openAnother(), await openAnother()];
     const ids = Array.from({ length: 12 }, (_, i) => `run-${i}`);

@@ -133,6 +133,20 @@ export const messageChecks: readonly Check[] = [
     }
   }),
 
+  check("a failed run that is claimed again has its messages back", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    await store.sendMessage(run.runId, message("early"));
+    await store.releaseRun(run.fence, FAILED);
+    await store.sendMessage(run.runId, message("late"));
+    const again = await run.takenOver(store, { from: ["failed"] });
+    const resent = await store.sendMessage(run.runId, message("late"));
+    assert.deepEqual([resent.isDuplicate, resent.status], [true, "waiting"]);
+    await store.releaseRun(again.fence, SUCCEEDED);
+    const stored = await store.listMessages(run.runId);
+    assert.deepEqual(new Set(stored.map(({ reason }) => reason)), new Set(["succeeded"]));
+    assert.deepEqual((await store.verify(run.runId)).problems, []);
+  }),
+
   check("a cancelled run returns its messages", async ({ store }) => {
     await store.enqueueRun(queuedRun("run-1"));
     await store.sendMessage("run-1", message("m-1"));
