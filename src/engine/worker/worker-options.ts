@@ -1,7 +1,7 @@
 import { ConfigurationError } from "../../core/errors.ts";
 import { assertOptions, kindOf, type OptionNames } from "../../core/naming/option-names.ts";
 import type { ScheduleSpec } from "../../core/schedule/schedule-spec.ts";
-import type { ClaimLimits, FiringRecord, Store } from "../../store/store.ts";
+import type { ClaimLimits, Store } from "../../store/store.ts";
 import type { Agent } from "../definition/agent.ts";
 import { assertRetention, type Retention } from "../definition/config.ts";
 import type { StepNode } from "../definition/step.ts";

@@ -86,6 +86,12 @@ export class WorkerReports {
       case "stalled":
       case "unfit":
       case "store_failed":
+      case "deleted":
+      case "fired":
+      case "schedule_changed":
+      case "schedule_failed":
+      case "schedule_ignored":
+      case "signals_only":
       case "handing_back":
         return;
     }
