@@ -33,8 +33,11 @@ const exploreAll = () => Promise.all(NAMES.map(explore));
  */
 const NOT_OF_RUNNERS: ReadonlySet<string> = new Set<Intent>([
   "interruptRun",
-  // What creates a run without working on it is not in the scenarios of runners.
-  "enqueueRun",
+  // A sender takes back a message, a person deletes a run, and a worker tells people about itself: no run depends on it.
+  "withdrawMessage",
+  "deleteRun",
+  "reportWorker",
+  "forgetWorker",
   "storeId",
   "moveRun",
   "beginArrival",

@@ -84,7 +84,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 function addRowsOfNoRun(): void {
   const database = editor(file);
   database.exec(`INSERT INTO tombstones VALUES ('gone', 'report', 'failed', 1, 2, 3, 'Ann', 'old', 4, 5, 6, X'07');
-    INSERT INTO schedules VALUES ('nightly', '{}', NULL, 1, 2, 3, NULL, NULL, NULL);
+    INSERT INTO schedules VALUES ('nightly', '{}', NULL, '{}', 1, 2, 3, NULL, NULL, NULL);
     INSERT INTO firings VALUES ('nightly', 1, 2, 'skipped', NULL, 1, 'busy');
     INSERT INTO live_workers VALUES ('w-1', 'host', '{}', 1, 2)`);
   database.close();

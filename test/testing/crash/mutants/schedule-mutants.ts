@@ -8,11 +8,11 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "store/sql/sql-queue.ts",
-        right: '    return this.act("fireSchedule", (tx) => firings.fireSchedule(tx, name));\n',
+        right: '    return this.act("fireSchedule", null, (tx) => firings.fireSchedule(tx, name));\n',
         wrong: `    const later: Parameters<Transaction["write"]>[0][] = [];
     const isFirst = (each: Parameters<Transaction["write"]>[0]) =>
       each.kind === "upsert" && each.table === "schedules";
-    const fired = await this.act("fireSchedule", (tx) =>
+    const fired = await this.act("fireSchedule", null, (tx) =>
       firings.fireSchedule(
         { ...tx, write: (each) => (isFirst(each) ? tx.write(each) : void later.push(each)) },
         name,

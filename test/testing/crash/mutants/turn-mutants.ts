@@ -2,6 +2,14 @@
 
 import type { Mutant } from "./mutant.ts";
 
+/** A step is opened although its agent has changed. */
+const CHANGE_UNNOTICED = {
+  file: "engine/steps/agent-executor.ts",
+  right:
+    "  if (storedFingerprint === null || storedFingerprint.hash === fingerprint || isComplete) return null;\n",
+  wrong: "  if (storedFingerprint !== undefined) return null;\n",
+};
+
 export const TURN_MUTANTS: readonly Mutant[] = [
   {
     what: "a crash gives a model that never fits a schema more tries",
@@ -64,6 +72,7 @@ export const TURN_MUTANTS: readonly Mutant[] = [
           '  if (stored.fingerprint !== null && stored.fingerprint !== fingerprint) return { kind: "diverged" };\n',
         wrong: "",
       },
+      CHANGE_UNNOTICED,
     ],
     breaks: "one-fingerprint-per-key",
     scenario: "changed-agent",
@@ -77,6 +86,7 @@ export const TURN_MUTANTS: readonly Mutant[] = [
         wrong:
           '    case "diverged":\n      await requestTurn(scope, expected).catch(() => undefined);\n      throw',
       },
+      CHANGE_UNNOTICED,
     ],
     breaks: "diverged-is-silent",
     scenario: "diverged",
