@@ -20,7 +20,7 @@ export const SCHEDULE_MUTANTS: readonly Mutant[] = [
     );
     setTimeout(
       () =>
-        void this.act("fireSchedule", function* (tx) {
+        void this.act("fireSchedule", null, function* (tx) {
           for (const each of later) tx.write(each);
         }).catch(() => undefined),
       2,
