@@ -72,8 +72,11 @@ export async function versionOf(connection: Connection): Promise<number> {
   return last?.optionalInt("number") ?? 0;
 }
 
+/** A row, a table with its type, or a schema of that name exists already. */
+const EXISTS: ReadonlySet<unknown> = new Set(["23505", "42710", "42P07", "42P06"]);
+
 /** Two processes that create the same thing at once: the other one has. */
 function ignoreRace(error: unknown): void {
   const { code } = error as { code?: unknown };
-  if (code !== "23505" && code !== "42P07" && code !== "42P06") throw error;
+  if (!EXISTS.has(code)) throw error;
 }

@@ -5,6 +5,7 @@ import { openStore } from "../../../src/store/open-store.ts";
 import { MIGRATIONS } from "../../../src/store/postgres/embedded-migrations.ts";
 import { ALL_TABLES, type TableShape } from "../../../src/store/sql/table-list.ts";
 import { newRun, SampleRun } from "../../../src/testing/store/sample-run.ts";
+import { IS_FULL_TEST } from "../../full-test.ts";
 import { type PostgresServer, startPostgres } from "./postgres-server.ts";
 
 let server: PostgresServer;
@@ -44,6 +45,14 @@ describe("the tables on PostgreSQL", () => {
   it("are embedded as they are in their files (`node scripts/embed-migrations.ts` rewrites the module)", () => {
     const module = new URL("../../../src/store/postgres/embedded-migrations.ts", import.meta.url);
     expect(readFileSync(module, "utf8")).toBe(embeddedMigrations("postgres"));
+  });
+
+  it("are applied by many that open a new schema at once, however often", { timeout: 60_000 }, async () => {
+    for (let round = 0; round < (IS_FULL_TEST ? 60 : 6); round++) {
+      const fresh = server.newSchema();
+      const stores = await Promise.all([1, 2, 3].map(() => openStore(server.url, { schema: fresh })));
+      await Promise.all(stores.map((store) => store.close()));
+    }
   });
 
   it("are created once, if several processes open a new database at the same time", async () => {
