@@ -130,7 +130,9 @@ export class SqlStore extends SqlQueue implements contract.Store {
 
   async claimRun(runId: string, options: contract.ClaimOptions): Promise<contract.ClaimOutcome> {
     await this.lookAtOwner(runId);
-    const outcome = await this.#take("claimRun", runId, (tx) => runs.claimRun(tx, runId, options));
+    // Under a limit it has a transaction of its own: claims that share one would not see each other when they count.
+    const shared = options.limits === undefined ? runId : null;
+    const outcome = await this.#take("claimRun", shared, (tx) => runs.claimRun(tx, runId, options));
     if (outcome.kind === "claimed") this.leases.forget(runId);
     return outcome;
   }
