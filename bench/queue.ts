@@ -158,7 +158,8 @@ async function claimTime(store: Store, runner: Runner, name: string): Promise<nu
 }
 
 async function sections(place: Place): Promise<Section[]> {
-  return [await latency(place), await throughput(place), await idle(place), await claims(place)];
+  // First, while there are no jobs of other measurements.
+  return [await idle(place), await latency(place), await throughput(place), await claims(place)];
 }
 
 const folder = mkdtempSync(join(tmpdir(), "pawl-bench-queue-"));
