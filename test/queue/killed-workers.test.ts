@@ -16,6 +16,7 @@ const LOAD = IS_FULL_TEST
   ? { workers: 3, killEveryMs: 3_000, kills: 40, runsAtOnce: 30 }
   : { workers: 2, killEveryMs: 250, kills: 2, runsAtOnce: 20 };
 const LEASE_MS = 10_000;
+const AT_WORK_MS = 150;
 
 type Place = { readonly url: string; readonly schema: string | null };
 
@@ -49,8 +50,10 @@ async function killedWorkers(store: Store, place: Place, effects: EffectServer) 
     }
   };
   for (let kills = 0; kills < LOAD.kills; kills++) {
+    // Right before the kill, so that every worker is at work then.
+    await sleep(LOAD.killEveryMs - AT_WORK_MS);
     await enqueue(LOAD.runsAtOnce);
-    await sleep(LOAD.killEveryMs);
+    await sleep(AT_WORK_MS);
     const index = kills % workers.length;
     await workers[index]?.kill();
     workers[index] = await start();
