@@ -29,7 +29,7 @@ export const Ticket = z.object({
 /** From this amount on, a person is asked. */
 const APPROVAL_CENTS = 10_000;
 
-/** How long the payment service has before the customer is told that it takes longer. */
+/** How long the payment service has before the customer gets the answer that it takes longer. */
 const SETTLED_WITHIN_MS = 24 * 60 * 60_000;
 
 /** Where the webhook of a ticket's refund goes. */

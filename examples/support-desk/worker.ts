@@ -27,7 +27,7 @@ const worker = new Worker({
 });
 
 // SCHEDULES: where `Worker` takes `schedules`, the report belongs there. Until then each worker that starts enqueues the
-// next one; the key is the night, so that it is one run, whoever is first.
+// next one; the key is the night, so that it is one run, whichever worker is first.
 const night = new Date();
 night.setUTCHours(24, 0, 0, 0);
 await new Runner(report, { store }).enqueue(null, { key: night.toISOString(), notBefore: night });

@@ -33,7 +33,7 @@ export function asksPermission(kind: WaitKind): kind is "approval" | "possible_d
 
 /** What happens to a wait that nothing has answered in time. */
 export type OnDue =
-  /** It is answered with this value; for a sleep and for a receive that goes on, by what the call returns. */
+  /** It is answered with this value; for a sleep, and for a receive that continues without a message, the result of the call. */
   | { readonly action: "answer"; readonly value: Json }
   /** The call fails, and its caller gets the reason. */
   | { readonly action: "fail"; readonly why: string }

@@ -17,7 +17,7 @@ export interface ScheduleStore {
 
   /**
    * Decides about every planned time of the schedule that is due by the store's clock: creates its run, or records why
-   * not. A planned time is decided once, whoever calls this and how often: the run, the record and the next planned time
+   * not. A planned time is decided once, however often this is called: the run, the record and the next planned time
    * are one transaction. A run that exists under that id, or was deleted, counts as started.
    */
   fireSchedule(name: string): Promise<FiredSchedule>;

@@ -68,7 +68,7 @@ export interface StoreReader {
   listSleeping(options: { readonly limit: number }): Promise<readonly SleepingRun[]>;
   /** The workers that have reported, the one that began first at first. One that died is listed for a minute, or longer if no other is there. */
   listWorkers(): Promise<readonly LiveWorker[]>;
-  /** What goes on in the store: counts, and at most `limit` of the runs that workers hold and of the waits that ask people. */
+  /** The activity of the store: counts, and at most `limit` of the runs that workers hold and of the waits that ask people. */
   readActivity(options: { readonly limit: number }): Promise<QueueActivity>;
   /** Runs that a worker left without releasing them: no living process holds them. */
   listAbandoned(): Promise<readonly AbandonedRun[]>;

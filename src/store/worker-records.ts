@@ -78,7 +78,7 @@ export type WaitHead = {
   readonly openMs: number;
 };
 
-/** What goes on in a store: counts, and the first few of what they count. */
+/** The activity of a store: counts, and the first few of what they count. */
 export type QueueActivity = {
   readonly ready: readonly QueueDepth[];
   readonly sleeping: readonly SleepingCount[];

@@ -19,7 +19,7 @@ export const SILENT_WORKER_MS = 15_000;
 /** More queues and workers than this are counted. */
 const MOST_ROWS = 10;
 
-/** What goes on in a store, as one text: queues, workers, the runs that they hold, and what waits for whom. */
+/** The activity of a store, as one text: queues, workers, the runs that they hold, and what waits for whom. */
 export function activityText(context: CliContext, view: ActivityView, title: string): string {
   const { bold } = paint(context);
   const section = (name: string, body: string) => (body === "" ? "" : `\n${bold(name)}\n${body}`);

@@ -19,7 +19,7 @@ const SHORTEST_MS = 15_000;
 
 type ActivitySample = { readonly at: number; readonly counts: ReadonlyMap<string, WorkerCounts> };
 
-/** Reads what goes on, again and again, and how much of it there was in the last minute. */
+/** Reads the activity of a store at each look, and computes the rates of the last minute. */
 export class ActivityReader {
   readonly #store: StoreReader;
   #samples: readonly ActivitySample[] = [];

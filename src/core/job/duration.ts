@@ -4,7 +4,7 @@ const UNITS = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000 } as const;
 const WORDS = { d: "day", h: "hour", m: "minute", s: "second" } as const;
 const LETTERS = ["d", "h", "m", "s"] as const;
 
-/** The longest wait: ten years of 365 days. Whoever wants more has made a mistake. */
+/** The longest wait: ten years of 365 days. A longer one is a mistake. */
 export const MAX_WAIT_MS = 3_650 * UNITS.d;
 
 /** `45s`, `30m`, `3h`, `2d` in milliseconds; null if it is none of these, or longer than ten years. */

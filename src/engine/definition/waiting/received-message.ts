@@ -1,6 +1,6 @@
 import { ConfigurationError } from "../../../core/errors.ts";
 import { durationInWords, isWaitMs } from "../../../core/job/duration.ts";
-import type { Json } from "../../../core/json.ts";
+import { isJsonObject, type Json } from "../../../core/json.ts";
 import { assertOptions, type OptionNames } from "../../../core/naming/option-names.ts";
 import { assertEventPattern } from "../../../core/run/event-match.ts";
 import type { AnySchema } from "../../../core/standard-schema.ts";
@@ -99,12 +99,16 @@ export async function parseReceived<T>(
   { schema, event }: Pick<ReceiveOptions<T>, "schema" | "event">,
   where: string,
 ): Promise<ReceivedMessage<T> | TimedOut> {
+  const received = isJsonObject(result) ? result : {};
+  if (received.timedOut === true) return { timedOut: true };
+  const { data = null, event: name, by, at } = received;
   // The store writes no other results for these calls.
-  const received = result as unknown as ReceivedMessage<T> | TimedOut;
-  if ("timedOut" in received || schema === undefined) return received;
-  const parsed = await valueSchema(schema).parse(received.data);
-  if (parsed.ok) return { ...received, data: parsed.value as T };
+  if (typeof name !== "string" || typeof by !== "string" || typeof at !== "string")
+    throw new Error(`${where} received what is no message.`);
+  if (schema === undefined) return { event: name, data: data as T, by, at };
+  const parsed = await valueSchema(schema).parse(data);
+  if (parsed.ok) return { event: name, data: parsed.value as T, by, at };
   throw new ConfigurationError(
-    `The message ${received.event} from ${received.by}, which ${where} received for ${event}, does not fit its schema: ${parsed.error}`,
+    `The message ${name} from ${by}, which ${where} received for ${event}, does not fit its schema: ${parsed.error}`,
   );
 }
