@@ -10,6 +10,7 @@ import { beginWorkerTelemetry } from "../run/guarded-telemetry.ts";
 import type { RunRequests } from "../runner/run-requests.ts";
 import { loadRequests, makeSetup } from "../runner/runner.ts";
 import type { RunnerOptions, RunnerSetup } from "../runner/runner-options.ts";
+import { AbandonedWatch } from "./abandoned-watch.ts";
 import { abandonedRuns, type FoundRun, ReadyRuns, wakeDueRuns } from "./found-runs.ts";
 import { LoopWatch } from "./loop-watch.ts";
 import { RetentionSweep } from "./retention-sweep.ts";
@@ -65,7 +66,6 @@ export class Worker {
   readonly #release = new AbortController();
   #wake: () => void = () => undefined;
   #isRunning = false;
-  #sweptAt = Number.NEGATIVE_INFINITY;
   #countedAt = Number.NEGATIVE_INFINITY;
   #unknown: readonly string[] = [];
 
@@ -131,16 +131,28 @@ export class Worker {
     );
     const stopObserving = this.#beginObserving();
     const loop = new LoopWatch(this.#clock, (forMs) => this.#onNotice({ type: "blocked", forMs }));
+    const abandoned = this.#watchAbandoned();
+    abandoned.start();
     try {
-      await this.#work();
+      await this.#work(abandoned);
       await Promise.all(this.#active.values());
     } finally {
       loop.stop();
+      await abandoned.stop();
       stopWatching();
       await stopObserving();
       signal?.removeEventListener("abort", onAbort);
       this.#isRunning = false;
     }
+  }
+
+  #watchAbandoned(): AbandonedWatch {
+    const pipelines = new Set(this.#requests.keys());
+    const look = () => abandonedRuns(this.#store, pipelines, new Set(this.#queues));
+    return new AbandonedWatch(this.#clock, this.#sweepMs / 2, look, {
+      onFound: () => this.#wake(),
+      onError: (error) => this.#onNotice({ type: "store_failed", error }),
+    });
   }
 
   /** For people and for metrics: the worker does not depend on it. */
@@ -175,14 +187,14 @@ export class Worker {
     this.#wake();
   }
 
-  async #work(): Promise<void> {
+  async #work(abandoned: AbandonedWatch): Promise<void> {
     let failures = 0;
     while (!this.#release.signal.aborted) {
       // Before the look: what becomes ready during it is looked for again.
       const woken = this.#nextWake();
       let pauseMs = this.#sweepMs;
       try {
-        pauseMs = Math.min(pauseMs, await this.#look());
+        pauseMs = Math.min(pauseMs, await this.#look(abandoned));
         failures = 0;
       } catch (error) {
         if (this.#release.signal.aborted) return;
@@ -209,12 +221,12 @@ export class Worker {
   }
 
   /** Wakes and fires, then claims what it has room for. Resolves to how long it is until the clock has something to do. */
-  async #look(): Promise<number> {
+  async #look(abandoned: AbandonedWatch): Promise<number> {
+    await this.#takeAbandoned(abandoned);
     const times = [await wakeDueRuns(this.#store), await this.#schedules.fireDue()];
     await this.#lookForUnknown();
     const deleted = await this.#retention.sweep();
     if (deleted > 0) this.#onNotice({ type: "deleted", runs: deleted });
-    await this.#takeAbandoned();
     const ready = new ReadyRuns(this.#store, [...this.#requests.keys()], this.#queues);
     while (this.#room > 0) {
       const run = await ready.next(this.#room + SOME_MORE);
@@ -244,14 +256,11 @@ export class Worker {
     if (pipelines.length > 0) this.#onNotice({ type: "unknown_pipelines", pipelines });
   }
 
-  /** Not at every look: it asks whether the processes of others live. */
-  async #takeAbandoned(): Promise<void> {
-    const now = this.#clock.monotonic();
-    if (now - this.#sweptAt < this.#sweepMs / 2 || this.#room === 0) return;
-    this.#sweptAt = now;
-    const pipelines = new Set(this.#requests.keys());
-    for (const run of await abandonedRuns(this.#store, pipelines, new Set(this.#queues))) {
-      if (this.#room === 0) return;
+  /** They come first: somebody has waited for them longest. */
+  async #takeAbandoned(abandoned: AbandonedWatch): Promise<void> {
+    while (this.#room > 0) {
+      const run = abandoned.next();
+      if (run === null) return;
       await this.#take(run, ["running"]);
     }
   }
