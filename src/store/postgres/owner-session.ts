@@ -52,8 +52,8 @@ export class OwnerSession implements OwnerWatch {
   #generation = 1;
   #isEnded = false;
   #ready: Promise<void> = Promise.resolve();
-  /** How often in a row the lock of an owner was found free; 0 if it was held. */
-  readonly #free = new Map<string, number>();
+  /** How often in a row the lock of an owner was found free, 0 if it was held; and its last renewal before that. */
+  readonly #free = new Map<string, { readonly looks: number; readonly renewedAt: number }>();
 
   private constructor(
     connection: Connection,
@@ -110,7 +110,7 @@ export class OwnerSession implements OwnerWatch {
    * owner's last renewal, or if the server has not dropped its sessions since the owner began.
    */
   livenessOf(owner: string, renewedAt: number): OwnerLiveness {
-    const free = this.#free.get(owner);
+    const free = this.#free.get(owner)?.looks;
     if (free === undefined) return "unknown";
     if (free === 0) return "alive";
     return free >= this.#looksAt(owner, renewedAt) ? "gone" : "unknown";
@@ -124,7 +124,9 @@ export class OwnerSession implements OwnerWatch {
     // One look shows whether the lock is held, where it proves nothing if it is free.
     const looks = Number.isFinite(needed) ? needed : 1;
     const connection = this.#connection;
-    let free = 0;
+    // One more look is enough at an owner that was gone and has renewed nothing since: of several runs, each is claimed.
+    const seen = this.#free.get(owner);
+    let free = seen !== undefined && seen.looks >= looks && seen.renewedAt >= renewedAt ? looks - 1 : 0;
     try {
       while (!(await this.#isLocked(connection, number)) && ++free < looks) await this.#betweenLooks();
     } catch (error) {
@@ -132,7 +134,7 @@ export class OwnerSession implements OwnerWatch {
       if (!connection.isLost) throw error;
       return "unknown";
     }
-    this.#free.set(owner, free < looks ? 0 : free);
+    this.#free.set(owner, { looks: free < looks ? 0 : free, renewedAt });
     return this.livenessOf(owner, renewedAt);
   }
 
@@ -153,9 +155,10 @@ export class OwnerSession implements OwnerWatch {
     await this.#connection.end();
   }
 
+  /** By the owner. Claims of its runs hold the lock too, but share it. */
   async #isLocked(connection: Connection, number: number): Promise<boolean> {
     const rows = await connection.rows(
-      "SELECT 1 AS found FROM pg_locks WHERE locktype = 'advisory' AND classid = ? AND objid = ? AND granted LIMIT 1",
+      "SELECT 1 AS found FROM pg_locks WHERE locktype = 'advisory' AND classid = ? AND objid = ? AND granted AND mode = 'ExclusiveLock' LIMIT 1",
       [this.#space, number],
     );
     return rows.length > 0;
@@ -205,7 +208,7 @@ export class OwnerSession implements OwnerWatch {
    */
   lockOf(owner: string): readonly [number, number] | null {
     const number = numberOf(owner);
-    const isFree = (this.#free.get(owner) ?? 0) > 0;
+    const isFree = (this.#free.get(owner)?.looks ?? 0) > 0;
     return number === null || !this.isWitness || !isFree ? null : [this.#space, number];
   }
 }

@@ -38,9 +38,10 @@ function* lockName(name: string): SqlScript<void> {
   );
 }
 
+/** Shared with other claims of the owner's runs, and not with the owner itself. */
 function* mayTakeFrom(session: OwnerSession, owner: string): SqlScript<boolean> {
   const lock = session.lockOf(owner);
   if (lock === null) return true;
-  const row = yield* get("SELECT pg_try_advisory_xact_lock(?::int, ?::int) AS taken", ...lock);
+  const row = yield* get("SELECT pg_try_advisory_xact_lock_shared(?::int, ?::int) AS taken", ...lock);
   return row?.flag("taken") === true;
 }

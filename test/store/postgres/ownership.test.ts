@@ -132,6 +132,26 @@ describe("a run on PostgreSQL", () => {
     }
   });
 
+  it("is taken although another process is about to take another run of the same dead owner", async () => {
+    const schema = server.newSchema();
+    const store = await openStore(server.url, { schema });
+    const child = await holder(schema, "held");
+    const owner = (await store.getRun("held"))?.owner ?? null;
+    const [lock] = (await server.sql(LOCKS)).filter(({ objid }) => String(objid) === lockNumber(owner));
+    child.kill("SIGKILL");
+    await once(child, "close");
+    const { Client } = await loadPg();
+    const claimant = new Client({ connectionString: server.url });
+    try {
+      await claimant.connect();
+      const place = [Number(lock?.classid) | 0, lock?.objid];
+      await claimant.query({ text: "SELECT pg_advisory_lock_shared($1, $2)", values: place });
+      expect((await store.claimRun("held", claimOptions())).kind).toBe("claimed");
+    } finally {
+      await Promise.all([claimant.end(), store.close()]);
+    }
+  });
+
   it("stays with a stopped process until its lease is over", async () => {
     const schema = server.newSchema();
     const store = await openStore(server.url, { schema });

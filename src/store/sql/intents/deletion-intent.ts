@@ -7,7 +7,7 @@ import { get, type SqlScript } from "../script.ts";
 import { ENDED_STATUSES } from "../stored-words.ts";
 import { getTombstone, missingRun } from "../tables/missing-run.ts";
 import { moveOf, readStoreId, runMoved } from "../tables/moved-run.ts";
-import { findRun, type RunRow } from "../tables/run-row.ts";
+import { lockedRun, type RunRow } from "../tables/run-row.ts";
 import type { Transaction } from "../transaction.ts";
 import { assertFree } from "./move-intents.ts";
 
@@ -51,13 +51,6 @@ export function* deleteRun(tx: Transaction, runId: string, deletion: RunDeletion
   const stone = yield* getTombstone(runId);
   if (stone === null) throw new Error(`Run ${runId} was deleted without a tombstone.`);
   return stone;
-}
-
-/** No other process changes it until the end of the transaction: this intent moves no head. */
-function* lockedRun(tx: Transaction, runId: string): SqlScript<RunRow | null> {
-  const run = yield* findRun(runId);
-  if (run === null) return null;
-  return (yield* tx.lockRuns([run.key])) ? yield* findRun(runId) : run;
 }
 
 function* assertEnded(tx: Transaction, run: RunRow): SqlScript<void> {

@@ -27,6 +27,7 @@ import {
   fencedRun,
   fencedRunRow,
   findRun,
+  lockedRun,
   parseJson,
   type RunRow,
   recordEvent,
@@ -45,7 +46,8 @@ import { cancelRequestedBy, endAbandoned, endCancelRequest, freeLease } from "./
 import { openWaits, queueIfAnswered, withdrawBudgetWaits } from "./wait-intents.ts";
 
 export function* claimRun(tx: Transaction, runId: string, options: ClaimOptions): SqlScript<ClaimOutcome> {
-  const row = yield* findRun(runId);
+  // Under limits it is not submitted as an intent of this run: see SqlStore.
+  const row = yield* options.limits === undefined ? findRun(runId) : lockedRun(tx, runId);
   if (row === null) {
     yield* assertNotDeleted(runId);
     return { kind: "not_found" };

@@ -7,6 +7,7 @@ import { decideOverlap, type EarlierFiring } from "../../../core/schedule/overla
 import type { FiredSchedule, FiringRecord, QueuedRun } from "../../store.ts";
 import { unfinishedFirings } from "../queries/schedule-queries.ts";
 import { all, exists, type SqlScript } from "../script.ts";
+import { lockedRun } from "../tables/run-row.ts";
 import {
   findSchedule,
   requireSchedule,
@@ -129,6 +130,7 @@ class FiringStarter {
     const broken: string[] = [];
     for (const runId of runIds) {
       try {
+        yield* lockedRun(this.#tx, runId);
         yield* requestCancel(this.#tx, runId, { by: `schedule ${this.#row.schedule.name}` });
       } catch (error) {
         // Rows that another program has changed are left as they are, and must not stop the schedule for ever.

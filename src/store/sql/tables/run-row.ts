@@ -94,6 +94,16 @@ export function* findRun(runId: string): SqlScript<RunRow | null> {
 }
 
 /**
+ * The run, which no other process changes until the end of the transaction. For an intent that is not submitted as one of
+ * this run: without the lock, the rows that it reads one after the other may belong to different states.
+ */
+export function* lockedRun(tx: Transaction, runId: string): SqlScript<RunRow | null> {
+  const run = yield* findRun(runId);
+  if (run === null) return null;
+  return (yield* tx.lockRuns([run.key])) ? yield* findRun(runId) : run;
+}
+
+/**
  * An intent writes the whole row, and its event covers it. So that the event does not cover changes by another
  * program, the row must match the newest event, and the last event that covers it, whose number the row has.
  */

@@ -230,6 +230,17 @@ export const queueChecks: readonly Check[] = [
     );
   }),
 
+  checkSeveral("processes that claim the same runs at once get each of them once", async (scene) => {
+    const { store, openAnother } = scene;
+    const stores = [store, await openAnother(), await openAnother()];
+    const ids = Array.from({ length: 12 }, (_, i) => `run-${i}`);
+    for (const runId of ids) await store.enqueueRun(queuedRun(runId, { concurrencyKey: "ann" }));
+    for (const runId of ids) {
+      const kinds = await Promise.all(stores.map((each) => claimed(each, runId, { limits: { key: 20 } })));
+      assert.deepEqual(kinds.toSorted(), ["busy", "busy", "claimed"]);
+    }
+  }),
+
   checkSeveral("a run of a dead process is abandoned, one of a living process is not", async (scene) => {
     const { store, openAnother, fallSilent } = scene;
     const other = await openAnother();
