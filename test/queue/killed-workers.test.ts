@@ -14,7 +14,7 @@ import { QueueWorker, type QueueWorkerOrder } from "./queue-worker.ts";
 
 const LOAD = IS_FULL_TEST
   ? { workers: 3, killEveryMs: 3_000, kills: 40, runsAtOnce: 30 }
-  : { workers: 2, killEveryMs: 250, kills: 2, runsAtOnce: 20 };
+  : { workers: 2, killEveryMs: 250, kills: 2, runsAtOnce: 10 };
 const LEASE_MS = 10_000;
 const AT_WORK_MS = 150;
 
