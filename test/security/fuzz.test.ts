@@ -7,7 +7,7 @@ import { PATIENCE } from "../patience.ts";
 import { fuzzed } from "./fuzz/fuzz.ts";
 import { PARSERS } from "./fuzz/parsers.ts";
 
-const INPUTS = IS_FULL_TEST ? 5_000 : 1_500;
+const INPUTS = IS_FULL_TEST ? 5_000 : 1_000;
 
 it.for(PARSERS)("hostile inputs do no harm to the parser of $name", PATIENCE, async (parser) => {
   expect(await fuzzed(parser, INPUTS, 20_260)).toEqual([]);
