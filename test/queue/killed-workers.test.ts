@@ -15,7 +15,7 @@ import { QueueWorker, type QueueWorkerOrder } from "./queue-worker.ts";
 const LOAD = IS_FULL_TEST
   ? { workers: 3, killEveryMs: 3_000, kills: 40, runsAtOnce: 30 }
   : { workers: 2, killEveryMs: 250, kills: 2, runsAtOnce: 20 };
-const LEASE_MS = IS_FULL_TEST ? 10_000 : 5_000;
+const LEASE_MS = 10_000;
 const AT_WORK_MS = 150;
 
 type Place = { readonly url: string; readonly schema: string | null };
