@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { sampled } from "../full-test.ts";
 import { CrashFolder, crashFolder } from "./harness/crash-folder.ts";
 import type { Act, CrashSite, Variant } from "./harness/worker-order.ts";
 import { documentOf } from "./scenarios/scenarios.ts";
@@ -42,13 +43,15 @@ function storedResults(folder: CrashFolder, runId: string): Promise<unknown[]> {
 }
 
 describe("a tool result of more than 50 KB", () => {
-  test.for([
+  const kills = [
     { name: "novel", crash: AFTER_THE_FIRST_TURN },
     { name: "json catalogue", crash: AFTER_THE_FIRST_TURN },
     { name: "novel", crash: { point: "turn:journaled", turn: 2 } },
     // Stored with its own receipt, while the other call of the turn has none yet.
     { name: "json catalogue", crash: { point: "tool:receipt-stored", turn: 1 } },
-  ] as const)(
+  ] as const;
+
+  test.for(sampled(kills, 3, 2))(
     "is seen whole by the model of the next process ($name, $crash.point)",
     async ({ name, crash }) => {
       expect(Buffer.byteLength(shown(name))).toBeGreaterThan(50_000);
@@ -99,7 +102,7 @@ describe("a large result that is gone", () => {
     expect(stored).toMatchObject({ status: "failed", error: { code: "blob_missing" } });
   });
 
-  test.for(["repeat", "keyed"] as const)(
+  test.for(sampled(["repeat", "keyed"] as const))(
     "leaves a marker for the model if the step allows it and the tool is %s",
     async (lookRecovery) => {
       const folder = dead.copy();
@@ -117,11 +120,13 @@ describe("a large result that is gone", () => {
 describe("a tool result that looks like a reference", () => {
   const MADE_UP = `<<FL_BLOB_REF:${"0".repeat(64)}:size=123>>`;
 
-  test.for([
+  const lookalikes = [
     { what: "names no blob", text: MADE_UP },
     { what: "names a blob of another run", text: blobOf("novel").reference },
     { what: "looks like a missing one", text: blobOf("novel").missing },
-  ])("stays text if it $what", async ({ text }) => {
+  ];
+
+  test.for(sampled(lookalikes))("stays text if it $what", async ({ text }) => {
     const folder = crashFolder();
     await folder.result({ scenario: "reading", act: run("novel", "other-1") });
     await folder.killed({ scenario: "reading", act: run(text), crash: AFTER_THE_FIRST_TURN });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { sampled } from "../full-test.ts";
 import { CrashFolder, crashFolder } from "./harness/crash-folder.ts";
 import type { Act, Variant } from "./harness/worker-order.ts";
 
@@ -84,7 +85,7 @@ const REFUSED: readonly { changed: string; shape: Shape; messages: readonly stri
 ];
 
 describe("a process with another pipeline is stopped before any call", () => {
-  test.for(REFUSED)("if $changed", async ({ shape, messages }) => {
+  test.for(sampled(REFUSED))("if $changed", async ({ shape, messages }) => {
     const folder = dead.copy();
     const before = folder.witness();
     const error = await folder.error({ scenario: "report", act: RESUME, variant: { shape } });
@@ -175,7 +176,7 @@ const ALLOWED: readonly { changed: string; shape: Shape; code: readonly string[]
 ];
 
 describe("a process with another pipeline resumes the run", () => {
-  test.for(ALLOWED)("if a later step $changed", async ({ shape, code }) => {
+  test.for(sampled(ALLOWED))("if a later step $changed", async ({ shape, code }) => {
     const folder = dead.copy();
     const result = await folder.result({ scenario: "report", act: RESUME, variant: { shape } });
     expect(result.status).toBe("succeeded");

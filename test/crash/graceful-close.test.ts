@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { sampled } from "../full-test.ts";
 import { asError, type CrashFolder, crashFolder } from "./harness/crash-folder.ts";
 
 const INPUT = "town";
@@ -18,7 +19,7 @@ async function onlyRun(folder: CrashFolder): Promise<string> {
 }
 
 describe("a process that closes its store on SIGTERM", () => {
-  test.for(Object.entries(WAYS))(
+  test.for(sampled(Object.entries(WAYS), 3))(
     "has its run continued at once by %s, and nothing happens twice",
     async ([, way]) => {
       const folder = crashFolder();
@@ -114,19 +115,24 @@ describe("two customers with equal inputs, in one server whose runs have keys", 
   const ask = (key: string) =>
     ({ scenario: "errands", identity: "required", act: { do: "run", input: INPUT, key } }) as const;
 
-  test.for([
+  const orders = [
     ["ann", "bob"],
     ["bob", "ann"],
-  ])("have a run each, when %s's was killed and %s asks first", async ([killed = "", other = ""]) => {
-    const folder = crashFolder();
-    await folder.killed({ ...ask(killed), crash: { point: "turn:committed", turn: 2 } });
-    const second = await folder.result(ask(other));
-    const first = await folder.result(ask(killed));
-    expect(new Set([first.runId, second.runId]).size).toBe(2);
-    expect(first.resumed).toBe(true);
-    expect(second.resumed).toBe(false);
-    expect(folder.outside()).toHaveLength(8);
-  });
+  ];
+
+  test.for(sampled(orders))(
+    "have a run each, when %s's was killed and %s asks first",
+    async ([killed = "", other = ""]) => {
+      const folder = crashFolder();
+      await folder.killed({ ...ask(killed), crash: { point: "turn:committed", turn: 2 } });
+      const second = await folder.result(ask(other));
+      const first = await folder.result(ask(killed));
+      expect(new Set([first.runId, second.runId]).size).toBe(2);
+      expect(first.resumed).toBe(true);
+      expect(second.resumed).toBe(false);
+      expect(folder.outside()).toHaveLength(8);
+    },
+  );
 
   test("are refused if they name no run", async () => {
     const folder = crashFolder();

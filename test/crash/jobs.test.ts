@@ -101,7 +101,7 @@ test(
   },
 );
 
-test.for(sampled([1, 2, 3, 4, 5, 6]))(
+test.for(sampled([1, 2, 3, 4, 5, 6], 6))(
   "a job that is killed at random times and places does everything once (seed %i)",
   PATIENCE,
   async (seed) => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { sampled } from "../full-test.ts";
 import { type CrashFolder, crashFolder } from "./harness/crash-folder.ts";
 import type { Act, Variant, WaitSite } from "./harness/worker-order.ts";
 
@@ -23,7 +24,7 @@ function asked(folder: CrashFolder, turn: number): number {
   return folder.lines("asked").filter((line) => line.turn === turn).length;
 }
 
-test.for([1, 3, 5])(
+test.for(sampled([1, 3, 5], 3, 1))(
   "a process killed while it waits for the model in turn %i asks it again",
   async (turn) => {
     const folder = crashFolder();
@@ -45,12 +46,14 @@ test.for([1, 3, 5])(
   },
 );
 
-test.for([
+const INSIDE = [
   { tool: "pay", at: "before-effect", paid: 2, looked: 1 },
   { tool: "pay", at: "after-effect", paid: 2, looked: 1 },
   { tool: "look", at: "before-effect", paid: 1, looked: 1 },
   { tool: "look", at: "after-effect", paid: 1, looked: 2 },
-] as const)(
+] as const;
+
+test.for(sampled(INSIDE, 3, 2))(
   "a process killed in the tool $tool, $at, runs that call again and no other",
   async ({ tool, at, ...expected }) => {
     const folder = crashFolder();
@@ -76,7 +79,7 @@ test.for([
 describe("a process killed in a tool that declares no recovery", () => {
   const variant: Variant = { payRecovery: "opaque" };
 
-  test.for(["before-effect", "after-effect"] as const)(
+  test.for(sampled(["before-effect", "after-effect"] as const))(
     "leaves the run to a person, %s, and the tool does not run again",
     async (at) => {
       const folder = crashFolder();

@@ -47,7 +47,7 @@ const KILLS: readonly Kill[] = [
 ];
 
 describe("a process killed while it resumes from a milestone", () => {
-  test.for(sampled(KILLS))(
+  test.for(sampled(KILLS, 3))(
     "leaves it to the next one, after $point in turn $turn ($recovery, checkpoints: $checkpoints)",
     async ({ recovery, checkpoints, done = 2, ...crash }) => {
       const work = await killedInTheThird(recovery, checkpoints);
@@ -65,10 +65,12 @@ describe("a process killed while it resumes from a milestone", () => {
     },
   );
 
-  test.for([
+  const waits = [
     { point: "run:before-wait", checkpoints: "file" },
     { point: "run:waiting", checkpoints: "database" },
-  ] as const)(
+  ] as const;
+
+  test.for(sampled(waits))(
     "asks a person once, after $point (checkpoints: $checkpoints)",
     async ({ point, checkpoints }) => {
       const work = await killedInTheThird("opaque", checkpoints);
@@ -84,7 +86,7 @@ describe("a process killed while it resumes from a milestone", () => {
     },
   );
 
-  test.for(CHECKPOINTS)(
+  test.for(sampled(CHECKPOINTS, 2, 1))(
     "at the start of each lineage still resumes in the end (checkpoints: %s)",
     async (checkpoints) => {
       const work = await killedInTheThird("reconcile", checkpoints);
@@ -125,10 +127,12 @@ test.for([
   expect(work.prompts.slice(asked).map(({ asks }) => asks)).toEqual(kill.asks);
 });
 
-test.for<{ readonly recovery: RecoveryClass; readonly checkpoints: Checkpoints }>([
+const LINEAGES: readonly { readonly recovery: RecoveryClass; readonly checkpoints: Checkpoints }[] = [
   { recovery: "keyed", checkpoints: "file" },
   { recovery: "reconcile", checkpoints: "database" },
-])(
+];
+
+test.for(sampled(LINEAGES, 2, 1))(
   "a process killed in the third step of every lineage books it once ($recovery, checkpoints: $checkpoints)",
   async ({ recovery, checkpoints }) => {
     const work = await killedInTheThird(recovery, checkpoints);

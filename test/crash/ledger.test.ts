@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { RecoveryClass, ToolCallRecord } from "../../src/index.ts";
+import { sampled } from "../full-test.ts";
 import { type CrashFolder, crashFolder } from "./harness/crash-folder.ts";
 import { effectServer } from "./harness/effect-server.ts";
 import type { Act, BookingVariant, CrashSite, Variant } from "./harness/worker-order.ts";
@@ -14,6 +15,7 @@ const ASKERS = {
   "a code step": { scenario: "bookingsByCode", turn: 0, callId: "booking-1/booking#0" },
 } as const;
 type Asker = keyof typeof ASKERS;
+const ASKER_NAMES = Object.keys(ASKERS) as Asker[];
 
 const RECOVERIES = ["repeat", "keyed", "reconcile", "opaque"] as const satisfies RecoveryClass[];
 
@@ -49,8 +51,8 @@ type Cell = {
 };
 
 /** Killed before the ledger has it as `running`: it was never dispatched, so it is dispatched now, whatever its class. */
-describe.for(RECOVERIES)("a call (%s) killed before it is running", (recovery) => {
-  test("of an agent runs once", async () => {
+describe("a call killed before it is running", () => {
+  test.for(sampled(RECOVERIES))("(%s) of an agent runs once", async (recovery) => {
     const [folder, server] = [crashFolder(), await effectServer({ keyed: recovery === "keyed" })];
     // The look comes first, so that the booking must wait.
     const variant = variantOf(server.url, recovery, { calls: ["look", "book"] });
@@ -68,7 +70,8 @@ describe.for(RECOVERIES)("a call (%s) killed before it is running", (recovery) =
     await assertRanOnce(folder, server.log);
   });
 
-  test("of a code step runs once, with the approval that it was waiting for", async () => {
+  const others = sampled(RECOVERIES, 2, 1);
+  test.for(others)("(%s) of a code step runs once, with the approval that it awaited", async (recovery) => {
     const [folder, server] = [crashFolder(), await effectServer({ keyed: recovery === "keyed" })];
     const variant = variantOf(server.url, recovery, { approval: true });
     const scenario = "bookingsByCode";
@@ -93,38 +96,53 @@ describe.for(RECOVERIES)("a call (%s) killed before it is running", (recovery) =
   }
 });
 
-describe.for(Object.keys(ASKERS) as Asker[])("a call of %s", (asker) => {
+describe.for(ASKER_NAMES)("a call of %s", (asker) => {
+  const shift = ASKER_NAMES.indexOf(asker);
   const { scenario, turn } = ASKERS[asker];
   const also = asker === "an agent" ? "; window is free" : "";
 
-  test.for<Cell>([
+  const beforeEffect: readonly Cell[] = [
     { recovery: "repeat", requests: 1, effects: 1, attempt: 2 },
     { recovery: "keyed", requests: 1, effects: 1, attempt: 2 },
     { recovery: "reconcile", requests: 1, effects: 1, attempt: 2, found: [false] },
-  ])("that is $recovery, killed after it is running and before its effect, has it", async (cell) => {
-    const [folder, server] = [crashFolder(), await effectServer({ keyed: cell.recovery === "keyed" })];
-    const variant = variantOf(server.url, cell.recovery);
-    await folder.killed({ scenario, act: RUN, variant, crash: { point: "tool:noted", turn } });
-    expect(await bookingOf(folder)).toMatchObject({ status: "running", attempt: 1, receipt: null });
-    expect(server.log).toEqual([]);
-    await assertResumes(folder, server, variant, cell, [1]);
-  });
+  ];
+  test.for(sampled(beforeEffect, 2, shift))(
+    "that is $recovery, killed after it is running and before its effect, has it",
+    async (cell) => {
+      const [folder, server] = [crashFolder(), await effectServer({ keyed: cell.recovery === "keyed" })];
+      const variant = variantOf(server.url, cell.recovery);
+      await folder.killed({ scenario, act: RUN, variant, crash: { point: "tool:noted", turn } });
+      expect(await bookingOf(folder)).toMatchObject({ status: "running", attempt: 1, receipt: null });
+      expect(server.log).toEqual([]);
+      await assertResumes(folder, server, variant, cell, [1]);
+    },
+  );
 
-  test.for<Cell>([
+  const afterEffect: readonly Cell[] = [
     // The only class, and the only place, where an effect happens twice: the tool declares that harmless.
     { recovery: "repeat", requests: 2, effects: 2, attempt: 2 },
     { recovery: "keyed", requests: 2, effects: 1, attempt: 2 },
     { recovery: "reconcile", requests: 1, effects: 1, attempt: 1, source: "reconciled", found: [true] },
-  ])("that is $recovery, killed after its effect and before its receipt, is not lost", async (cell) => {
-    const [folder, server] = [crashFolder(), await effectServer({ keyed: cell.recovery === "keyed" })];
-    const variant = variantOf(server.url, cell.recovery);
-    await folder.killed({ scenario, act: RUN, variant, crash: { point: "tool:executed", turn } });
-    expect(await bookingOf(folder)).toMatchObject({ status: "running", attempt: 1, receipt: null });
-    expect(server.effects).toEqual(["window"]);
-    await assertResumes(folder, server, variant, cell, [1]);
-  });
+  ];
+  test.for(sampled(afterEffect, 2, shift + 1))(
+    "that is $recovery, killed after its effect and before its receipt, is not lost",
+    async (cell) => {
+      const [folder, server] = [crashFolder(), await effectServer({ keyed: cell.recovery === "keyed" })];
+      const variant = variantOf(server.url, cell.recovery);
+      await folder.killed({ scenario, act: RUN, variant, crash: { point: "tool:executed", turn } });
+      expect(await bookingOf(folder)).toMatchObject({ status: "running", attempt: 1, receipt: null });
+      expect(server.effects).toEqual(["window"]);
+      await assertResumes(folder, server, variant, cell, [1]);
+    },
+  );
 
-  test.for<Cell>(RECOVERIES.map((recovery) => ({ recovery, requests: 1, effects: 1, attempt: 1 })))(
+  const withReceipt: readonly Cell[] = RECOVERIES.map((recovery) => ({
+    recovery,
+    requests: 1,
+    effects: 1,
+    attempt: 1,
+  }));
+  test.for(sampled(withReceipt, 2, shift))(
     "that is $recovery, killed after its receipt and before the commit, keeps it",
     async (cell) => {
       const [folder, server] = [crashFolder(), await effectServer({ keyed: cell.recovery === "keyed" })];
@@ -199,13 +217,14 @@ const SETTLEMENTS = [
   },
 ] as const;
 
-describe.for(Object.keys(ASKERS) as Asker[])("an opaque call of %s", (asker) => {
+describe.for(ASKER_NAMES)("an opaque call of %s", (asker) => {
   const { scenario, turn, callId } = ASKERS[asker];
-
-  test.for([
+  const places = [
     { where: "before its effect", point: "tool:noted", effects: 0 },
     { where: "after its effect", point: "tool:executed", effects: 1 },
-  ] as const)(
+  ] as const;
+
+  test.for(sampled(places, 2, ASKER_NAMES.indexOf(asker)))(
     "that was running, killed $where, waits for a person, who settles it",
     async ({ point, effects }) => {
       const [folder, server] = [crashFolder(), await effectServer()];
@@ -239,8 +258,12 @@ describe.for(Object.keys(ASKERS) as Asker[])("an opaque call of %s", (asker) => 
       }
     },
   );
+});
 
-  test("that a person lets run again, killed again, waits for a person again", async () => {
+test.for(sampled(ASKER_NAMES))(
+  "an opaque call of %s that a person lets run again, killed again, waits for a person again",
+  async (asker) => {
+    const { scenario, turn } = ASKERS[asker];
     const [folder, server] = [crashFolder(), await effectServer()];
     const variant = variantOf(server.url, "opaque");
     await folder.killed({ scenario, act: RUN, variant, crash: { point: "tool:noted", turn } });
@@ -264,5 +287,5 @@ describe.for(Object.keys(ASKERS) as Asker[])("an opaque call of %s", (asker) => 
       [1, "answered"],
       [2, "answered"],
     ]);
-  });
-});
+  },
+);

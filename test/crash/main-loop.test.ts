@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { sampled } from "../full-test.ts";
 import type { CheckpointDeath } from "./harness/dying-checkpoints.ts";
 import type { CrashSite } from "./harness/worker-order.ts";
 import { TABLES } from "./scenarios/planned-scenario.ts";
@@ -25,7 +26,8 @@ async function storedRunId({ folder }: PlannedWork, checkpoints: Checkpoints): P
 }
 
 describe("a worker killed before its first milestone", () => {
-  test.for<Kill & { readonly where: string; readonly checkpoints: Checkpoints; readonly booked: number }>([
+  type Start = Kill & { readonly where: string; readonly checkpoints: Checkpoints; readonly booked: number };
+  const starts: readonly Start[] = [
     { where: "request stored", death: { operation: "begin", when: "after" }, checkpoints: "file", booked: 0 },
     {
       where: "request stored",
@@ -48,7 +50,9 @@ describe("a worker killed before its first milestone", () => {
       checkpoints: "file",
       booked: 1,
     },
-  ])(
+  ];
+
+  test.for(sampled(starts, 3, 1))(
     "starts again with the same request and the same run: $where (checkpoints: $checkpoints)",
     async (kill) => {
       const { checkpoints, booked } = kill;
@@ -67,7 +71,7 @@ describe("a worker killed before its first milestone", () => {
     },
   );
 
-  test.for(CHECKPOINTS)(
+  test.for(sampled(CHECKPOINTS))(
     "that has stored nothing yet has started nothing (checkpoints: %s)",
     async (checkpoints) => {
       const work = await killed(checkpoints, { death: { operation: "begin", when: "before" } });
@@ -82,7 +86,7 @@ describe("a worker killed before its first milestone", () => {
 });
 
 describe("a worker killed between the end of its run and its completed marker", () => {
-  test.for<Kill & { readonly where: string; readonly checkpoints: Checkpoints }>([
+  const ends: readonly (Kill & { readonly where: string; readonly checkpoints: Checkpoints })[] = [
     { where: "run:before-finish", crash: { point: "run:before-finish" }, checkpoints: "file" },
     { where: "run:finished", crash: { point: "run:finished" }, checkpoints: "database" },
     {
@@ -95,7 +99,9 @@ describe("a worker killed between the end of its run and its completed marker", 
       death: { operation: "markCompleted", when: "before" },
       checkpoints: "database",
     },
-  ])(
+  ];
+
+  test.for(sampled(ends, 2, 1))(
     "returns the result without another call, and writes the marker: $where (checkpoints: $checkpoints)",
     async (kill) => {
       const { checkpoints } = kill;
@@ -113,7 +119,7 @@ describe("a worker killed between the end of its run and its completed marker", 
   );
 });
 
-test.for(CHECKPOINTS)(
+test.for(sampled(CHECKPOINTS, 2, 1))(
   "an equal request after a completed one is a new run (checkpoints: %s)",
   async (checkpoints) => {
     // Killed right after the marker: the request is completed, although the result was not returned.
@@ -131,7 +137,7 @@ test.for(CHECKPOINTS)(
   },
 );
 
-test.for(CHECKPOINTS)(
+test.for(sampled(CHECKPOINTS))(
   "another request does not replace an incomplete one (checkpoints: %s)",
   async (checkpoints) => {
     const work = await killed(checkpoints, { crash: { point: "tool:executed", turn: 4 } });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { sampled } from "../full-test.ts";
 import { type CrashFolder, crashFolder } from "./harness/crash-folder.ts";
 import type { Act, CrashSite, Variant } from "./harness/worker-order.ts";
 
@@ -37,7 +38,7 @@ test.for([
 type Tries = { readonly mails: number; readonly tests: number };
 
 describe("a call that is requested again after a kill", () => {
-  test.for<CrashSite & Tries>([
+  const kills: readonly (CrashSite & Tries)[] = [
     { point: "turn:committed", turn: 2, occurrence: 1, mails: 2, tests: 4 },
     { point: "turn:committed", turn: 3, occurrence: 1, mails: 2, tests: 4 },
     { point: "model:answered", turn: 3, occurrence: 1, mails: 2, tests: 4 },
@@ -51,7 +52,9 @@ describe("a call that is requested again after a kill", () => {
     { point: "turn:journaled", turn: 5, occurrence: 1, mails: 2, tests: 4 },
     { point: "turn:before-commit", turn: 5, occurrence: 1, mails: 2, tests: 4 },
     { point: "turn:committed", turn: 5, occurrence: 1, mails: 2, tests: 4 },
-  ])(
+  ];
+
+  test.for(sampled(kills, 3))(
     "happens once, or again, as its tool declares ($point, time $occurrence in turn $turn)",
     async ({ mails, tests, ...crash }) => {
       const folder = crashFolder();

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { sampled } from "../full-test.ts";
 import type { CheckpointDeath } from "./harness/dying-checkpoints.ts";
 import type { CrashSite } from "./harness/worker-order.ts";
 import { CHECKPOINTS, type Checkpoints, execute, PlannedWork, REQUEST } from "./scenarios/planned-work.ts";
@@ -29,26 +30,34 @@ const KILLS = SITES.map((crash, i) => ({
 }));
 
 describe("a worker with a plan that is killed around its milestones", () => {
-  test.for(KILLS)("does each thing once, after $place (checkpoints: $checkpoints)", async (kill) => {
-    const { crash, checkpoints } = kill;
-    const work = await PlannedWork.begin("keyed", PLAN);
-    await work.folder.killed({ ...work.order(execute(checkpoints)), crash });
-    // The booking was sent and has no receipt: it is sent again with its key, and the server drops it.
-    const isSentTwice = crash.turn === THIRD && crash.point === "tool:executed";
-    await assertResumes(work, checkpoints, milestonesAt(crash, checkpoints), isSentTwice);
-  });
+  test.for(sampled(KILLS, 3, 1))(
+    "does each thing once, after $place (checkpoints: $checkpoints)",
+    async (kill) => {
+      const { crash, checkpoints } = kill;
+      const work = await PlannedWork.begin("keyed", PLAN);
+      await work.folder.killed({ ...work.order(execute(checkpoints)), crash });
+      // The booking was sent and has no receipt: it is sent again with its key, and the server drops it.
+      const isSentTwice = crash.turn === THIRD && crash.point === "tool:executed";
+      await assertResumes(work, checkpoints, milestonesAt(crash, checkpoints), isSentTwice);
+    },
+  );
 
-  test.for<CheckpointDeath & { readonly milestones: number }>([
+  const deaths: readonly (CheckpointDeath & { readonly milestones: number })[] = [
     // The turn is already committed. Until the file is written, the milestone before it is the last one.
     { operation: "persistCheckpoint", when: "before", occurrence: 1, milestones: 0 },
     { operation: "persistCheckpoint", when: "after", occurrence: 1, milestones: 1 },
     { operation: "persistCheckpoint", when: "before", occurrence: 4, milestones: 3 },
     { operation: "persistCheckpoint", when: "after", occurrence: 4, milestones: 4 },
-  ])("does each thing once, $when it writes its milestone $occurrence", async ({ milestones, ...death }) => {
-    const work = await PlannedWork.begin("keyed", PLAN);
-    await work.folder.killed({ ...work.order(execute("file")), death });
-    await assertResumes(work, "file", milestones);
-  });
+  ];
+
+  test.for(sampled(deaths, 3, 2))(
+    "does each thing once, $when it writes its milestone $occurrence",
+    async ({ milestones, ...death }) => {
+      const work = await PlannedWork.begin("keyed", PLAN);
+      await work.folder.killed({ ...work.order(execute("file")), death });
+      await assertResumes(work, "file", milestones);
+    },
+  );
 });
 
 /** The next process finishes the run, and starts with as many finished steps as there are milestones. */

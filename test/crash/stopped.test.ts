@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { RecoveryClass, Settlement } from "../../src/index.ts";
+import { sampled, sampledPairs } from "../full-test.ts";
 import { asError, asResult, type CrashFolder, crashFolder, type Worker } from "./harness/crash-folder.ts";
 import { type EffectServer, effectServer } from "./harness/effect-server.ts";
 import type { Act, BookingVariant, CrashSite, Variant, WaitSite } from "./harness/worker-order.ts";
@@ -17,6 +18,7 @@ const ASKERS = [
   { asker: "a code step", scenario: "bookingsByCode", turn: 0, callId: "booking-1/booking#0.1" },
 ] as const;
 type Asker = (typeof ASKERS)[number];
+const PLACES = ["before-effect", "after-effect"] as const;
 
 function variantOf(server: EffectServer, recovery: RecoveryClass, more: Partial<BookingVariant> = {}) {
   return { booking: { server: server.url, recovery, ...more } } satisfies Variant;
@@ -72,7 +74,7 @@ function stored(folder: CrashFolder) {
 describe("a process that is stopped before the gateway's last check of the lease, and continued after another took the run,", () => {
   const before: CrashSite = { point: "tool:before-execute" };
 
-  test.for(ASKERS)("dispatches nothing: a keyed call of $asker has one effect", async (asker) => {
+  test.for(sampled(ASKERS))("dispatches nothing: a keyed call of $asker has one effect", async (asker) => {
     const [folder, server] = [crashFolder(), await effectServer({ keyed: true })];
     const variant = variantOf(server, "keyed");
     const sleeper = await stoppedAt(folder, asker, variant, before);
@@ -88,7 +90,8 @@ describe("a process that is stopped before the gateway's last check of the lease
     expect(end.calls).toMatchObject([{ attempt: 2, receipt: { source: "tool" } }]);
   });
 
-  test.for(ASKERS)("dispatches nothing: an opaque call of $asker still waits for a person", async (asker) => {
+  const others = sampled(ASKERS, 2, 1);
+  test.for(others)("dispatches nothing: an opaque call of $asker still waits for a person", async (asker) => {
     const [folder, server] = [crashFolder(), await effectServer()];
     const variant = variantOf(server, "opaque");
     const sleeper = await stoppedAt(folder, asker, variant, before);
@@ -125,53 +128,55 @@ describe("a process that is stopped before the gateway's last check of the lease
 });
 
 describe("a process that is stopped inside its tool, and continued after another took the run,", () => {
-  test.for(
-    ASKERS.flatMap((asker) =>
-      (["before-effect", "after-effect"] as const).map((at) => ({ ...asker, at, from: asker })),
-    ),
-  )("sends under the same key, $at, so a keyed call of $asker has one effect", async ({ from, at }) => {
-    const [folder, server] = [crashFolder(), await effectServer({ keyed: true })];
-    const variant = variantOf(server, "keyed");
-    const sleeper = await stoppedInside(folder, from, variant, at);
-    const result = await folder.result({ scenario: from.scenario, act: TAKE_OVER, variant });
-    expect(result).toMatchObject({ status: "succeeded", output: BOOKED });
-    const end = await stored(folder);
+  test.for(sampledPairs(ASKERS, PLACES).map(([asker, at]) => ({ ...asker, at, from: asker })))(
+    "sends under the same key, $at, so a keyed call of $asker has one effect",
+    async ({ from, at }) => {
+      const [folder, server] = [crashFolder(), await effectServer({ keyed: true })];
+      const variant = variantOf(server, "keyed");
+      const sleeper = await stoppedInside(folder, from, variant, at);
+      const result = await folder.result({ scenario: from.scenario, act: TAKE_OVER, variant });
+      expect(result).toMatchObject({ status: "succeeded", output: BOOKED });
+      const end = await stored(folder);
 
-    await continued(folder, sleeper);
-    expect(server.log.map(({ did }) => did)).toEqual(["effect", "dropped"]);
-    expect(new Set(server.log.map(({ key }) => key)).size).toBe(1);
-    const after = await stored(folder);
-    // The receipt stays. The outcome of the other attempt is stored with that attempt.
-    expect({ run: after.run?.output, calls: after.calls }).toEqual({ run: BOOKED, calls: end.calls });
-    expect(after.calls).toMatchObject([{ attempt: 2, receipt: { source: "tool" } }]);
-    expect(after.tries).toMatchObject([
-      {
-        attempt: 1,
-        outcome: "lost",
-        late: { status: "succeeded", output: { value: "window is booking 1" } },
-      },
-    ]);
-  });
+      await continued(folder, sleeper);
+      expect(server.log.map(({ did }) => did)).toEqual(["effect", "dropped"]);
+      expect(new Set(server.log.map(({ key }) => key)).size).toBe(1);
+      const after = await stored(folder);
+      // The receipt stays. The outcome of the other attempt is stored with that attempt.
+      expect({ run: after.run?.output, calls: after.calls }).toEqual({ run: BOOKED, calls: end.calls });
+      expect(after.calls).toMatchObject([{ attempt: 2, receipt: { source: "tool" } }]);
+      expect(after.tries).toMatchObject([
+        {
+          attempt: 1,
+          outcome: "lost",
+          late: { status: "succeeded", output: { value: "window is booking 1" } },
+        },
+      ]);
+    },
+  );
 
-  test.for(ASKERS)("settles an opaque call of $asker that is still in doubt, late", async (asker) => {
-    const [folder, server] = [crashFolder(), await effectServer()];
-    const variant = variantOf(server, "opaque");
-    const sleeper = await stoppedInside(folder, asker, variant, "after-effect");
-    const asking = await folder.result({ scenario: asker.scenario, act: TAKE_OVER, variant });
-    expect(asking).toMatchObject({ status: "waiting", waits: [{ kind: "in_doubt", status: "open" }] });
+  test.for(sampled(ASKERS))(
+    "settles an opaque call of $asker that is still in doubt, late",
+    async (asker) => {
+      const [folder, server] = [crashFolder(), await effectServer()];
+      const variant = variantOf(server, "opaque");
+      const sleeper = await stoppedInside(folder, asker, variant, "after-effect");
+      const asking = await folder.result({ scenario: asker.scenario, act: TAKE_OVER, variant });
+      expect(asking).toMatchObject({ status: "waiting", waits: [{ kind: "in_doubt", status: "open" }] });
 
-    await continued(folder, sleeper);
-    const { run, calls, waits } = await stored(folder);
-    expect(run).toMatchObject({ status: "queued", epoch: 2, owner: null });
-    expect(calls).toMatchObject([{ status: "succeeded", attempt: 1, receipt: { source: "late" } }]);
-    expect(waits.map(({ status }) => status)).toEqual(["withdrawn"]);
-    // It is queued, so even a plain `run` resumes it.
-    const result = await folder.result({ scenario: asker.scenario, act: RUN, variant });
-    expect(result).toMatchObject({ status: "succeeded", output: BOOKED, waits: [] });
-    expect(server.log.map(({ did }) => did)).toEqual(["effect"]);
-  });
+      await continued(folder, sleeper);
+      const { run, calls, waits } = await stored(folder);
+      expect(run).toMatchObject({ status: "queued", epoch: 2, owner: null });
+      expect(calls).toMatchObject([{ status: "succeeded", attempt: 1, receipt: { source: "late" } }]);
+      expect(waits.map(({ status }) => status)).toEqual(["withdrawn"]);
+      // It is queued, so even a plain `run` resumes it.
+      const result = await folder.result({ scenario: asker.scenario, act: RUN, variant });
+      expect(result).toMatchObject({ status: "succeeded", output: BOOKED, waits: [] });
+      expect(server.log.map(({ did }) => did)).toEqual(["effect"]);
+    },
+  );
 
-  test.for(ASKERS)(
+  test.for(sampled(ASKERS, 2, 1))(
     "lands while the other looks it up: a call of $asker is found and not sent again",
     async (asker) => {
       const [folder, server] = [crashFolder(), await effectServer()];
@@ -239,22 +244,23 @@ describe("a process that is stopped inside its tool, and continued after another
 });
 
 describe("a tool that blocks its process for longer than the lease", () => {
-  test.for(
-    ASKERS.flatMap((asker) => (["before-effect", "after-effect"] as const).map((at) => ({ ...asker, at }))),
-  )("loses the run, notices it, and has no second effect ($asker, $at)", async ({ scenario, turn, at }) => {
-    const [folder, server] = [crashFolder(), await effectServer({ keyed: true })];
-    const variant = variantOf(server, "keyed");
-    const wait = { at, turn, tool: "book", blocks: true };
-    const blocked = folder.start({ scenario, act: RUN, variant, wait, leaseMs: LEASE_MS });
-    await folder.untilWaiting();
-    const result = await folder.result({ scenario, act: TAKE_OVER, variant });
-    expect(result).toMatchObject({ status: "succeeded", output: BOOKED });
+  test.for(sampledPairs(ASKERS, [...PLACES].reverse()).map(([asker, at]) => ({ ...asker, at })))(
+    "loses the run, notices it, and has no second effect ($asker, $at)",
+    async ({ scenario, turn, at }) => {
+      const [folder, server] = [crashFolder(), await effectServer({ keyed: true })];
+      const variant = variantOf(server, "keyed");
+      const wait = { at, turn, tool: "book", blocks: true };
+      const blocked = folder.start({ scenario, act: RUN, variant, wait, leaseMs: LEASE_MS });
+      await folder.untilWaiting();
+      const result = await folder.result({ scenario, act: TAKE_OVER, variant });
+      expect(result).toMatchObject({ status: "succeeded", output: BOOKED });
 
-    folder.allow("release");
-    expect(asError(await blocked.end)).toMatchObject({ name: "LeaseLostError", details: { epoch: 1 } });
-    expect(server.log.map(({ did }) => did)).toEqual(["effect", "dropped"]);
-    const { run, calls } = await stored(folder);
-    expect(run).toMatchObject({ status: "succeeded", epoch: 2, output: BOOKED });
-    expect(calls).toMatchObject([{ status: "succeeded", attempt: 2, receipt: { source: "tool" } }]);
-  });
+      folder.allow("release");
+      expect(asError(await blocked.end)).toMatchObject({ name: "LeaseLostError", details: { epoch: 1 } });
+      expect(server.log.map(({ did }) => did)).toEqual(["effect", "dropped"]);
+      const { run, calls } = await stored(folder);
+      expect(run).toMatchObject({ status: "succeeded", epoch: 2, output: BOOKED });
+      expect(calls).toMatchObject([{ status: "succeeded", attempt: 2, receipt: { source: "tool" } }]);
+    },
+  );
 });

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { sampled } from "../full-test.ts";
 import { asError, asResult, type CrashFolder, crashFolder } from "./harness/crash-folder.ts";
 import type { Act, WorkerOrder } from "./harness/worker-order.ts";
 
@@ -44,31 +45,34 @@ describe("two processes that resume the same dead run at the same instant", () =
     barrier: barriers[i % 2] ?? "after-open",
   }));
 
-  test.for(times)("one works and the other gets RunBusyError (time $time, $barrier)", async ({ barrier }) => {
-    const folder = await deadRun();
-    // The owner waits in its next turn until the other has got its answer.
-    const order = { scenario: "errands", act: RESUME, barrier, wait: { at: "model", turn: 3 } } as const;
-    const workers = [folder.start(order), folder.start(order)];
-    await folder.untilWaiting(2);
-    folder.allow("go");
-    const refused = asError(await Promise.race(workers.map((worker) => worker.end)));
-    expect(refused.name).toBe("RunBusyError");
-    const winner = workers.find((worker) =>
-      JSON.stringify(refused.details.owner).includes(`/${worker.pid}/`),
-    );
-    expect(winner).toBeDefined();
-    expect(refused.message).toMatch(
-      /being worked on by .*wait for it \(`wait: true`\), or stop that process/,
-    );
+  test.for(sampled(times, 3))(
+    "one works and the other gets RunBusyError (time $time, $barrier)",
+    async ({ barrier }) => {
+      const folder = await deadRun();
+      // The owner waits in its next turn until the other has got its answer.
+      const order = { scenario: "errands", act: RESUME, barrier, wait: { at: "model", turn: 3 } } as const;
+      const workers = [folder.start(order), folder.start(order)];
+      await folder.untilWaiting(2);
+      folder.allow("go");
+      const refused = asError(await Promise.race(workers.map((worker) => worker.end)));
+      expect(refused.name).toBe("RunBusyError");
+      const winner = workers.find((worker) =>
+        JSON.stringify(refused.details.owner).includes(`/${worker.pid}/`),
+      );
+      expect(winner).toBeDefined();
+      expect(refused.message).toMatch(
+        /being worked on by .*wait for it \(`wait: true`\), or stop that process/,
+      );
 
-    folder.allow("release");
-    const ends = await Promise.all(workers.map((worker) => worker.end));
-    expect(ends.map((end) => end.kind).sort()).toEqual(["error", "result"]);
-    assertEverythingOnce(folder);
-    await assertTurnsWithoutGap(folder, 2);
-  });
+      folder.allow("release");
+      const ends = await Promise.all(workers.map((worker) => worker.end));
+      expect(ends.map((end) => end.kind).sort()).toEqual(["error", "result"]);
+      assertEverythingOnce(folder);
+      await assertTurnsWithoutGap(folder, 2);
+    },
+  );
 
-  test.for(times.slice(0, 4))(
+  test.for(sampled(times.slice(0, 4), 4))(
     "the one that waits gets the result of the other (time $time, $barrier)",
     async ({ barrier }) => {
       const folder = await deadRun();
@@ -103,27 +107,32 @@ describe("two processes that resume the same dead run at the same instant", () =
   });
 });
 
-test.for([
+const WAYS = [
   { how: "run", act: RUN },
   { how: "resume", act: RESUME },
-] as const)("a second process is refused by $how while the first is alive and works", async ({ act }) => {
-  const folder = crashFolder();
-  const first = folder.start({
-    scenario: "errands",
-    act: RUN,
-    wait: { at: "after-effect", tool: "look", turn: 2 },
-  });
-  await folder.untilWaiting();
-  const before = folder.lines("tried");
-  const error = await folder.error({ scenario: "errands", act });
-  expect(error).toMatchObject({ name: "RunBusyError", details: { runId: "errands-1" } });
-  expect(error.details.owner).toContain(`/${first.pid}/`);
-  expect(folder.lines("tried")).toEqual(before);
-  folder.allow("release");
-  expect(asResult(await first.end).status).toBe("succeeded");
-  assertEverythingOnce(folder);
-  await assertTurnsWithoutGap(folder, 1);
-});
+] as const;
+
+test.for(sampled(WAYS))(
+  "a second process is refused by $how while the first is alive and works",
+  async ({ act }) => {
+    const folder = crashFolder();
+    const first = folder.start({
+      scenario: "errands",
+      act: RUN,
+      wait: { at: "after-effect", tool: "look", turn: 2 },
+    });
+    await folder.untilWaiting();
+    const before = folder.lines("tried");
+    const error = await folder.error({ scenario: "errands", act });
+    expect(error).toMatchObject({ name: "RunBusyError", details: { runId: "errands-1" } });
+    expect(error.details.owner).toContain(`/${first.pid}/`);
+    expect(folder.lines("tried")).toEqual(before);
+    folder.allow("release");
+    expect(asResult(await first.end).status).toBe("succeeded");
+    assertEverythingOnce(folder);
+    await assertTurnsWithoutGap(folder, 1);
+  },
+);
 
 test("two processes that start the same new run at the same instant create one run", async () => {
   const folder = crashFolder();

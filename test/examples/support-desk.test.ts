@@ -12,7 +12,7 @@ import { DeskUnderFire, type SentTicket } from "./desk-under-fire.ts";
 
 const LOAD = IS_FULL_TEST
   ? { forMs: 150_000, ticketEveryMs: 150, killEveryMs: 1_500 }
-  : { forMs: 7_000, ticketEveryMs: 120, killEveryMs: 600 };
+  : { forMs: 4_000, ticketEveryMs: 120, killEveryMs: 600 };
 const SEED = Number(process.env.DESK_SEED ?? 7);
 const TIMEOUT = { timeout: LOAD.forMs + 120_000 };
 

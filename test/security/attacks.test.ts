@@ -15,7 +15,7 @@ afterAll(remove);
 const ours = new Target(join(folder, "ours"));
 
 /** Attacks that are also run without their guard; `npm run test:full` does so for all. */
-const PROVEN = new Set(sampled(ATTACKS, 4));
+const PROVEN = new Set(sampled(ATTACKS, 9));
 
 describe("an attack", () => {
   it.for(ATTACKS.map((attack, i) => ({ ...attack, attack, i })))(

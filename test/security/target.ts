@@ -12,7 +12,7 @@ const LONGEST_MS = 60_000;
 export type CommandEnd = { readonly code: number; readonly stdout: string; readonly stderr: string };
 export type CommandOptions = {
   readonly cwd: string;
-  /** Its whole environment besides PATH. */
+  /** Its whole environment besides PATH, and a folder where its compiled code is kept. */
   readonly env?: { readonly [name: string]: string };
   /** Its input; empty by default. */
   readonly stdin?: string;
@@ -43,7 +43,11 @@ export class Target {
       const child = execFile(
         process.execPath,
         [program, ...args],
-        { cwd, env: { PATH: process.env.PATH, ...env }, timeout: LONGEST_MS },
+        {
+          cwd,
+          env: { PATH: process.env.PATH, NODE_COMPILE_CACHE: join(this.#folder, "compiled"), ...env },
+          timeout: LONGEST_MS,
+        },
         (error, stdout, stderr) =>
           resolve({ code: error === null ? 0 : Number(error.code ?? 1), stdout, stderr }),
       );

@@ -3,7 +3,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { mcpTools } from "../../../src/adapters/mcp/mcp.ts";
 import { serverFetch } from "../../../src/adapters/mcp/mcp-http.ts";
 import { MessageLimit } from "../../../src/adapters/mcp/mcp-message-limit.ts";
@@ -183,6 +183,7 @@ it("A changed list is requested only after the previous one has arrived", async 
 });
 
 it("A server that refuses to list its tools gets no second handshake", async () => {
+  vi.spyOn(Math, "random").mockReturnValue(0); // The shortest pauses between attempts.
   const server = behavingServer('on.list = ({ error }) => error("No tools today");');
   const error = await failureOf(opened(mcpTools(server)));
   expect(error.message).toMatch(/^The MCP server raw .* could not be used \(No tools today\)\.$/);

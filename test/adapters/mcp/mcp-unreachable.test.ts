@@ -1,10 +1,11 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { mcpTools } from "../../../src/adapters/mcp/mcp.ts";
 import { McpConnection } from "../../../src/adapters/mcp/mcp-connection.ts";
 import { ConfigurationError, NotApplied } from "../../../src/index.ts";
 import { call, failureOf, isAlive, opened, rawServer, until } from "../../mcp/mcp-fixture.ts";
 
 it("A server that does not start is tried several times, and then reported with its last error line", async () => {
+  vi.spyOn(Math, "random").mockReturnValue(0); // The shortest pauses between attempts.
   const failing = rawServer({}, "ends");
   const passing = rawServer({ act: { does: "ends" } }, "ends after the first time");
   const source = mcpTools({ ...failing.server, env: { TOKEN: "t-123" } });

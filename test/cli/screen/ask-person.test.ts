@@ -107,7 +107,10 @@ async function waitingRun(act: Partial<Parameters<typeof tool>[0]>, spec?: RunSp
   return { store, runner, typist, seen, answered: askPerson(desk, waits), desk, waits };
 }
 
-const TIMES_OUT = { timeoutMs: 20, execute: () => new Promise<never>(() => undefined) };
+/** It ends when it is aborted: one that does not is given another second. */
+const untilAborted = (_input: unknown, { signal }: { readonly signal: AbortSignal }) =>
+  new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(new Error("aborted"))));
+const TIMES_OUT = { timeoutMs: 20, execute: untilAborted };
 const asksForHelp = () => {
   throw new NeedsHuman("auth_failure", "The token has expired: renew it.");
 };
@@ -129,7 +132,7 @@ describe("a call in doubt", () => {
     let tries = 0;
     const { runner, typist, answered } = await waitingRun({
       timeoutMs: 20,
-      execute: () => (tries++ === 0 ? new Promise<never>(() => undefined) : "acted"),
+      execute: (input, call) => (tries++ === 0 ? untilAborted(input, call) : "acted"),
     });
     await typist.sees("Did it happen?");
     await typist.types(DOWN, DOWN, ENTER);

@@ -2,8 +2,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readCronLine } from "../../../src/core/schedule/cron-line.ts";
 import { plannedTimes } from "../../../src/core/schedule/planned-times.ts";
+import { IS_FULL_TEST } from "../../full-test.ts";
 
 const MINUTE = 60_000;
+const RUNS = { numRuns: IS_FULL_TEST ? 100 : 40 };
 
 /** Days around a change of clocks, or around none, with what clocks show in each of their minutes. */
 type Days = {
@@ -108,6 +110,7 @@ describe("for any cron line, around any change of clocks", () => {
         expect(times).toEqual(byTheRules(line));
         seen += times.length;
       }),
+      RUNS,
     );
     expect(seen).toBeGreaterThan(1_000);
   });
@@ -120,6 +123,7 @@ describe("for any cron line, around any change of clocks", () => {
           return time;
         }, line.days.from);
       }),
+      RUNS,
     );
   });
 
@@ -137,7 +141,7 @@ describe("for any cron line, around any change of clocks", () => {
           moved++;
         }
       }),
-      { numRuns: 200 },
+      { numRuns: 2 * RUNS.numRuns },
     );
     expect(moved).toBeGreaterThan(0);
   });
@@ -153,6 +157,7 @@ describe("for any cron line, around any change of clocks", () => {
         ];
         expect([...first, ...rest]).toEqual(plannedIn(line));
       }),
+      RUNS,
     );
   });
 
@@ -166,6 +171,7 @@ describe("for any cron line, around any change of clocks", () => {
         if (isWildcard(line)) twice += times.length - shown.size;
         else expect(shown.size).toBe(times.length);
       }),
+      RUNS,
     );
     expect(twice).toBeGreaterThan(0);
   });

@@ -20,12 +20,13 @@ import {
   tool,
   type WaitRecord,
 } from "../../../src/index.ts";
+import { IS_FULL_TEST } from "../../full-test.ts";
 import { PATIENCE } from "../../patience.ts";
 import { randomOf } from "../../store/sqlite/random-workers.ts";
 import { must } from "../run-fixture.ts";
 import { acting, jumpingClock, runnerOf } from "./call-fixture.ts";
 
-const SEEDS = 150;
+const SEEDS = IS_FULL_TEST ? 150 : 75;
 const RUN = "r-1";
 /** Far more than any run needs. */
 const MAX_RESUMES = 60;

@@ -15,6 +15,7 @@ import {
   StepFailedError,
   type Store,
 } from "../../../src/index.ts";
+import { IS_FULL_TEST } from "../../full-test.ts";
 import { PATIENCE } from "../../patience.ts";
 import { crashAt } from "../call/call-fixture.ts";
 import { failureAs, memoryStore, scriptedAgent } from "../run-fixture.ts";
@@ -288,7 +289,7 @@ it(
           await store.close();
         }
       }),
-      { numRuns: 60 },
+      { numRuns: IS_FULL_TEST ? 60 : 20 },
     );
   },
 );

@@ -101,7 +101,9 @@ describe("a rule with an unknown tool name", () => {
   });
 
   it("is a warning if the server cannot be opened, and the step fails with the reason", async () => {
-    const clerk = scriptedAgent([], { tools: { files: mcpTools(rawServer({}, "ends").server) } });
+    const clerk = scriptedAgent([], {
+      tools: { files: mcpTools({ command: "/no/such/command", args: [] }) },
+    });
     const { run, warnings } = await runOf(clerk.agent, forbidding("delete_file"));
     expect(String(await failureOf(run()))).toMatch(/MCP server files/);
     expect(warnings).toHaveLength(1);

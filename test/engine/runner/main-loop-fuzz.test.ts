@@ -18,6 +18,7 @@ import {
   type StepNode,
   type Store,
 } from "../../../src/index.ts";
+import { IS_FULL_TEST } from "../../full-test.ts";
 import { PATIENCE } from "../../patience.ts";
 import { jumpingClock } from "../call/call-fixture.ts";
 import {
@@ -36,7 +37,7 @@ import {
 import { must, scriptedAgent } from "../run-fixture.ts";
 
 /** A seed that fails is printed with its trace. To replay it alone, write `[seed]` here. */
-const SEEDS: readonly number[] = Array.from({ length: 30 }, (_, i) => i + 1);
+const SEEDS: readonly number[] = Array.from({ length: IS_FULL_TEST ? 30 : 12 }, (_, i) => i + 1);
 
 const LEASE_MS = 30_000;
 /** From then on nothing happens to a worker any more, so the request must be completed. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { CheckpointStoreError } from "../../../src/core/errors.ts";
 import { FileCheckpointStore } from "../../../src/store/checkpoint/file-checkpoint-store.ts";
+import { sampled } from "../../full-test.ts";
 import { type Fault, type FaultKind, FaultyFileSystem } from "./faulty-file-system.ts";
 import { PowerCutFileSystem, type Remains } from "./power-cut-file-system.ts";
 import {
@@ -102,7 +103,7 @@ async function operationsOf(scenario: Scenario): Promise<readonly string[]> {
 const last = (states: readonly string[]): string => states.at(-1) ?? "";
 
 describe("a worker that dies while", () => {
-  test.each(scenarios)(
+  test.for(sampled(scenarios))(
     "$what leaves the old or the new state, whole, at every file operation",
     async (scenario) => {
       const operations = await operationsOf(scenario);
@@ -141,7 +142,7 @@ describe("a power cut while", () => {
     return [...found].sort();
   }
 
-  test.each(scenarios)(
+  test.for(sampled(scenarios, 2, 1))(
     "$what leaves the old or the new state, whole, whichever unsynced data is lost",
     async (scenario) => {
       const fileSystem = await cutDuring(scenario);

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => server.stop(), 60_000);
 
 const FOREIGN_SERVER = "The server of TEST_POSTGRES_URL is not cut off or crashed.";
-const CUTS = IS_FULL_TEST ? 250 : 20;
+const CUTS = IS_FULL_TEST ? 250 : 8;
 
 describe("a turn", () => {
   it("costs one round trip for each of its two commits", async (context) => {
@@ -132,7 +132,7 @@ describe("a server that crashes", () => {
           return turn;
         }),
         (async () => {
-          for (let i = 0; i < (IS_FULL_TEST ? 10 : 3); i++) {
+          for (let i = 0; i < (IS_FULL_TEST ? 10 : 2); i++) {
             await sleep(150);
             await server.crash();
           }

@@ -57,7 +57,7 @@ describe("the PostgreSQL store conforms to the contract", () => {
   // Each check takes a quarter of a second here: all of them are in the full test.
   const sample = checks.filter(
     ({ stores }, i) =>
-      stores !== "threads" && (IS_FULL_TEST || i % 16 === 5 || (stores === "several" && i % 4 === 0)),
+      stores !== "threads" && (IS_FULL_TEST || i % 32 === 5 || (stores === "several" && i % 8 === 0)),
   );
   const threaded = checks.filter(({ stores }) => stores === "threads");
   for (const check of [...sample, ...sampled(threaded, 4)])
@@ -122,7 +122,7 @@ describe("an intent whose COMMIT is cut off is done exactly once:", () => {
   const cuts = STORE_INTENTS.flatMap((intent) =>
     (["before", "after"] as const).map((cut) => [intent, cut] as const),
   );
-  it.for(sampled(cuts, 5))("%s, %s its arrival", { timeout: 60_000 }, async ([intent, cut], context) => {
+  it.for(sampled(cuts, 9))("%s, %s its arrival", { timeout: 60_000 }, async ([intent, cut], context) => {
     if (lost === null) return context.skip("The server of TEST_POSTGRES_URL is not cut off.");
     const expected = await lost.perform(intent, null);
     const outcome = await lost.perform(intent, cut);

@@ -48,7 +48,7 @@ describe("the tables on PostgreSQL", () => {
   });
 
   it("are applied by many that open a new schema at once, however often", { timeout: 60_000 }, async () => {
-    for (let round = 0; round < (IS_FULL_TEST ? 60 : 6); round++) {
+    for (let round = 0; round < (IS_FULL_TEST ? 60 : 3); round++) {
       const fresh = server.newSchema();
       const stores = await Promise.all([1, 2, 3].map(() => openStore(server.url, { schema: fresh })));
       await Promise.all(stores.map((store) => store.close()));

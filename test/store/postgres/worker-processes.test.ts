@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { RecoveryClass } from "../../../src/index.ts";
 import { openStore } from "../../../src/store/open-store.ts";
 import { effectServer } from "../../crash/harness/effect-server.ts";
-import { IS_FULL_TEST } from "../../full-test.ts";
+import { IS_FULL_TEST, sampled } from "../../full-test.ts";
 import type { WorkerOrder } from "./children/worker-order.ts";
 import { CuttingProxy } from "./cutting-proxy.ts";
 import { type PostgresServer, startPostgres } from "./postgres-server.ts";
@@ -85,56 +85,62 @@ const CALL = IS_FULL_TEST
   : ({ toolMs: "told", timeoutMs: 3_000 } as const);
 
 describe("an owner that lost its lock while a call runs", () => {
-  it.for<{ recovery: RecoveryClass; end: string }>([
+  const kinds: readonly { recovery: RecoveryClass; end: string }[] = [
     // Looked up until the first call has ended.
     { recovery: "reconcile", end: "succeeded" },
     // The late receipt of the first call settles it; until then a person is asked.
     { recovery: "opaque", end: "waiting" },
-  ])("has the only call of its kind: $recovery", { timeout: 120_000 }, async ({ recovery, end }, context) => {
-    if (server.port === null) return context.skip(FOREIGN_SERVER);
-    const proxy = await CuttingProxy.start(server.port);
-    const effects = await effectServer();
-    const schema = server.newSchema();
-    const store = await openStore(server.url, { schema });
-    const order: WorkerOrder = {
-      url: server.url.replace(`:${server.port}/`, `:${proxy.port}/`),
-      schema,
-      runIds: ["run-1"],
-      atOnce: 1,
-      turns: 1,
-      effects: effects.url,
-      recovery,
-      ...CALL,
-      leaseMs: 30_000,
-      // The clocks of the two are a minute apart.
-      clockMs: 30_000,
-    };
-    const [owner, other] = await Promise.all([
-      WorkerProcess.start(order),
-      WorkerProcess.start({ ...order, url: server.url, clockMs: -30_000 }),
-    ]);
-    owner.begin();
-    await owner.said("begun");
-    proxy.refuse("pg_advisory_lock");
-    other.begin();
-    await expect.poll(async () => (await store.getRun("run-1"))?.epoch, { timeout: 10_000 }).toBe(2);
-    expect(owner.lines.at(-1)?.is).toBe("begun");
-    if (recovery === "reconcile")
-      await expect.poll(() => effects.lookUps, { timeout: 10_000 }).toEqual([false]);
-    else await other.said("left");
-    owner.endCall();
-    await other.said("left");
-    expect(other.lines.at(-1)).toMatchObject({ is: "left", status: end });
-    await owner.said("left");
-    // The second process had the run while the call of the first one ran, and made none.
-    expect((await store.getRun("run-1"))?.epoch).toBe(2);
-    expect(effects.effects).toEqual(["run-1 1"]);
-    expect([...owner.lines, ...other.lines].filter(({ is }) => is === "begun")).toHaveLength(1);
-    proxy.refuse(null);
-    await Promise.all([owner.ended(), other.ended()]);
-    expect((await store.getRun("run-1"))?.status).toBe("succeeded");
-    expect(effects.effects).toEqual(["run-1 1"]);
-    await store.close();
-    await proxy.stop();
-  });
+  ];
+
+  it.for(sampled(kinds))(
+    "has the only call of its kind: $recovery",
+    { timeout: 120_000 },
+    async ({ recovery, end }, context) => {
+      if (server.port === null) return context.skip(FOREIGN_SERVER);
+      const proxy = await CuttingProxy.start(server.port);
+      const effects = await effectServer();
+      const schema = server.newSchema();
+      const store = await openStore(server.url, { schema });
+      const order: WorkerOrder = {
+        url: server.url.replace(`:${server.port}/`, `:${proxy.port}/`),
+        schema,
+        runIds: ["run-1"],
+        atOnce: 1,
+        turns: 1,
+        effects: effects.url,
+        recovery,
+        ...CALL,
+        leaseMs: 30_000,
+        // The clocks of the two are a minute apart.
+        clockMs: 30_000,
+      };
+      const [owner, other] = await Promise.all([
+        WorkerProcess.start(order),
+        WorkerProcess.start({ ...order, url: server.url, clockMs: -30_000 }),
+      ]);
+      owner.begin();
+      await owner.said("begun");
+      proxy.refuse("pg_advisory_lock");
+      other.begin();
+      await expect.poll(async () => (await store.getRun("run-1"))?.epoch, { timeout: 10_000 }).toBe(2);
+      expect(owner.lines.at(-1)?.is).toBe("begun");
+      if (recovery === "reconcile")
+        await expect.poll(() => effects.lookUps, { timeout: 10_000 }).toEqual([false]);
+      else await other.said("left");
+      owner.endCall();
+      await other.said("left");
+      expect(other.lines.at(-1)).toMatchObject({ is: "left", status: end });
+      await owner.said("left");
+      // The second process had the run while the call of the first one ran, and made none.
+      expect((await store.getRun("run-1"))?.epoch).toBe(2);
+      expect(effects.effects).toEqual(["run-1 1"]);
+      expect([...owner.lines, ...other.lines].filter(({ is }) => is === "begun")).toHaveLength(1);
+      proxy.refuse(null);
+      await Promise.all([owner.ended(), other.ended()]);
+      expect((await store.getRun("run-1"))?.status).toBe("succeeded");
+      expect(effects.effects).toEqual(["run-1 1"]);
+      await store.close();
+      await proxy.stop();
+    },
+  );
 });

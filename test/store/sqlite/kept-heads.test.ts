@@ -247,7 +247,7 @@ describe("two stores on one file", () => {
         const acknowledged = new Map<string, Record<string, number>>(
           RUNS.map((runId) => [runId, { 1: 1 + STEPS.length }]),
         );
-        for (let round = 0; round < (IS_FULL_TEST ? 800 : 300); round++) {
+        for (let round = 0; round < (IS_FULL_TEST ? 800 : 150); round++) {
           if (random(4) === 0) clock.now += LEASE_MS + 1;
           if (round % 3 === 0) await workers.look(stores[0], random(2));
           const work = stores.flatMap((store, who) =>

@@ -2,6 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { Deadline, Pipeline, Step } from "../../../../src/index.ts";
+import { sampled } from "../../../full-test.ts";
 import { PATIENCE } from "../../../patience.ts";
 import { asking } from "../../call/call-fixture.ts";
 import { jobSpec } from "../../job-fixture.ts";
@@ -107,7 +108,7 @@ const LIMITS: { readonly [name: string]: Scenario & { readonly sights: readonly 
 };
 
 describe("a forecast is exact", () => {
-  for (const [name, { sights, ...scenario }] of Object.entries(LIMITS))
+  for (const [name, { sights, ...scenario }] of sampled(Object.entries(LIMITS)))
     it(`for ${name}`, PATIENCE, async () => {
       const seen = new Set<Sight>();
       const options = { ...scenario.options, workspaceRoot: NOWHERE };
@@ -146,7 +147,7 @@ const RAISED: { readonly [name: string]: Scenario & { readonly sights: readonly 
 };
 
 describe("a forecast is exact for a run with a raised limit of", () => {
-  for (const [name, { sights, ...scenario }] of Object.entries(RAISED))
+  for (const [name, { sights, ...scenario }] of sampled(Object.entries(RAISED)))
     it(name, PATIENCE, async () => {
       const seen = new Set<Sight>();
       const options = { ...scenario.options, workspaceRoot: NOWHERE };
