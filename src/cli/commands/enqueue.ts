@@ -12,7 +12,7 @@ import { parseJsonArgument } from "../context/json-argument.ts";
 import { WrongUseError } from "../context/wrong-use-error.ts";
 import { TRUST_OPTION } from "../job/job-trust.ts";
 import { readInput } from "../job/run-input.ts";
-import { findTarget, needsInput, type RunTarget, specOf } from "../job/run-target.ts";
+import { findTarget, needsInput, type RunTarget } from "../job/run-target.ts";
 import { redactionKeyIn } from "../run/command-store.ts";
 import { runnerOptions } from "../run/run-work.ts";
 import { formatTime } from "../screen/format.ts";
@@ -54,11 +54,10 @@ export const enqueue: Command = {
     try {
       const { pipeline } = target;
       const work = { context, input, store, loaded, pipeline, isJob: target.spec !== null };
-      const spec = specOf(loaded.config, target, given);
       const runner = new Runner(pipeline, runnerOptions(work));
       const { runId, existed } = await runner.enqueue(given, {
         ...options,
-        ...(spec === null ? {} : { spec }),
+        ...(target.spec === null ? {} : { spec: target.spec }),
       });
       const run = await store.getRun(runId);
       const next = [

@@ -11,7 +11,7 @@ import { WrongUseError } from "../context/wrong-use-error.ts";
 import { assertWithinCeiling } from "../job/job-limits.ts";
 import { TRUST_OPTION } from "../job/job-trust.ts";
 import { readInput } from "../job/run-input.ts";
-import { findTarget, needsInput, type RunTarget, specOf } from "../job/run-target.ts";
+import { findTarget, needsInput, type RunTarget } from "../job/run-target.ts";
 import { redactionKeyIn } from "../run/command-store.ts";
 import { driveRun } from "../run/run-driver.ts";
 import { isJobRun, type RunWork } from "../run/run-work.ts";
@@ -73,7 +73,6 @@ async function start(asked: RunWork, target: RunTarget): Promise<CommandResult> 
   const existing = runId === null ? null : await store.getRun(runId);
   const work = existing === null ? asked : await withJobOf(asked, existing);
   const given = await givenInput(work, target, existing);
-  const spec = existing === null || target.spec !== null ? specOf(work.loaded.config, target, given) : null;
   const key = input.text("key");
   return driveRun(work, async (runner, options) => {
     try {
@@ -83,7 +82,7 @@ async function start(asked: RunWork, target: RunTarget): Promise<CommandResult> 
         fresh: input.flag("fresh"),
         ...(runId === null ? {} : { runId }),
         ...(key === null ? {} : { key }),
-        ...(spec === null ? {} : { spec }),
+        ...(target.spec === null ? {} : { spec: target.spec }),
       });
     } catch (error) {
       // A user at the terminal can answer its questions.

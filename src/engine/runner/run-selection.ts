@@ -1,5 +1,8 @@
+import { canonicalHash } from "../../core/canonical-json.ts";
 import { ConfigurationError, ResumeError, RunNotBegunError } from "../../core/errors.ts";
+import { isDefaultContract } from "../../core/job/default-budgets.ts";
 import type { RunSpec } from "../../core/job/run-spec.ts";
+import type { Json } from "../../core/json.ts";
 import { assertChosenRunId, runIdOfKey } from "../../core/run-key.ts";
 import {
   decideRunStart,
@@ -13,6 +16,14 @@ import type { RunOfInput, RunRecord, RunStatus, Store } from "../../store/store.
 import { isSameSpec } from "../definition/run-spec-checks.ts";
 import { runBusy, withRunId } from "./run-checks.ts";
 import type { RunnerOptions, RunOptions } from "./runner-options.ts";
+
+/** The input of a new run, and its contract. */
+export type StartInput = {
+  readonly input: Json;
+  readonly spec: RunSpec | null;
+  /** The caller has given the contract, and not only the defaults of the runner. */
+  readonly hasOwnSpec: boolean;
+};
 
 /** The id of the run that the caller names by id or key; null if it names none. */
 export function namedRunId(
@@ -39,10 +50,12 @@ export function namedRunId(
 export async function decideUnnamedStart(
   store: Store,
   pipeline: string,
-  inputHash: Uint8Array,
-  spec: RunSpec | null,
+  { input, spec, hasOwnSpec }: StartInput,
 ): Promise<RunStart> {
-  const found = (await store.findRunsOf(pipeline, inputHash)).filter(({ run }) => isSameSpec(run.spec, spec));
+  const runs = await store.findRunsOf(pipeline, canonicalHash(input));
+  const found = runs.filter(({ run }) =>
+    hasOwnSpec ? isSameSpec(run.spec, spec) : isDefaultContract(run.spec, { pipeline, input }),
+  );
   const [newest] = found;
   const movedAway = found.flatMap(({ run }) => (isUnfinished(run.moved?.status ?? null) ? [run.runId] : []));
   if (newest?.run.moved?.status === "failed" && (await hadEffects(store, newest.run.runId)))

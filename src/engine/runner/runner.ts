@@ -1,3 +1,4 @@
+import { readBudgets } from "../../core/job/default-budgets.ts";
 import type { Json } from "../../core/json.ts";
 import { assertOptions, givenOptions } from "../../core/naming/option-names.ts";
 import { assertPricing } from "../../core/usage/usage.ts";
@@ -176,6 +177,7 @@ export function makeSetup(target: Agent | StepNode, options: RunnerOptions): Run
     options,
     root,
     rules: makeRules(options.policy, options.constraints),
+    budgets: options.budgets === undefined ? null : readBudgets(options.budgets),
     session: sessionOptions(root, options),
     clock: options.clock ?? systemClock,
     leaseMs: options.leaseMs ?? 30_000,

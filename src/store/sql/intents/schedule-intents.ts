@@ -4,6 +4,7 @@ import { decisionOf, type Person } from "../../../core/person.ts";
 import { dueFirings, type MissedFirings } from "../../../core/schedule/due-firings.ts";
 import { firingRunId, MINUTE_MS } from "../../../core/schedule/firing-run-id.ts";
 import { decideOverlap, type EarlierFiring } from "../../../core/schedule/overlap-decision.ts";
+import { NO_LIMIT } from "../../../core/usage/quota.ts";
 import type { FiredSchedule, FiringRecord, QueuedRun } from "../../store.ts";
 import { unfinishedFirings } from "../queries/schedule-queries.ts";
 import { all, exists, type SqlScript } from "../script.ts";
@@ -152,6 +153,7 @@ class FiringStarter {
       inputHash: canonicalHash(input),
       shape: start.shape,
       limit: NO_LIMIT,
+      spec: start.spec ?? null,
       metadata: { ...metadata, [SCHEDULE_LABEL]: name },
       startedBy: this.#by,
       ...(queue === undefined ? {} : { queue }),
@@ -159,8 +161,6 @@ class FiringStarter {
     };
   }
 }
-
-const NO_LIMIT = { tokens: null, microDollars: null };
 
 /** Under this name the metadata of a run has the schedule that has started it. */
 const SCHEDULE_LABEL = "pawl.schedule";

@@ -1,8 +1,7 @@
 import { canonicalJson } from "../../../core/canonical-json.ts";
 import { ConfigurationError } from "../../../core/errors.ts";
-import type { Json } from "../../../core/json.ts";
 import { assertScheduleSpec, type CheckedSchedule } from "../../../core/schedule/schedule-spec.ts";
-import type { FiringRecord } from "../../store.ts";
+import type { ConfiguredStart, FiringRecord } from "../../store.ts";
 import type { Row } from "../row.ts";
 import { get, type SqlScript } from "../script.ts";
 import { FIRING_OUTCOMES } from "../stored-words.ts";
@@ -13,7 +12,7 @@ import { parseJson } from "./run-row.ts";
 export type ScheduleRow = {
   readonly schedule: CheckedSchedule;
   /** What its runs need beside it. */
-  readonly start: { readonly entrypoint: string; readonly shape: Json };
+  readonly start: Omit<ConfiguredStart, "schedule">;
   /** Null if it was removed. */
   readonly hash: string | null;
   readonly revision: number;
