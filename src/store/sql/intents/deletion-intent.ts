@@ -1,8 +1,8 @@
 import { ConfigurationError } from "../../../core/errors.ts";
+import { assertNameSize } from "../../../core/naming/name-size.ts";
 import { decisionOf } from "../../../core/person.ts";
 import type { RunDeletion, Tombstone } from "../../store.ts";
 import { BUNDLE_TABLES } from "../bundle-tables.ts";
-import { assertNameSize } from "../name-size.ts";
 import { get, type SqlScript } from "../script.ts";
 import { ENDED_STATUSES } from "../stored-words.ts";
 import { getTombstone, missingRun } from "../tables/missing-run.ts";

@@ -1,11 +1,11 @@
 import { assertPayload, canonicalJson } from "../../../core/canonical-json.ts";
 import { MessageRefusedError } from "../../../core/errors.ts";
 import type { Json, JsonObject } from "../../../core/json.ts";
+import { assertNameSize } from "../../../core/naming/name-size.ts";
 import { type Decision, decisionOf } from "../../../core/person.ts";
 import { assertEventName, matchesEvent } from "../../../core/run/event-match.ts";
 import { receiptOfAnswer } from "../../../core/run/wait-answer.ts";
 import type { MessageStatus, NewMessage, QueuedRun, SentMessage } from "../../store.ts";
-import { assertNameSize } from "../name-size.ts";
 import type { Row } from "../row.ts";
 import { get, type SqlScript } from "../script.ts";
 import { MESSAGE_STATUSES } from "../stored-words.ts";
