@@ -39,7 +39,7 @@ import type {
   SendOptions,
 } from "./queue-options.ts";
 import { enqueue, send, unsend } from "./queued-runs.ts";
-import { aboutRun, assertReasonGiven, assertSamePipeline, inputAsJson, runNotFound } from "./run-checks.ts";
+import { aboutRun, assertReasonGiven, assertSamePipeline, inputAsJson, missingRun } from "./run-checks.ts";
 import { namedRunId } from "./run-selection.ts";
 import { assertForkOptions, assertResumeOptions } from "./runner-option-names.ts";
 import {
@@ -204,7 +204,7 @@ export class RunRequests<O> {
     return this.#about(runId, async (store) => {
       assertResumeOptions("forecast", options);
       const run = await store.getRun(runId);
-      if (run === null) throw runNotFound(runId);
+      if (run === null) throw await missingRun(store, runId);
       assertSamePipeline(run, this.#setup.root.name);
       if (run.spec !== null) assertSetupRuns(this.#setup, run.spec);
       assertReasonGiven(options.acceptDivergence);

@@ -18,7 +18,7 @@ import type { ClaimFindings } from "./leased-run.ts";
 import { assertSetupRuns } from "./new-contract.ts";
 import { newRunId } from "./new-run-id.ts";
 import { placeOf } from "./place-options.ts";
-import { aboutRun, assertSameRun, runBusy, runNotFound } from "./run-checks.ts";
+import { aboutRun, assertSameRun, missingRun, runBusy } from "./run-checks.ts";
 import { decideUnnamedStart, type StartInput, startRefused } from "./run-selection.ts";
 import {
   type ContinueOptions,
@@ -164,7 +164,7 @@ export async function claimRun(
       case "refused":
         return { kind: "ended", run: outcome.run };
       case "not_found":
-        throw runNotFound(runId);
+        throw await missingRun(store, runId);
       case "limited":
       case "stalled":
         throw new Error(`Run ${runId} was claimed without limits, and is ${outcome.kind}.`);

@@ -1,4 +1,5 @@
-import { RunDeletedError, RunNotFoundError } from "../../../core/errors.ts";
+import type { RunDeletedError, RunNotFoundError } from "../../../core/errors.ts";
+import { missingRunError, runDeleted } from "../../../core/run/missing-run.ts";
 import type { Tombstone } from "../../store.ts";
 import type { Row } from "../row.ts";
 import { get, type SqlScript } from "../script.ts";
@@ -28,24 +29,11 @@ export function tombstone(row: Row): Tombstone {
 
 /** The error for a run that is not there: it was deleted, or it never was. */
 export function* missingRun(runId: string): SqlScript<RunDeletedError | RunNotFoundError> {
-  const stone = yield* getTombstone(runId);
-  if (stone !== null) return runDeleted(stone);
-  return new RunNotFoundError(
-    `There is no run ${runId} in this store: check the id and the store's address.`,
-    { runId },
-  );
+  return missingRunError(runId, yield* getTombstone(runId));
 }
 
 /** The id of a deleted run is not used again. */
 export function* assertNotDeleted(runId: string): SqlScript<void> {
   const stone = yield* getTombstone(runId);
   if (stone !== null) throw runDeleted(stone);
-}
-
-function runDeleted({ runId, deletedAt, deletedBy, why }: Tombstone): RunDeletedError {
-  const at = new Date(deletedAt).toISOString();
-  return new RunDeletedError(
-    `Run ${runId} was deleted at ${at} by ${deletedBy} (${why}): its id is not used again; give another one.`,
-    { runId },
-  );
 }
