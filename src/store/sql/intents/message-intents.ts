@@ -9,9 +9,10 @@ import type { MessageStatus, NewMessage, QueuedRun, SentMessage } from "../../st
 import type { Row } from "../row.ts";
 import { get, type SqlScript } from "../script.ts";
 import { MESSAGE_STATUSES } from "../stored-words.ts";
-import { senderOf, senderText, waitingMessages } from "../tables/message-rows.ts";
+import { senderOf, waitingMessages } from "../tables/message-rows.ts";
 import { missingRun } from "../tables/missing-run.ts";
 import { assertHere } from "../tables/moved-run.ts";
+import { personText } from "../tables/person-text.ts";
 import { findRun, parseJson, type RunRow, requireRun, saveRun } from "../tables/run-row.ts";
 import { changeRow, insertRow, type Transaction } from "../transaction.ts";
 import { assertOpenPart } from "../verify/verify-open.ts";
@@ -43,7 +44,7 @@ export function* sendMessage(
     event: message.event,
     body: canonicalJson(message.body),
     sent_at: tx.now,
-    sent_by: senderText(sender),
+    sent_by: personText(sender),
     status: reason === null ? "waiting" : "returned",
     settled_at: reason === null ? null : tx.now,
     reason,
@@ -103,7 +104,7 @@ function sameMessage(
   sender: Decision,
 ): Omit<SentMessage, "hasStarted"> {
   const isSame = known.optionalText("event") === event && known.text("body") === canonicalJson(body);
-  if (!isSame || known.text("sent_by") !== senderText(sender))
+  if (!isSame || known.text("sent_by") !== personText(sender))
     throw new MessageRefusedError(
       `Run ${runId} has another message with the id ${JSON.stringify(id)}, ${isSame ? "of another sender" : "with other contents"}: give each message an id of its own.`,
       { reason: isSame ? "other_sender" : "other_message" },

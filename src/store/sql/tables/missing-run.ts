@@ -4,6 +4,7 @@ import type { Tombstone } from "../../store.ts";
 import type { Row } from "../row.ts";
 import { get, type SqlScript } from "../script.ts";
 import { RUN_STATUSES } from "../stored-words.ts";
+import { personAt } from "./person-text.ts";
 
 /** What is left of a deleted run; null if there was none of this id. */
 export function* getTombstone(runId: string): SqlScript<Tombstone | null> {
@@ -12,6 +13,7 @@ export function* getTombstone(runId: string): SqlScript<Tombstone | null> {
 }
 
 export function tombstone(row: Row): Tombstone {
+  const { name, authenticated } = personAt(row.text("deleted_by"), row.int("deleted_at"));
   return {
     runId: row.text("run_id"),
     pipeline: row.text("pipeline"),
@@ -19,7 +21,8 @@ export function tombstone(row: Row): Tombstone {
     createdAt: row.int("created_at"),
     endedAt: row.int("ended_at"),
     deletedAt: row.int("deleted_at"),
-    deletedBy: row.text("deleted_by"),
+    deletedBy: name,
+    authenticated,
     why: row.text("why"),
     charged: { tokens: row.int("charged_tokens"), microDollars: row.int("charged_micro_dollars") },
     events: row.int("event_seq"),
