@@ -30,6 +30,7 @@ export const schedules: Command = {
   execute: async (context, input) => {
     const action = actionOf(input);
     const isRead = action === null || action === "show";
+    assertOptionsOf(action, input);
     return withExistingStore(
       context,
       input,
@@ -51,6 +52,16 @@ function actionOf(input: CommandInput): Action | null {
   throw new WrongUseError(
     `\`pawl schedules ${cleanLine(given)}\` is no command: ${meant}. One schedule is shown by \`pawl schedules show <name>\`.`,
   );
+}
+
+/** An option that has no effect is a mistake. */
+function assertOptionsOf(action: Action | null, input: CommandInput): void {
+  if (input.text("limit") !== null && action !== "show")
+    throw new WrongUseError(
+      "--limit is about the planned times of one schedule: give show, or leave it out.",
+    );
+  if (input.text("by") !== null && (action === null || action === "show"))
+    throw new WrongUseError("--by is about pause, resume and fire: leave it out.");
 }
 
 async function perform(

@@ -63,6 +63,8 @@ describe("gc --runs", () => {
     [["--runs", "--older-than", "soon"], "such as 30d, 12h or 45m"],
     [["--runs", "--older-than", "1d", "--max-bytes", "1"], "leave one of them out"],
     [["--status", "failed"], "give --runs as well"],
+    [["--runs", "--older-than", "900d", "--why", " "], "--why is blank"],
+    [["--runs", "--older-than", "900d", "--by", ""], "--by is blank"],
   ])("refuses %j", async (argv, said) => {
     const { exitCode, stderr } = await pawl(["gc", ...argv], { ...(await sampleFolder()), columns: 300 });
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining(said)]);

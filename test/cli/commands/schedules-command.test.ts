@@ -84,6 +84,8 @@ describe("pawl schedules", () => {
       [["pause"], /needs the name of a schedule/],
       [["pauze", "nightly"], /did you mean pause\./],
       [["nightly"], /pawl schedules show <name>/],
+      [["--limit", "3"], /--limit is about the planned times of one schedule/],
+      [["show", "nightly", "--by", "ann"], /--by is about pause, resume and fire/],
     ] as const) {
       const { exitCode, stderr } = await pawl(["schedules", ...words], { ...folder, columns: 300 });
       expect([exitCode, stderr]).toEqual([2, expect.stringMatching(message)]);
