@@ -92,7 +92,7 @@ async function perform(
       return changed(context, schedule, `Schedule ${name} ${what}. It fires next at ${nextText(schedule)}.`);
     }
     case "fire":
-      return fired(context, input, await store.fireNow(name, person));
+      return fired(context, input, store, await store.fireNow(name, person));
   }
 }
 
@@ -206,18 +206,30 @@ function changed(context: CliContext, schedule: ScheduleRecord, text: string, hi
   };
 }
 
-function fired(context: CliContext, input: CommandInput, firing: FiringRecord): CommandResult {
+async function fired(
+  context: CliContext,
+  input: CommandInput,
+  store: StoreReader,
+  firing: FiringRecord,
+): Promise<CommandResult> {
   const { name, runId, why } = firing;
   const hints = runId === null ? [] : [commandHint(input, "show", runId)];
   const text =
     runId === null
       ? `Schedule ${name} was not fired. ${why}`
-      : `Schedule ${name} was fired: run ${runId} waits for a worker.`;
+      : `Schedule ${name} was fired: ${await stateText(store, runId)}.`;
   return {
     exitCode: runId === null ? 1 : 0,
     document: { firing: firingDocument(firing) },
     text: `${paragraph(text, context.stdout.columns)}${formatHints(context, hints)}`,
   };
+}
+
+/** A run of this minute may have been there already: twice in the same minute is once. */
+async function stateText(store: StoreReader, runId: string): Promise<string> {
+  const run = await store.getRun(runId);
+  if (run === null) return `run ${runId} of this minute was deleted, and is not started again`;
+  return run.status === "queued" ? `run ${runId} waits for a worker` : `run ${runId} is ${run.status}`;
 }
 
 function scheduleDocument({ schedule, lastFiring, ...record }: ScheduleRecord) {

@@ -63,7 +63,8 @@ export type RunnerOptions = {
   readonly constraints?: Constraints;
   /**
    * The budgets of runs that set none themselves, whether they are run at once, enqueued, or started by a message or by a
-   * schedule of the worker. A run keeps those that it was started with. By default no limits.
+   * schedule of the worker. A run keeps those that it was started with. They are a RunSpec of the run, which so has a
+   * folder of its own, as a job has. By default no limits.
    */
   readonly budgets?: Partial<Budgets>;
   /** Other pipelines with the same policy and constraints. A rule may name one of their tools. */

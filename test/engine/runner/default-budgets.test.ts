@@ -7,6 +7,7 @@ import {
   Step,
   type Store,
 } from "../../../src/index.ts";
+import { temporaryFolder } from "../job-fixture.ts";
 import { memoryStore } from "../run-fixture.ts";
 
 const BUDGETS = { maxSteps: 9, maxTokens: 500 };
@@ -18,7 +19,11 @@ const echo = Pipeline.of(
 );
 
 function runnerOf(store: Store, budgets: RunnerOptions["budgets"] = BUDGETS) {
-  return new Runner(echo, { store, ...(budgets === undefined ? {} : { budgets }) });
+  return new Runner(echo, {
+    store,
+    workspaceRoot: temporaryFolder(),
+    ...(budgets === undefined ? {} : { budgets }),
+  });
 }
 
 async function contractOf(store: Store, runId: string) {

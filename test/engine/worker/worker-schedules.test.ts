@@ -10,6 +10,7 @@ import {
   type WorkerOptions,
 } from "../../../src/index.ts";
 import { openStore } from "../../../src/store/open-store.ts";
+import { temporaryFolder } from "../job-fixture.ts";
 
 const MINUTE = 60_000;
 const seen: unknown[] = [];
@@ -69,7 +70,12 @@ describe("a worker with schedules", () => {
   it("gives their runs its default budgets, also those that a person fires", async () => {
     const { store, clock } = await clockedStore();
     const budgets = { maxSteps: 9, maxTokens: 500 };
-    const notices = started({ store, budgets, schedules: { nightly: EVERY_MINUTE } });
+    const notices = started({
+      store,
+      budgets,
+      workspaceRoot: temporaryFolder(),
+      schedules: { nightly: EVERY_MINUTE },
+    });
     await some(notices, "schedule_changed");
     const { runId } = await store.fireNow("nightly", { by: "ann" });
     await ends(store, runId ?? "");

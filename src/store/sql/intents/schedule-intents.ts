@@ -108,7 +108,7 @@ class FiringStarter {
     const concurrencyKey = decision.kind === "queue" ? decision.concurrencyKey : null;
     yield* enqueueRun(this.#tx, { ...this.#run(runId), concurrencyKey });
     this.#unfinished?.push({ runId, status: "queued", isHeld: false, wait: null });
-    const why = note ?? left;
+    const why = [note, left].filter((each) => each !== null).join(" ") || null;
     const firing = { ...record, outcome: "started", runId, why } as const;
     saveFiring(this.#tx, firing);
     return firing;

@@ -17,7 +17,7 @@ export type ScheduleRow = {
   readonly hash: string | null;
   readonly revision: number;
   readonly configuredAt: number;
-  /** The last planned time that was decided about, or when it was last planned anew. */
+  /** The last planned time that was decided about, or when it was last planned again. */
   readonly plannedAt: number;
   readonly nextAt: number | null;
   readonly pausedAt: number | null;
