@@ -1,7 +1,12 @@
-import { findAddress } from "../queries/queue-queries.ts";
 import type { RunHead } from "../run-head.ts";
-import type { SqlScript } from "../script.ts";
+import { get, type SqlScript } from "../script.ts";
 import { insertRow, type Transaction } from "../transaction.ts";
+
+/** The run that is reached by an address; null if there is none. */
+export function* findAddress(address: string): SqlScript<string | null> {
+  const row = yield* get("SELECT run_id FROM addresses JOIN runs USING (run_key) WHERE address = ?", address);
+  return row?.text("run_id") ?? null;
+}
 
 /** Gives a run an address; it may have it already. Returns the run that is in the way; null if it has it now. */
 export function* takeAddress(tx: Transaction, run: RunHead, address: string): SqlScript<string | null> {
