@@ -57,6 +57,8 @@ export type NeededWait = WaitClock & {
   readonly kind: "time" | "message";
   /** The name of the event that it waits for, or the beginning of its name and a `*`. */
   readonly matches?: string;
+  /** A name by which messages reach the run from then on, until it has ended. */
+  readonly address?: string;
 };
 
 /** What has to be answered before the run can continue. */
@@ -90,6 +92,8 @@ export type NewCallWait = WaitClock & {
   readonly argumentsHash: string | null;
   /** For a wait of the kind `message`. */
   readonly matches?: string;
+  /** For a wait of the kind `message`: the run gets this address. If another one has it, the call fails. */
+  readonly address?: string;
 };
 
 /** A person's decision about a call in doubt. */

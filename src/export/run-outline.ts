@@ -1,5 +1,5 @@
-import { RunNotFoundError } from "../core/errors.ts";
 import type { Json } from "../core/json.ts";
+import { missingRunError } from "../core/run/missing-run.ts";
 import type {
   ArtifactRecord,
   AttemptRecord,
@@ -69,12 +69,7 @@ export async function readRunOutline(reader: StoreReader, runId: string): Promis
 export async function requireRun(reader: StoreReader, runId: string): Promise<RunRecord> {
   const run = await reader.getRun(runId);
   if (run !== null) return run;
-  throw new RunNotFoundError(
-    `There is no run ${runId} in this store: list the runs to see which ones exist.`,
-    {
-      runId,
-    },
-  );
+  throw missingRunError(runId, await reader.getTombstone(runId));
 }
 
 /** The part of the log of each worker. Events before the first one belong to a fork. */

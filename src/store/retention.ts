@@ -1,4 +1,4 @@
-import type { Person } from "../core/person.ts";
+import type { Authenticated, Person } from "../core/person.ts";
 import type { Amount } from "../core/usage/usage.ts";
 import type { RunStatus } from "./run-move.ts";
 
@@ -16,6 +16,8 @@ export type Tombstone = {
   readonly endedAt: number;
   readonly deletedAt: number;
   readonly deletedBy: string;
+  /** What vouches for who deleted it; null if nothing does. */
+  readonly authenticated: Authenticated | null;
   readonly why: string;
   readonly charged: Amount;
   /** How many events it had, and the hash of the last one. */

@@ -1,3 +1,4 @@
+import type { RunSpec } from "../core/job/run-spec.ts";
 import type { Json } from "../core/json.ts";
 import type { CheckedSchedule } from "../core/schedule/schedule-spec.ts";
 
@@ -21,6 +22,8 @@ export type ConfiguredStart = {
   readonly entrypoint: string;
   /** The shape of the pipeline. The worker that takes a run pins its own if that is another one. */
   readonly shape: Json;
+  /** The contract of its runs: the default budgets of the configuration. None by default. */
+  readonly spec?: RunSpec | null;
 };
 
 /** What a configuration has changed, or why it did not. */

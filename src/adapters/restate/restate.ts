@@ -14,9 +14,10 @@ import type {
   TerminalError,
   VirtualObjectDefinition,
 } from "@restatedev/restate-sdk";
-import { ConfigurationError, PawlError, RunNotFoundError } from "../../core/errors.ts";
+import { ConfigurationError, PawlError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
 import { assertOptions, type OptionNames } from "../../core/naming/option-names.ts";
+import { missingRunError } from "../../core/run/missing-run.ts";
 import type {
   Advanced,
   AdvanceOptions,
@@ -54,7 +55,7 @@ export type DrivenRunner = {
 
 /** One runner for each pipeline, by the pipeline's own name, and the store that knows to which of them a run belongs. */
 export type DrivenRunners = {
-  readonly store: Pick<Store, "getRun">;
+  readonly store: Pick<Store, "getRun" | "getTombstone">;
   readonly runners: { readonly [pipeline: string]: DrivenRunner };
 };
 
@@ -207,10 +208,7 @@ function delayOf(advanced: Advanced): number | null {
 async function runnerOf(runners: DrivenRunner | DrivenRunners, runId: string): Promise<DrivenRunner> {
   if (!("runners" in runners)) return runners;
   const run = await runners.store.getRun(runId);
-  if (run === null)
-    throw new RunNotFoundError(`There is no run ${runId} in this store: start it, or check its id.`, {
-      runId,
-    });
+  if (run === null) throw missingRunError(runId, await runners.store.getTombstone(runId));
   return namedRunner(runners, run.pipeline);
 }
 

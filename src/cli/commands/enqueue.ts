@@ -12,7 +12,7 @@ import { parseJsonArgument } from "../context/json-argument.ts";
 import { WrongUseError } from "../context/wrong-use-error.ts";
 import { TRUST_OPTION } from "../job/job-trust.ts";
 import { readInput } from "../job/run-input.ts";
-import { findTarget, needsInput, type RunTarget, specOf } from "../job/run-target.ts";
+import { findTarget, needsInput, type RunTarget } from "../job/run-target.ts";
 import { redactionKeyIn } from "../run/command-store.ts";
 import { runnerOptions } from "../run/run-work.ts";
 import { formatTime } from "../screen/format.ts";
@@ -54,19 +54,18 @@ export const enqueue: Command = {
     try {
       const { pipeline } = target;
       const work = { context, input, store, loaded, pipeline, isJob: target.spec !== null };
-      const spec = specOf(loaded.config, target, given);
       const runner = new Runner(pipeline, runnerOptions(work));
       const { runId, existed } = await runner.enqueue(given, {
         ...options,
-        ...(spec === null ? {} : { spec }),
+        ...(target.spec === null ? {} : { spec: target.spec }),
       });
       const run = await store.getRun(runId);
       const next = [
         { what: "A worker takes it", commands: [commandHint(input, "worker")] },
         { what: "Follow it", commands: [commandHint(input, "tail", runId, "--follow")] },
       ];
-      const when =
-        options.notBefore === undefined ? "" : `, and begins at ${formatTime(options.notBefore.getTime())}`;
+      const beginsAt = options.notBefore?.getTime() ?? 0;
+      const when = beginsAt <= context.clock.now() ? "" : `, and begins at ${formatTime(beginsAt)}`;
       const text = existed
         ? `Run ${runId} was there already: it is ${run?.status ?? "gone"}.\n`
         : `Run ${runId} is queued${when}.\n`;
@@ -101,7 +100,10 @@ function enqueueOptions(
 ): EnqueueOptions & { readonly notBefore?: Date } {
   const text = (name: string) => input.text(name) ?? undefined;
   const [runId, key, queue] = [text("runId"), text("key"), text("queue")];
+  if (runId !== undefined && key !== undefined)
+    throw new WrongUseError("--run-id and --key both name the run: leave one of them out.");
   const [concurrencyKey, address, given] = [text("concurrencyKey"), text("address"), text("context")];
+  assertNotBlank({ "--queue": queue, "--concurrency-key": concurrencyKey, "--address": address });
   const notBefore = timeOf(context, input);
   const priority = text("priority");
   if (priority !== undefined && !/^-?\d{1,9}$/.test(priority))
@@ -117,6 +119,11 @@ function enqueueOptions(
     ...(notBefore === null ? {} : { notBefore }),
     ...(given === undefined ? {} : { context: parseJsonArgument("--context", given) }),
   };
+}
+
+function assertNotBlank(names: { readonly [flag: string]: string | undefined }): void {
+  const blank = Object.keys(names).find((flag) => names[flag]?.trim() === "");
+  if (blank !== undefined) throw new WrongUseError(`${blank} is blank: give a name, or leave it out.`);
 }
 
 function timeOf({ clock }: CliContext, input: CommandInput): Date | null {

@@ -93,6 +93,8 @@ async function collectRuns(context: CliContext, input: CommandInput, store: Stor
   const olderThanMs = ageOption("--older-than", input.text("olderThan") ?? DEFAULT_AGE);
   const [status, pipeline, why] = [input.text("status"), input.text("pipeline"), input.text("why")];
   const limit = input.wholeNumber("limit", 1);
+  const by = personOf(context, input);
+  if (why?.trim() === "") throw new WrongUseError("--why is blank: give the reason, or leave it out.");
   const progress = progressLine(context, dryRun);
   const { runs, charged, kept } = await deleteRuns(store, {
     endedBefore: context.clock.now() - olderThanMs,
@@ -101,7 +103,7 @@ async function collectRuns(context: CliContext, input: CommandInput, store: Stor
     ...(pipeline === null ? {} : { pipeline }),
     ...(limit === null ? {} : { limit }),
     why: why ?? `It ended more than ${input.text("olderThan") ?? DEFAULT_AGE} ago.`,
-    by: personOf(context, input),
+    by,
     onProgress: (soFar) => progress.show(soFar.runs),
   }).finally(() => progress.clear());
   return {
@@ -109,9 +111,11 @@ async function collectRuns(context: CliContext, input: CommandInput, store: Stor
     document: { dryRun, olderThanMs, status, pipeline, runs, charged, kept },
     text: paragraph(
       [
-        dryRun
-          ? `${counted(runs, "run")} would be deleted, which cost ${formatMoney(charged.microDollars)}. Nothing was deleted: leave out --dry-run to do it.`
-          : `Deleted ${counted(runs, "run")}, which cost ${formatMoney(charged.microDollars)}. A tombstone of each is kept, and its id is not used again.`,
+        runs === 0
+          ? "No such run ended that long ago: nothing was deleted."
+          : dryRun
+            ? `${counted(runs, "run")} would be deleted, which cost ${formatMoney(charged.microDollars)}. Nothing was deleted: leave out --dry-run to do it.`
+            : `Deleted ${counted(runs, "run")}, which cost ${formatMoney(charged.microDollars)}. A tombstone of each is kept, and its id is not used again.`,
         ...(kept === 0 ? [] : [`${counted(kept, "run")} continued meanwhile, and stayed.`]),
       ].join(" "),
       context.stdout.columns,

@@ -1,5 +1,6 @@
 import type { Command } from "../context/command.ts";
 import { paragraph } from "../context/terminal-text.ts";
+import { callsInDoubt } from "../run/calls-in-doubt.ts";
 import { withExistingStore } from "../run/command-store.ts";
 import { findRun } from "../run/find-run.ts";
 import { callDocument } from "../screen/documents.ts";
@@ -25,13 +26,10 @@ export const receipts: Command = {
         const { runId } = await findRun(store, input.argument("run"));
         const tool = input.text("tool");
         const all = await store.listToolCalls(runId);
-        const calls = all.filter(
-          (call) =>
-            (tool === null || call.tool === tool) && (!input.flag("inDoubt") || call.status === "in_doubt"),
-        );
-        const next = calls
-          .filter(({ status }) => status === "in_doubt")
-          .map(({ toolCallId }) => doubtStep(input, toolCallId));
+        const ofTool = all.filter((call) => tool === null || call.tool === tool);
+        const doubts = callsInDoubt(ofTool, await store.listWaits(runId));
+        const calls = input.flag("inDoubt") ? doubts : ofTool;
+        const next = doubts.map(({ toolCallId }) => doubtStep(input, toolCallId));
         const table = formatTable(context, callColumns(), calls);
         const nothing = `None of the ${counted(all.length, "tool call")} of run ${runId} matches.`;
         return {

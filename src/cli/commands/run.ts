@@ -11,8 +11,9 @@ import { WrongUseError } from "../context/wrong-use-error.ts";
 import { assertWithinCeiling } from "../job/job-limits.ts";
 import { TRUST_OPTION } from "../job/job-trust.ts";
 import { readInput } from "../job/run-input.ts";
-import { findTarget, needsInput, type RunTarget, specOf } from "../job/run-target.ts";
+import { findTarget, needsInput, type RunTarget } from "../job/run-target.ts";
 import { redactionKeyIn } from "../run/command-store.ts";
+import { missing } from "../run/find-run.ts";
 import { driveRun } from "../run/run-driver.ts";
 import { isJobRun, type RunWork } from "../run/run-work.ts";
 import { formatAgo } from "../screen/format.ts";
@@ -73,7 +74,6 @@ async function start(asked: RunWork, target: RunTarget): Promise<CommandResult> 
   const existing = runId === null ? null : await store.getRun(runId);
   const work = existing === null ? asked : await withJobOf(asked, existing);
   const given = await givenInput(work, target, existing);
-  const spec = existing === null || target.spec !== null ? specOf(work.loaded.config, target, given) : null;
   const key = input.text("key");
   return driveRun(work, async (runner, options) => {
     try {
@@ -83,7 +83,7 @@ async function start(asked: RunWork, target: RunTarget): Promise<CommandResult> 
         fresh: input.flag("fresh"),
         ...(runId === null ? {} : { runId }),
         ...(key === null ? {} : { key }),
-        ...(spec === null ? {} : { spec }),
+        ...(target.spec === null ? {} : { spec: target.spec }),
       });
     } catch (error) {
       // A user at the terminal can answer its questions.
@@ -127,7 +127,7 @@ async function resumeExisting(asked: RunWork, target: RunTarget): Promise<Comman
   const { context, input, store } = asked;
   const named = input.text("runId");
   const found = named === null ? await newestUnfinished(asked, target) : await store.getRun(named);
-  if (found === null) throw nothingToResume(target, named);
+  if (found === null) throw named === null ? nothingToResume(target) : await missing(store, named);
   const work = await withJobOf(asked, found);
   if (target.spec !== null) assertSameSpec(found, target.spec);
   if (!input.json)
@@ -166,11 +166,7 @@ async function newestUnfinished(
   return null;
 }
 
-function nothingToResume({ pipeline, spec }: RunTarget, named: string | null): RunNotFoundError {
-  if (named !== null)
-    return new RunNotFoundError(`There is no run ${named} in this store: \`pawl ls\` lists the runs.`, {
-      runId: named,
-    });
+function nothingToResume({ pipeline, spec }: RunTarget): RunNotFoundError {
   const what = spec !== null ? "this job" : `pipeline ${pipeline.name}`;
   return new RunNotFoundError(
     `No run of ${what} was interrupted, failed or is waiting: leave out --resume to start one; \`pawl ls\` lists the runs.`,

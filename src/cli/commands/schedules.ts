@@ -30,6 +30,7 @@ export const schedules: Command = {
   execute: async (context, input) => {
     const action = actionOf(input);
     const isRead = action === null || action === "show";
+    assertOptionsOf(action, input);
     return withExistingStore(
       context,
       input,
@@ -51,6 +52,16 @@ function actionOf(input: CommandInput): Action | null {
   throw new WrongUseError(
     `\`pawl schedules ${cleanLine(given)}\` is no command: ${meant}. One schedule is shown by \`pawl schedules show <name>\`.`,
   );
+}
+
+/** An option that has no effect is a mistake. */
+function assertOptionsOf(action: Action | null, input: CommandInput): void {
+  if (input.text("limit") !== null && action !== "show")
+    throw new WrongUseError(
+      "--limit is about the planned times of one schedule: give show, or leave it out.",
+    );
+  if (input.text("by") !== null && (action === null || action === "show"))
+    throw new WrongUseError("--by is about pause, resume and fire: leave it out.");
 }
 
 async function perform(
@@ -81,7 +92,7 @@ async function perform(
       return changed(context, schedule, `Schedule ${name} ${what}. It fires next at ${nextText(schedule)}.`);
     }
     case "fire":
-      return fired(context, input, await store.fireNow(name, person));
+      return fired(context, input, store, await store.fireNow(name, person));
   }
 }
 
@@ -195,18 +206,30 @@ function changed(context: CliContext, schedule: ScheduleRecord, text: string, hi
   };
 }
 
-function fired(context: CliContext, input: CommandInput, firing: FiringRecord): CommandResult {
+async function fired(
+  context: CliContext,
+  input: CommandInput,
+  store: StoreReader,
+  firing: FiringRecord,
+): Promise<CommandResult> {
   const { name, runId, why } = firing;
   const hints = runId === null ? [] : [commandHint(input, "show", runId)];
   const text =
     runId === null
       ? `Schedule ${name} was not fired. ${why}`
-      : `Schedule ${name} was fired: run ${runId} waits for a worker.`;
+      : `Schedule ${name} was fired: ${await stateText(store, runId)}.`;
   return {
     exitCode: runId === null ? 1 : 0,
     document: { firing: firingDocument(firing) },
     text: `${paragraph(text, context.stdout.columns)}${formatHints(context, hints)}`,
   };
+}
+
+/** A run of this minute may have been there already: twice in the same minute is once. */
+async function stateText(store: StoreReader, runId: string): Promise<string> {
+  const run = await store.getRun(runId);
+  if (run === null) return `run ${runId} of this minute was deleted, and is not started again`;
+  return run.status === "queued" ? `run ${runId} waits for a worker` : `run ${runId} is ${run.status}`;
 }
 
 function scheduleDocument({ schedule, lastFiring, ...record }: ScheduleRecord) {

@@ -1,10 +1,12 @@
 import { randomUUID } from "node:crypto";
+import { RunNotFoundError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
 import type { SentMessage, Store } from "../../store/store.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { Command, CommandInput, CommandResult } from "../context/command.ts";
 import { commandHint } from "../context/command-hint.ts";
-import { paragraph } from "../context/terminal-text.ts";
+import { parseJsonArgument } from "../context/json-argument.ts";
+import { cleanLine, paragraph } from "../context/terminal-text.ts";
 import { WrongUseError } from "../context/wrong-use-error.ts";
 import { withExistingStore } from "../run/command-store.ts";
 import { findRun } from "../run/find-run.ts";
@@ -29,25 +31,38 @@ export const send: Command = {
       const event = input.text("event");
       if (event === null)
         throw new WrongUseError("send needs the name of an event: add --event payment.confirmed.");
-      const runId = await addressee(store, input.argument("run"));
       const id = input.text("id") ?? randomUUID();
+      if (id.trim() === "")
+        throw new WrongUseError("--id is blank: give your own id of the message, or leave it out.");
       const message = { id, event, body: dataOf(input), by: personOf(context, input) };
+      const runId = await addressee(store, input.argument("run"));
       return resultOf(context, input, id, await store.sendMessage(runId, message));
     }),
 };
 
 async function addressee(store: Store, word: string): Promise<string> {
-  return (await store.findAddress(word)) ?? (await findRun(store, word)).runId;
+  const found = await store.findAddress(word);
+  if (found !== null) return found;
+  try {
+    return (await findRun(store, word)).runId;
+  } catch (error) {
+    if (!RunNotFoundError.isInstance(error)) throw error;
+    const problem = `No run of this store has the id or the address ${cleanLine(word)}`;
+    throw new RunNotFoundError(
+      `${problem}: a run has its address until it has ended; \`pawl ls\` lists the runs.`,
+      error.details,
+    );
+  }
 }
 
-/** JSON where it is JSON, otherwise the text itself. */
+/** JSON where it is JSON, otherwise the text itself. A text that begins like JSON is a mistake in it. */
 function dataOf(input: CommandInput): Json {
   const text = input.optionalArgument("data");
   if (text === null) return null;
   try {
     return JSON.parse(text) as Json;
   } catch {
-    return text;
+    return /^\s*[{["]/.test(text) ? parseJsonArgument("data", text) : text;
   }
 }
 

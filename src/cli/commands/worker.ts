@@ -13,6 +13,7 @@ import type { CliContext } from "../context/cli-context.ts";
 import type { Command, CommandInput, CommandResult } from "../context/command.ts";
 import { Interruption } from "../context/interruption.ts";
 import { cleanLine } from "../context/terminal-text.ts";
+import { WrongUseError } from "../context/wrong-use-error.ts";
 import { redactionKeyIn, shownAddress } from "../run/command-store.ts";
 import { WorkerLog } from "../screen/worker-log.ts";
 
@@ -30,6 +31,8 @@ export const worker: Command = {
   example: "pawl worker --concurrency 4 --queue default --queue mail",
   execute: async (context, input) => {
     const loaded = await loadConfig(context, input.text("config") ?? undefined);
+    // Before a store is created.
+    assertPipelines(loaded);
     const url = resolveStore(context, loaded, input.text("store") ?? undefined);
     const store = await openStore(url, redactionKeyIn(context, url));
     try {
@@ -73,6 +76,25 @@ async function work(
   };
 }
 
+function assertPipelines({ path, config: { pipelines = {} } }: LoadedConfig): void {
+  if (Object.keys(pipelines).length > 0) return;
+  throw new ConfigurationError(
+    path === null
+      ? "A worker needs the pipelines of a pawl.config.ts, and there is none here or above: write one, name it with --config, or change to its folder."
+      : `${path} has no pipelines: add at least one for the worker.`,
+  );
+}
+
+function queuesOf(input: CommandInput): readonly string[] {
+  const given = input.list("queue");
+  const queues = given.flatMap((each) => each.split(",")).map((each) => each.trim());
+  if (queues.includes(""))
+    throw new WrongUseError(
+      `--queue is ${JSON.stringify(given.join(","))}: give the name of a queue, or several with commas.`,
+    );
+  return queues;
+}
+
 function optionsOf(
   context: CliContext,
   input: CommandInput,
@@ -83,6 +105,7 @@ function optionsOf(
     pipelines = {},
     policy,
     constraints,
+    budgets,
     stopConditions,
     telemetry,
     workspaceRoot = ".",
@@ -91,19 +114,10 @@ function optionsOf(
     schedules,
   } = loaded.config;
   const targets = Object.values(pipelines);
-  if (targets.length === 0)
-    throw new ConfigurationError(
-      loaded.path === null
-        ? "A worker needs the pipelines of a pawl.config.ts, and there is none here or above: write one, name it with --config, or change to its folder."
-        : `${loaded.path} has no pipelines: add at least one for the worker.`,
-    );
   const { pricing = pricesFor(targets.flatMap((each) => modelsOf(rootOf(each)))).pricing } = loaded.config;
   const [total, perKey] = [input.wholeNumber("maxTotal", 1), input.wholeNumber("maxPerKey", 1)];
   const [concurrency, version] = [input.wholeNumber("concurrency", 1), input.text("codeVersion")];
-  const queues = input
-    .list("queue")
-    .flatMap((each) => each.split(","))
-    .filter((each) => each !== "");
+  const queues = queuesOf(input);
   return {
     store,
     pipelines,
@@ -116,6 +130,7 @@ function optionsOf(
     ...(version === null ? {} : { version }),
     ...(policy === undefined ? {} : { policy }),
     ...(constraints === undefined ? {} : { constraints }),
+    ...(budgets === undefined ? {} : { budgets }),
     ...(stopConditions === undefined ? {} : { stopConditions }),
     ...(telemetry === undefined ? {} : { telemetry }),
     ...(onDivergence === undefined ? {} : { onDivergence }),

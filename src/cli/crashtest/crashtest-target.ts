@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { canonicalHash } from "../../core/canonical-json.ts";
 import { ConfigurationError } from "../../core/errors.ts";
+import { contractOf } from "../../core/job/default-budgets.ts";
 import type { RunSpec } from "../../core/job/run-spec.ts";
 import type { RunSpecInput } from "../../core/job/run-spec-input.ts";
 import type { Json } from "../../core/json.ts";
@@ -13,7 +14,7 @@ import type { CommandInput } from "../context/command.ts";
 import { commandHint } from "../context/command-hint.ts";
 import { WrongUseError } from "../context/wrong-use-error.ts";
 import { readInput } from "../job/run-input.ts";
-import { needsInput, type RunTarget, specOf } from "../job/run-target.ts";
+import { needsInput, type RunTarget } from "../job/run-target.ts";
 import { fileOfStore } from "../run/command-store.ts";
 import { findRun } from "../run/find-run.ts";
 import { type RecordedRun, readRecordedRun, recordedSetup } from "./crashtest-recording.ts";
@@ -68,7 +69,10 @@ async function configuredTarget(
       `${pipeline.name} begins with an agent, which needs an input: set crashtests.${name}.input, or add --input TEXT.`,
     );
   const runInput = wanted ?? null;
-  const contract = spec === null ? specOf(loaded.config, target, runInput) : withoutWorkspace(spec);
+  const contract =
+    spec === null
+      ? contractOf(null, loaded.config.budgets ?? null, { pipeline: pipeline.name, input: runInput })
+      : withoutWorkspace(spec);
   return { setup, input: runInput, spec: contract, recorded: null };
 }
 

@@ -1,12 +1,9 @@
 import { extname, resolve } from "node:path";
 import { ConfigurationError } from "../../core/errors.ts";
-import type { Budgets } from "../../core/job/budgets.ts";
+import { withDefaultBudgets } from "../../core/job/default-budgets.ts";
 import type { RunSpec } from "../../core/job/run-spec.ts";
-import type { RunSpecInput } from "../../core/job/run-spec-input.ts";
-import type { Json } from "../../core/json.ts";
 import { nearestName } from "../../core/naming/nearest-name.ts";
 import type { Agent } from "../../engine/definition/agent.ts";
-import type { PawlConfig } from "../../engine/definition/config.ts";
 import { rootOf } from "../../engine/definition/pipeline-root.ts";
 import { isAgentStep, type StepNode } from "../../engine/definition/step.ts";
 import type { RunRecord } from "../../store/store.ts";
@@ -45,7 +42,7 @@ export async function findTarget(
   const spec = {
     ...written,
     pipeline: await keptPipeline(context, loaded, path, written.pipeline),
-    budgets: withDefaults(written.budgets, loaded.config.budgets ?? {}),
+    budgets: withDefaultBudgets(written.budgets, loaded.config.budgets ?? {}),
   };
   const access = await assertWithinCeiling(context, loaded, spec, input.text("runId"));
   await assertTrusted(context, input, { path, digest, project: projectFolder(context, loaded), access });
@@ -117,32 +114,9 @@ function onlyPipeline({ path, config }: LoadedConfig, job: string): Agent | Step
   );
 }
 
-/** The run's own budgets, completed by those of the configuration. */
-function withDefaults(own: Budgets, defaults: Partial<Budgets>): Budgets {
-  const given = Object.fromEntries(
-    Object.entries(own).filter(([, value]) => value !== null && value !== false),
-  );
-  return { ...own, ...defaults, ...given };
-}
-
 /** True if the pipeline starts with an agent that is given the run's input. */
 export function needsInput(target: Agent | StepNode): boolean {
   let step: StepNode = rootOf(target);
   for (let first = step.children?.[0]; first !== undefined; first = step.children?.[0]) step = first;
   return isAgentStep(step) && step.options.input === undefined;
-}
-
-/** A run without a job also gets a RunSpec if the configuration sets budgets. */
-export function specOf(
-  { budgets }: Pick<PawlConfig, "budgets">,
-  { spec, pipeline }: RunTarget,
-  given: Json,
-): RunSpecInput | null {
-  if (spec !== null || budgets === undefined) return spec;
-  const isText = typeof given === "string" && given.trim() !== "";
-  return {
-    objective: isText ? given : `Run ${pipeline.name}.`,
-    pipeline: pipeline.name,
-    budgets,
-  };
 }

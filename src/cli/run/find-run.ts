@@ -16,7 +16,7 @@ export async function findRun(store: StoreReader, text: string): Promise<RunReco
       ? []
       : (await store.listRuns()).filter(({ runId }) => runId.startsWith(text));
   const [only, second] = candidates;
-  if (only === undefined) throw (await deleted(store, text)) ?? notFound(text);
+  if (only === undefined) throw await missing(store, text);
   if (second !== undefined) throw ambiguous(text, candidates);
   return only;
 }
@@ -28,15 +28,30 @@ export async function completeId(store: StoreReader, text: string): Promise<stri
   return `${(await findRun(store, run)).runId}${rest}`;
 }
 
+/** The error for a run that this store does not have. */
+export async function missing(store: StoreReader, text: string): Promise<RunDeletedError | RunNotFoundError> {
+  return (await deleted(store, text)) ?? notFound(text);
+}
+
 async function deleted(store: StoreReader, runId: string): Promise<RunDeletedError | null> {
   const stone = await store.getTombstone(runId);
   if (stone === null) return null;
   const at = new Date(stone.deletedAt).toISOString();
   return new RunDeletedError(
-    `Run ${cleanLine(runId)} was deleted at ${at} by ${cleanLine(stone.deletedBy)} (${cleanLine(stone.why)}). It was ${stone.status}, and is no longer in this store.`,
+    `Run ${cleanLine(runId)} was deleted at ${at} by ${cleanLine(stone.deletedBy)} (${cleanLine(stone.why)}). It ${ENDS[stone.status]}, and is no longer in this store.`,
     { runId },
   );
 }
+
+const ENDS: { readonly [S in RunRecord["status"]]: string } = {
+  queued: "was queued",
+  running: "was running",
+  waiting: "was waiting",
+  succeeded: "had succeeded",
+  failed: "had failed",
+  cancelled: "was cancelled",
+  moved: "was moved to another store",
+};
 
 function notFound(text: string): RunNotFoundError {
   const shown = cleanLine(text);

@@ -1,6 +1,7 @@
 import { constants, existsSync } from "node:fs";
 import { access, stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
+import { asksPeople } from "../../core/wait.ts";
 import type { PawlConfig } from "../../engine/definition/config.ts";
 import type { RunRecord, StoreReader } from "../../store/store.ts";
 import { loadConfig } from "../config/config-file.ts";
@@ -10,6 +11,7 @@ import type { CommandInput } from "../context/command.ts";
 import { commandHint } from "../context/command-hint.ts";
 import { counted, formatBytes } from "../screen/format.ts";
 import { isInterrupted } from "../screen/run-status.ts";
+import { callsInDoubt } from "./calls-in-doubt.ts";
 
 /** The result of one check of `pawl doctor`. */
 export type Health = {
@@ -134,7 +136,7 @@ function leases(input: CommandInput, runs: readonly RunRecord[], now: number): H
 }
 
 async function waits(store: StoreReader, input: CommandInput): Promise<Health> {
-  const open = await store.listOpenWaits();
+  const open = (await store.listOpenWaits()).filter(({ kind }) => asksPeople(kind));
   if (open.length === 0) return ok("waits", "nothing is waiting for a person");
   const what = `${counted(open.length, "question")} open`;
   return problem("waits", "warn", what, `see ${commandHint(input, "waits")}`);
@@ -145,7 +147,9 @@ async function doubts(store: StoreReader, input: CommandInput, runs: readonly Ru
   let where: string | null = null;
   for (const { runId, status } of runs) {
     if (status === "succeeded") continue;
-    const doubtful = (await store.listToolCalls(runId)).filter((call) => call.status === "in_doubt");
+    const unsettled = (await store.listToolCalls(runId)).filter((call) => call.status === "in_doubt");
+    if (unsettled.length === 0) continue;
+    const doubtful = callsInDoubt(unsettled, await store.listWaits(runId));
     found += doubtful.length;
     if (doubtful.length > 0) where ??= runId;
   }

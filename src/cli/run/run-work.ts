@@ -57,7 +57,7 @@ export function constraintsFor(
 
 /** The runner options from the configuration. */
 export function runnerOptions({ context, store, loaded, pipeline, isJob }: RunWork): RunnerOptions {
-  const { policy, pipelines = {}, stopConditions, telemetry, workspaceRoot = "." } = loaded.config;
+  const { policy, budgets, pipelines = {}, stopConditions, telemetry, workspaceRoot = "." } = loaded.config;
   const constraints = constraintsFor(loaded, { isJob });
   // Prices are known for common models; an unknown model has no price, and none is guessed.
   const { pricing = pricesFor(modelsOf(rootOf(pipeline))).pricing } = loaded.config;
@@ -68,6 +68,7 @@ export function runnerOptions({ context, store, loaded, pipeline, isJob }: RunWo
     clock: context.clock,
     workspaceRoot: resolve(folder, workspaceRoot),
     ...(policy === undefined ? {} : { policy }),
+    ...(budgets === undefined ? {} : { budgets }),
     ...(constraints === undefined ? {} : { constraints }),
     pricing,
     ...(stopConditions === undefined ? {} : { stopConditions }),

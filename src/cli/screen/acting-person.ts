@@ -3,6 +3,7 @@ import { asksPermission } from "../../core/wait.ts";
 import type { Person, WaitRecord } from "../../store/store.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { CommandInput, CommandOption } from "../context/command.ts";
+import { WrongUseError } from "../context/wrong-use-error.ts";
 import { counted } from "./format.ts";
 
 /** For every command that records a person's decision. */
@@ -14,6 +15,7 @@ export const BY_OPTION: CommandOption = {
 /** The person who acts: the name they give, and beside it the user that the operating system reports. */
 export function personOf(context: CliContext, input: CommandInput): Person {
   const by = input.text("by");
+  if (by?.trim() === "") throw new WrongUseError("--by is blank: give your name, or leave it out.");
   return { ...userOf(context), ...(by === null ? {} : { by }) };
 }
 

@@ -148,16 +148,22 @@ function workerName({ host, facts }: WorkerView): string {
   return `${host}/${facts.pid}`;
 }
 
+/** The process of an owner, as workers are named: one that has not reported the run yet, or is no worker. */
+function ownerName(owner: string | null): string {
+  return owner?.replace(/^(.+\/\d+)\/[^/]*$/, "$1") ?? "nobody";
+}
+
 function heldText(context: CliContext, { held, running, workers }: ActivityView): string {
   const holder = new Map(
     workers.flatMap((worker) => worker.facts.runIds.map((runId) => [runId, workerName(worker)] as const)),
   );
   const columns: readonly Column<HeldRun>[] = [
-    { title: "run", value: ({ runId }) => runId, rank: 0 },
+    // Enough of it to tell apart what began in the same millisecond. Commands take the beginning of an id.
+    { title: "run", value: ({ runId }) => runId, rank: 0, atLeast: 18 },
     { title: "pipeline", value: ({ pipeline }) => pipeline, rank: 3, atLeast: 8 },
     {
       title: "by",
-      value: ({ runId, owner }) => holder.get(runId) ?? owner ?? "nobody",
+      value: ({ runId, owner }) => holder.get(runId) ?? ownerName(owner),
       rank: 2,
       atLeast: 10,
     },

@@ -25,12 +25,17 @@ export class LiveScreen {
     this.#output.write(SHOW_CURSOR);
   }
 
-  /** In one write, clearing each line as it is written, to avoid flicker. What is below the window is left out. */
+  /** In one write, clearing each line as it is written, to avoid flicker. What is below the window is left out, and counted. */
   draw(text: string): void {
     const top = this.#backToTop();
-    const { rows } = this.#output;
     const lines = text.trimEnd().split("\n");
-    this.#drawn = rows === undefined ? lines : lines.slice(0, Math.max(1, rows - 1));
+    // The cursor is in the last row of the window.
+    const room = Math.max(2, (this.#output.rows ?? Number.POSITIVE_INFINITY) - 1);
+    const left = lines.length - (room - 1);
+    this.#drawn =
+      lines.length <= room
+        ? lines
+        : [...lines.slice(0, room - 1), `… ${left} more lines: enlarge the window`];
     const block = this.#drawn.map((line) => `${line}${CLEAR_LINE}\n`).join("");
     this.#output.write(`${top}${block}${CLEAR_BELOW}`);
   }

@@ -56,6 +56,28 @@ const HOW_TO_ANSWER = {
   message: "send the message to the run",
 } as const satisfies { readonly [K in WaitKind]: string };
 
+/** A wait that the clock or a message answers. */
+export type SleepingWait = {
+  readonly kind: "time" | "message";
+  readonly matches: string | null;
+  readonly dueAt: number | null;
+};
+
+/** `until 2026-11-18T08:00:00.000Z`, `for payment.*, until …`: what a call or a run sleeps for. */
+export function sleepInWords({ kind, matches, dueAt }: SleepingWait): string {
+  const until = dueAt === null ? [] : [`until ${new Date(dueAt).toISOString()}`];
+  return kind === "time" ? until.join("") : [`for ${matches ?? "a message"}`, ...until].join(", ");
+}
+
+/** Why a call that sleeps cannot be settled: it is known that it has not ended. */
+export function reasonNotToSettle(toolCallId: string, runId: string, wait: SleepingWait): string {
+  const instead =
+    wait.kind === "time"
+      ? "the clock ends that"
+      : "send the message, `pawl send`, or let its time limit pass";
+  return `Call ${toolCallId} is not in doubt, it waits ${sleepInWords(wait)}: ${instead}; to give it up, cancel run ${runId}.`;
+}
+
 /** Decides whether a question accepts this value: one with choices accepts only one of them. */
 export function decideChoice(id: string, { arguments: asked }: JsonObject, value: Json): WaitAnswerDecision {
   const choices = isJsonObject(asked) && Array.isArray(asked.choices) ? asked.choices : null;

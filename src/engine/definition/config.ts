@@ -1,7 +1,7 @@
 import { ConfigurationError } from "../../core/errors.ts";
 import type { Budgets } from "../../core/job/budgets.ts";
+import { readBudgets } from "../../core/job/default-budgets.ts";
 import { parseDuration } from "../../core/job/duration.ts";
-import { parseRunSpec } from "../../core/job/run-spec.ts";
 import type { Json } from "../../core/json.ts";
 import { nearestName } from "../../core/naming/nearest-name.ts";
 import { assertOptions, kindOf, type OptionNames } from "../../core/naming/option-names.ts";
@@ -53,7 +53,7 @@ export type PawlConfig = {
   readonly policy?: Policy;
   /** Limits on the actions of all runs. */
   readonly constraints?: Constraints;
-  /** The budgets of runs that set none themselves. */
+  /** The budgets of runs that set none themselves, also of those that are enqueued or that a schedule starts. */
   readonly budgets?: Partial<Budgets>;
   /** The prices of models, for budgets in dollars. By default those of `pawl/prices`. */
   readonly pricing?: Pricing;
@@ -193,14 +193,6 @@ function assertPipelines(pipelines: unknown): void {
 function isStep(value: unknown): value is StepNode {
   if (!isPlain(value) || typeof value.kind !== "string" || typeof value.name !== "string") return false;
   return value.children === undefined || (Array.isArray(value.children) && value.children.every(isStep));
-}
-
-/** Parsed as the budgets of a RunSpec: the same spellings are accepted, and the same errors reported. */
-function readBudgets(budgets: unknown): Budgets {
-  const parsed = parseRunSpec({ objective: "budgets", budgets });
-  if (parsed.ok) return parsed.spec.budgets;
-  const problems = parsed.problems.map(({ path, message }) => `${path.join(".")}: ${message}`);
-  throw new ConfigurationError(problems.join("; "));
 }
 
 function assertModels(models: unknown): void {

@@ -217,7 +217,7 @@ export const Step = {
   /**
    * Waits for a message to the run, and outputs it: `{ event, data, by, at }`. A message that came before is there. If none
    * comes within `timeoutMs`, the run fails, and waits again when it is resumed; with `onTimeout: "go_on"` the output is
-   * `{ timedOut: true }`.
+   * `{ timedOut: true }`. `address` is a name by which messages reach the run, also one that depends on the step's input.
    *
    * @example
    * Step.receive("paid", { event: "payment.confirmed", schema: z.object({ amount: z.number() }), timeoutMs: 86_400_000 });

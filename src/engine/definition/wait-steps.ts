@@ -5,6 +5,7 @@ import { assertStepName } from "../../core/step-path.ts";
 import type { CodeStep, CodeStepContext } from "./code-step-context.ts";
 import type { Tool } from "./tool.ts";
 import {
+  assertAddress,
   assertReceive,
   assertWaitMs,
   parseReceived,
@@ -57,42 +58,65 @@ const STEP_RECEIVE_NAMES = { phase: true } as const;
 /** A name, for people, for steps that belong together. */
 type PhaseOption = { readonly phase?: string };
 
+/** What `Step.receive` waits for. */
+export type StepReceiveOptions<T, I> = Omit<ReceiveOptions<T>, "address"> & {
+  /**
+   * A name by which messages reach the run, or a function of the step's input that returns one:
+   * `(invoice) => \`invoice:${invoice.id}\``. The run has it from when it waits until it has ended; if another run has it,
+   * the step fails.
+   */
+  readonly address?: string | ((input: I) => string);
+};
+
 /** `Step.receive`. */
 export function receiveStep<T = Json, I = Json>(
   name: string,
-  options: ReceiveOptions<T> & PhaseOption & { readonly onTimeout?: "fail" },
+  options: StepReceiveOptions<T, I> & PhaseOption & { readonly onTimeout?: "fail" },
 ): CodeStep<Jsonified<ReceivedMessage<T>>, I>;
 export function receiveStep<T = Json, I = Json>(
   name: string,
-  options: ReceiveOptions<T> & PhaseOption,
+  options: StepReceiveOptions<T, I> & PhaseOption,
 ): CodeStep<Jsonified<ReceivedMessage<T>> | TimedOut, I>;
-export function receiveStep<T>(
+export function receiveStep<T, I>(
   name: string,
-  options: ReceiveOptions<T> & PhaseOption,
-): CodeStep<never, unknown> {
+  options: StepReceiveOptions<T, I> & PhaseOption,
+): CodeStep<never, I> {
   assertStepName("step", name);
-  assertReceive(`Step.receive(${JSON.stringify(name)}, …)`, options, STEP_RECEIVE_NAMES);
-  const { schema, phase, ...input } = givenOptions(options, ALL_NAMES);
+  const which = `Step.receive(${JSON.stringify(name)}, …)`;
+  assertReceive(which, options, STEP_RECEIVE_NAMES);
+  const { schema, phase, address, ...input } = givenOptions(options, ALL_NAMES);
   const where = `step ${name}`;
   const wait = receiveInStep(where);
-  const step = waitStep(name, wait, async (_input: unknown, context) => {
-    const result = await context.call(wait, input);
+  const step = waitStep(name, wait, async (given: I, context) => {
+    const result = await context.call(wait, { ...input, ...addressFor(which, address, given) });
     return parseReceived(
       result as Json,
       { event: input.event, ...(schema === undefined ? {} : { schema }) },
       where,
     );
   });
-  return { ...step, ...(phase === undefined ? {} : { phase }) } as CodeStep<never, unknown>;
+  return { ...step, ...(phase === undefined ? {} : { phase }) } as CodeStep<never, I>;
+}
+
+function addressFor<I>(
+  which: string,
+  address: string | ((input: I) => string) | undefined,
+  input: I,
+): { readonly address?: string } {
+  if (address === undefined) return {};
+  const found = typeof address === "function" ? address(input) : address;
+  assertAddress(which, found);
+  return { address: found };
 }
 
 const ALL_NAMES = {
   event: true,
+  address: true,
   schema: true,
   timeoutMs: true,
   onTimeout: true,
   phase: true,
-} satisfies OptionNames<ReceiveOptions & PhaseOption>;
+} satisfies OptionNames<StepReceiveOptions<Json, Json> & PhaseOption>;
 
 function waitStep<I, O>(
   name: string,

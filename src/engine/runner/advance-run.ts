@@ -4,7 +4,7 @@ import type { RunRecord, Store } from "../../store/store.ts";
 import type { RunEvent, RunEventListener } from "../ports/run-events.ts";
 import type { RunResult } from "../ports/run-result.ts";
 import { type Advanced, type AdvanceOptions, assertAdvanceOptions } from "./queue-options.ts";
-import { runNotFound } from "./run-checks.ts";
+import { missingRun } from "./run-checks.ts";
 
 /** When a run that another worker has is looked at again. */
 const BUSY_LOOK_MS = 1_000;
@@ -54,7 +54,7 @@ export async function advance(
 
 async function requireRun(store: Store, runId: string): Promise<RunRecord> {
   const run = await store.getRun(runId);
-  if (run === null) throw runNotFound(runId);
+  if (run === null) throw await missingRun(store, runId);
   return run;
 }
 

@@ -3,8 +3,6 @@
 import { randomUUID } from "node:crypto";
 import { canonicalHash } from "../../core/canonical-json.ts";
 import { ConfigurationError, MessageRefusedError } from "../../core/errors.ts";
-import { withoutVariables } from "../../core/job/blueprint-environment.ts";
-import { assertRunSpec } from "../../core/job/run-spec.ts";
 import type { Json } from "../../core/json.ts";
 import { kindOf } from "../../core/naming/option-names.ts";
 import type { Person } from "../../core/person.ts";
@@ -12,6 +10,7 @@ import { assertRunId } from "../../core/step-path.ts";
 import type { MessageStatus, NewMessage, QueuedRun, Store } from "../../store/store.ts";
 import { shapeOf } from "../definition/pipeline-shape.ts";
 import { assertSameSpec } from "../definition/run-spec-checks.ts";
+import { newContract } from "./new-contract.ts";
 import { newRunId } from "./new-run-id.ts";
 import { placeOf } from "./place-options.ts";
 import {
@@ -28,7 +27,6 @@ import { aboutRun, assertSameRun, inputAsJson } from "./run-checks.ts";
 import { namedRunId } from "./run-selection.ts";
 import { limitOf, type RunnerSetup, starterOf } from "./runner-options.ts";
 import { assertNoSecrets } from "./secret-input.ts";
-import { assertSetupRuns } from "./start-run.ts";
 
 /** Stores a run for a worker. Durable when it resolves; the same id or key again is the same run. */
 export async function enqueue(
@@ -44,7 +42,8 @@ export async function enqueue(
   if (kind === "exists")
     await aboutRun(runId, async () => {
       assertSameRun(run, setup.root.name, queued.inputHash);
-      if (queued.spec !== null && queued.spec !== undefined) assertSameSpec(run, queued.spec);
+      const isGiven = options.spec !== undefined && queued.spec !== null && queued.spec !== undefined;
+      if (isGiven) assertSameSpec(run, queued.spec);
     });
   return { runId, existed: kind === "exists" };
 }
@@ -54,9 +53,7 @@ function queuedRun(setup: RunnerSetup, runId: string, given: unknown, options: E
   const input = inputAsJson(given);
   assertNoSecrets(input, rules);
   if (options.context !== undefined) assertNoSecrets(options.context, rules, "context");
-  const spec = options.spec === undefined ? null : assertRunSpec(options.spec);
-  if (spec !== null) assertSetupRuns(setup, spec);
-  if (spec !== null) assertNoSecrets(withoutVariables(spec), rules, "RunSpec");
+  const spec = newContract(setup, options.spec, input);
   return {
     runId,
     pipeline: root.name,

@@ -5,10 +5,12 @@ import {
   PawlError,
   ResumeError,
   RunBusyError,
-  RunNotFoundError,
+  type RunDeletedError,
+  type RunNotFoundError,
 } from "../../core/errors.ts";
 import { type Json, withoutUndefined } from "../../core/json.ts";
-import type { RunRecord } from "../../store/store.ts";
+import { missingRunError } from "../../core/run/missing-run.ts";
+import type { RunRecord, StoreReader } from "../../store/store.ts";
 
 /** The input as it is stored: a property that is undefined counts as missing. */
 export function inputAsJson(given: unknown): Json {
@@ -58,11 +60,12 @@ export function runBusy(
   );
 }
 
-export function runNotFound(runId: string): RunNotFoundError {
-  return new RunNotFoundError(
-    `There is no run ${runId} in this store: check the id and the store's address.`,
-    { runId },
-  );
+/** The error for a run that the store does not have: it was deleted, or it never was there. */
+export async function missingRun(
+  store: Pick<StoreReader, "getTombstone">,
+  runId: string,
+): Promise<RunDeletedError | RunNotFoundError> {
+  return missingRunError(runId, await store.getTombstone(runId));
 }
 
 /** Sets the run id of an error of Pawl, and returns the error. */

@@ -1,7 +1,5 @@
 // What a `Runner` does with a store: the part of it that is loaded with its first run, since it brings most of the engine.
 
-import { withoutVariables } from "../../core/job/blueprint-environment.ts";
-import { assertRunSpec } from "../../core/job/run-spec.ts";
 import { assertChosenRunId } from "../../core/run-key.ts";
 import { assertRunId } from "../../core/step-path.ts";
 import { withStore } from "../../store/open-store.ts";
@@ -28,6 +26,7 @@ import { forecastRun, type ResumeForecast } from "./forecast/forecast.ts";
 import { type Fork, type ForkOptions, forkRun } from "./fork-run.ts";
 import { LeasedRun, resultOf } from "./leased-run.ts";
 import { makeRun } from "./make-run.ts";
+import { assertSetupRuns, newContract } from "./new-contract.ts";
 import { newRunId } from "./new-run-id.ts";
 import type {
   Addressee,
@@ -40,7 +39,7 @@ import type {
   SendOptions,
 } from "./queue-options.ts";
 import { enqueue, send, unsend } from "./queued-runs.ts";
-import { aboutRun, assertReasonGiven, assertSamePipeline, inputAsJson, runNotFound } from "./run-checks.ts";
+import { aboutRun, assertReasonGiven, assertSamePipeline, inputAsJson, missingRun } from "./run-checks.ts";
 import { namedRunId } from "./run-selection.ts";
 import { assertForkOptions, assertResumeOptions } from "./runner-option-names.ts";
 import {
@@ -53,7 +52,6 @@ import {
 import { assertNoSecrets } from "./secret-input.ts";
 import {
   AUTO_RESUME,
-  assertSetupRuns,
   claimOptions,
   claimRun,
   resumedRun,
@@ -99,11 +97,9 @@ export class RunRequests<O> {
       const { rules, root, options: own } = this.#setup;
       assertNoSecrets(input, rules);
       const runId = namedRunId(options, root.name, own.identity);
-      const spec = options.spec === undefined ? null : assertRunSpec(options.spec);
-      if (spec !== null) assertSetupRuns(this.#setup, spec);
-      if (spec !== null) assertNoSecrets(withoutVariables(spec), rules, "RunSpec");
+      const spec = newContract(this.#setup, options.spec, input);
       await loadModels(root);
-      const start = { input, spec };
+      const start = { input, spec, hasOwnSpec: options.spec !== undefined };
       const begun =
         runId === null
           ? await startUnnamedRun(this.#setup, store, start, options)
@@ -208,7 +204,7 @@ export class RunRequests<O> {
     return this.#about(runId, async (store) => {
       assertResumeOptions("forecast", options);
       const run = await store.getRun(runId);
-      if (run === null) throw runNotFound(runId);
+      if (run === null) throw await missingRun(store, runId);
       assertSamePipeline(run, this.#setup.root.name);
       if (run.spec !== null) assertSetupRuns(this.#setup, run.spec);
       assertReasonGiven(options.acceptDivergence);

@@ -1,5 +1,9 @@
+import { canonicalHash } from "../../core/canonical-json.ts";
 import { ConfigurationError, ResumeError, RunNotBegunError } from "../../core/errors.ts";
+import { isDefaultContract } from "../../core/job/default-budgets.ts";
 import type { RunSpec } from "../../core/job/run-spec.ts";
+import type { Json } from "../../core/json.ts";
+import { sleepInWords } from "../../core/run/wait-answer.ts";
 import { assertChosenRunId, runIdOfKey } from "../../core/run-key.ts";
 import {
   decideRunStart,
@@ -9,10 +13,19 @@ import {
 } from "../../core/run-start.ts";
 import { assertRunId } from "../../core/step-path.ts";
 import { reviveError } from "../../core/stored-error.ts";
+import { asksPeople } from "../../core/wait.ts";
 import type { RunOfInput, RunRecord, RunStatus, Store } from "../../store/store.ts";
 import { isSameSpec } from "../definition/run-spec-checks.ts";
 import { runBusy, withRunId } from "./run-checks.ts";
 import type { RunnerOptions, RunOptions } from "./runner-options.ts";
+
+/** The input of a new run, and its contract. */
+export type StartInput = {
+  readonly input: Json;
+  readonly spec: RunSpec | null;
+  /** The caller has given the contract, and not only the defaults of the runner. */
+  readonly hasOwnSpec: boolean;
+};
 
 /** The id of the run that the caller names by id or key; null if it names none. */
 export function namedRunId(
@@ -39,10 +52,12 @@ export function namedRunId(
 export async function decideUnnamedStart(
   store: Store,
   pipeline: string,
-  inputHash: Uint8Array,
-  spec: RunSpec | null,
+  { input, spec, hasOwnSpec }: StartInput,
 ): Promise<RunStart> {
-  const found = (await store.findRunsOf(pipeline, inputHash)).filter(({ run }) => isSameSpec(run.spec, spec));
+  const runs = await store.findRunsOf(pipeline, canonicalHash(input));
+  const found = runs.filter(({ run }) =>
+    hasOwnSpec ? isSameSpec(run.spec, spec) : isDefaultContract(run.spec, { pipeline, input }),
+  );
   const [newest] = found;
   const movedAway = found.flatMap(({ run }) => (isUnfinished(run.moved?.status ?? null) ? [run.runId] : []));
   if (newest?.run.moved?.status === "failed" && (await hadEffects(store, newest.run.runId)))
@@ -92,8 +107,23 @@ export async function startRefused(
     const run = await store.getRun(runId);
     return withRunId(runId, runBusy(runId, { owner: run?.owner ?? "", until: run?.leaseUntil ?? 0 }));
   }
-  const message = `No new run was begun: ${REASONS[why](runIds.join(", "))} To begin another one anyway, use \`fresh: true\`.`;
+  const sleep = why === "waiting" ? await sleepOf(store, runId) : null;
+  const reason = sleep === null ? REASONS[why](runIds.join(", ")) : sleep;
+  const message = `No new run was begun: ${reason} To begin another one anyway, use \`fresh: true\`.`;
   return withRunId(runId, new RunNotBegunError(message, { why, runIds }));
+}
+
+/** What the run waits for, if that is no person; null if it is one. */
+async function sleepOf(store: Store, runId: string): Promise<string | null> {
+  const open = (await store.listWaits(runId)).filter(({ status }) => status === "open");
+  const sleeps = open.flatMap(({ kind, matches, dueAt }) =>
+    asksPeople(kind) ? [] : { kind, matches, dueAt },
+  );
+  if (sleeps.length === 0 || sleeps.length < open.length) return null;
+  const next = sleeps.some(({ kind }) => kind === "message")
+    ? "send it the message with `send`, and continue it with `resume`"
+    : "continue it then, with this call or with `resume`";
+  return `run ${runId} of the same input waits ${sleeps.map(sleepInWords).join(" and ")}; ${next}, or let a worker do that.`;
 }
 
 const REASONS: { readonly [W in Exclude<StartRefusal, "held">]: (runs: string) => string } = {

@@ -23,6 +23,7 @@ export const RUNNER_NAMES = {
   maxSameErrorRepeats: true,
   policy: true,
   constraints: true,
+  budgets: true,
   otherPipelines: true,
   startedBy: true,
   stopConditions: true,
@@ -60,8 +61,7 @@ export const RUNNER_OTHER_NAMES: OtherNames = {
   maxSteps: OF_AGENT("maxTurns"),
   runId: OF_RUN("runId"),
   key: OF_RUN("key"),
-  budget: OF_RUN("budget"),
-  budgets: OF_RUN("budget"),
+  budget: "budget of runner.run(input, { … }), or budgets: { maxTokens: … } for all runs",
   deadline: OF_RUN("deadline"),
   signal: OF_RUN("signal"),
 };

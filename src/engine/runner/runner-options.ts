@@ -1,4 +1,5 @@
 import { ConfigurationError } from "../../core/errors.ts";
+import type { Budgets } from "../../core/job/budgets.ts";
 import type { RunSpecInput } from "../../core/job/run-spec-input.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
 import { assertOptions, kindOf, type OptionNames } from "../../core/naming/option-names.ts";
@@ -60,6 +61,12 @@ export type RunnerOptions = {
   readonly policy?: Policy;
   /** Limits on the actions of a run, such as forbidden tools. */
   readonly constraints?: Constraints;
+  /**
+   * The budgets of runs that set none themselves, whether they are run at once, enqueued, or started by a message or by a
+   * schedule of the worker. A run keeps those that it was started with. They are a RunSpec of the run, which so has a
+   * folder of its own, as a job has. By default no limits.
+   */
+  readonly budgets?: Partial<Budgets>;
   /** Other pipelines with the same policy and constraints. A rule may name one of their tools. */
   readonly otherPipelines?: readonly (Agent | StepNode)[];
   /** The person who starts the runs, if a call of `run` names none. */
@@ -283,6 +290,8 @@ export type RunnerSetup = {
   readonly options: RunnerOptions;
   readonly root: PipelineStep;
   readonly rules: RunRules;
+  /** Of new runs; null if there are none. */
+  readonly budgets: Budgets | null;
   readonly session: RunSessionOptions;
   readonly clock: Clock;
   readonly leaseMs: number;

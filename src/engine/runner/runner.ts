@@ -1,3 +1,4 @@
+import { readBudgets } from "../../core/job/default-budgets.ts";
 import type { Json } from "../../core/json.ts";
 import { assertOptions, givenOptions } from "../../core/naming/option-names.ts";
 import { assertPricing } from "../../core/usage/usage.ts";
@@ -55,10 +56,10 @@ export class Runner<O = unknown, I = Json> {
   /**
    * Begins a run, or resumes the one with the given `runId` or `key`. Without either, it resumes the unfinished run of the
    * same pipeline and input that a dead or closed process left. It throws and begins nothing if another process holds that
-   * run, if it waits for a person, if there are several, or if the last one failed after effects outside; `fresh: true`
-   * begins a new run anyway. A named run that has succeeded returns its result again. One that failed because its model was
-   * not called (a missing API key) or rejected the request (401, 404, 400) continues: that cost nothing. One that failed
-   * in any other way throws its error again, and `resume` continues it.
+   * run, if it waits (for a person, a time or a message), if there are several, or if the last one failed after effects
+   * outside; `fresh: true` begins a new run anyway. A named run that has succeeded returns its result again. One that
+   * failed because its model was not called (a missing API key) or rejected the request (401, 404, 400) continues: that
+   * cost nothing. One that failed in any other way throws its error again, and `resume` continues it.
    */
   async run(input: RunInput<I>, options: RunOptions = {}): Promise<RunResult<O>> {
     assertRunOptions("run", options);
@@ -176,6 +177,7 @@ export function makeSetup(target: Agent | StepNode, options: RunnerOptions): Run
     options,
     root,
     rules: makeRules(options.policy, options.constraints),
+    budgets: options.budgets === undefined ? null : readBudgets(options.budgets),
     session: sessionOptions(root, options),
     clock: options.clock ?? systemClock,
     leaseMs: options.leaseMs ?? 30_000,

@@ -1,7 +1,4 @@
 import { canonicalHash } from "../../core/canonical-json.ts";
-import type { RunSpec } from "../../core/job/run-spec.ts";
-import type { Json } from "../../core/json.ts";
-import { UNPRICED } from "../../core/usage/usage.ts";
 import type {
   AttemptReason,
   Claim,
@@ -12,17 +9,17 @@ import type {
   Store,
 } from "../../store/store.ts";
 import { shapeOf } from "../definition/pipeline-shape.ts";
-import { makeRules } from "../definition/run-rules.ts";
-import { assertRunnable, assertSameSpec, combineConstraints } from "../definition/run-spec-checks.ts";
+import { assertSameSpec } from "../definition/run-spec-checks.ts";
 import { type ClockReading, readClock } from "../run/lease-keeper.ts";
 import { folderOf } from "../run/run-folder.ts";
 import { assertWorkspaceIsFree } from "../run/workspace-owner.ts";
 import { wasRefused } from "./failed-run.ts";
 import type { ClaimFindings } from "./leased-run.ts";
+import { assertSetupRuns } from "./new-contract.ts";
 import { newRunId } from "./new-run-id.ts";
 import { placeOf } from "./place-options.ts";
-import { aboutRun, assertSameRun, runBusy, runNotFound } from "./run-checks.ts";
-import { decideUnnamedStart, startRefused } from "./run-selection.ts";
+import { aboutRun, assertSameRun, missingRun, runBusy } from "./run-checks.ts";
+import { decideUnnamedStart, type StartInput, startRefused } from "./run-selection.ts";
 import {
   type ContinueOptions,
   limitOf,
@@ -42,9 +39,6 @@ export type StartOutcome =
       readonly found: ClaimFindings;
     }
   | { readonly kind: "ended"; readonly run: RunRecord };
-
-/** The input of a new run, and its contract. */
-export type StartInput = { readonly input: Json; readonly spec: RunSpec | null };
 
 /** The statuses in which a run may be claimed, and why it is claimed. */
 export type ClaimRequest = {
@@ -75,7 +69,7 @@ export async function startUnnamedRun(
   const begin = () => startNamedRun(setup, store, newRunId(), start, options);
   if (options.fresh === true) return begin();
   for (;;) {
-    const choice = await decideUnnamedStart(store, setup.root.name, canonicalHash(start.input), start.spec);
+    const choice = await decideUnnamedStart(store, setup.root.name, start);
     switch (choice.kind) {
       case "begin":
         return begin();
@@ -99,7 +93,7 @@ export async function startNamedRun(
   setup: RunnerSetup,
   store: Store,
   runId: string,
-  { input, spec }: StartInput,
+  { input, spec, hasOwnSpec }: StartInput,
   options: RunOptions,
 ): Promise<StartOutcome> {
   const { root, rules } = setup;
@@ -128,7 +122,7 @@ export async function startNamedRun(
   return aboutRun(runId, async () => {
     const run = await store.getRun(runId);
     if (run !== null) assertSameRun(run, root.name, inputHash);
-    if (run !== null && spec !== null) assertSameSpec(run, spec);
+    if (run !== null && spec !== null && hasOwnSpec) assertSameSpec(run, spec);
     if (run !== null && run.spec !== null) assertSetupRuns(setup, run.spec);
     return claimNamedRun(setup, store, runId, options);
   });
@@ -170,7 +164,7 @@ export async function claimRun(
       case "refused":
         return { kind: "ended", run: outcome.run };
       case "not_found":
-        throw runNotFound(runId);
+        throw await missingRun(store, runId);
       case "limited":
       case "stalled":
         throw new Error(`Run ${runId} was claimed without limits, and is ${outcome.kind}.`);
@@ -206,11 +200,4 @@ export function resumedRun(
   const resumed = claim.epoch > 1 || claim.run.forkedFrom !== null;
   const found = { resumed, isRequested, lost: chargedAsLost, foundInDoubt };
   return { kind: "work", claim, claimedAt, found };
-}
-
-/** Throws if this runner, with its options, cannot execute a run with this contract. */
-export function assertSetupRuns({ root, options }: RunnerSetup, spec: RunSpec): void {
-  const { pricing = UNPRICED, stopConditions, policy, constraints } = options;
-  assertRunnable(spec, root, pricing, stopConditions);
-  makeRules(policy, combineConstraints(constraints, spec));
 }

@@ -4,6 +4,7 @@ import { assertScheduleSpec, type ScheduleSpec } from "../../core/schedule/sched
 import type { DueSchedule, ScheduleConfiguration, Store } from "../../store/store.ts";
 import { shapeOf } from "../definition/pipeline-shape.ts";
 import type { Clock } from "../ports/clock.ts";
+import { newContract } from "../runner/new-contract.ts";
 import type { RunnerSetup } from "../runner/runner-options.ts";
 import { assertNoSecrets } from "../runner/secret-input.ts";
 import type { WorkerNotice } from "./worker-options.ts";
@@ -29,11 +30,13 @@ export function scheduleConfiguration(
           `Schedule ${name} starts the pipeline ${JSON.stringify(checked.pipeline)}, which the worker does not have: give one of ${[...pipelines.keys()].join(", ")}.`,
         );
       const { root, rules, options } = setup;
-      assertNoSecrets(checked.input ?? null, rules);
+      const { input = null } = checked;
+      assertNoSecrets(input, rules);
       return {
         schedule: { ...checked, pipeline: root.name },
         entrypoint: options.entrypoint ?? "library",
         shape: shapeOf(root),
+        spec: newContract(setup, undefined, input),
       };
     }),
   };

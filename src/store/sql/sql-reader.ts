@@ -22,6 +22,7 @@ import * as sessions from "./queries/session-queries.ts";
 import * as turnReaders from "./queries/turn-queries.ts";
 import { listWaits } from "./queries/wait-queries.ts";
 import type { SqlScript } from "./script.ts";
+import { findAddress } from "./tables/address-rows.ts";
 import * as artifacts from "./tables/artifact-rows.ts";
 import { readBlob } from "./tables/blob-rows.ts";
 import { listWorkers } from "./tables/live-worker-rows.ts";
@@ -112,7 +113,7 @@ export abstract class SqlReader implements contract.StoreReader {
   }
 
   findAddress(address: string): Promise<string | null> {
-    return this.read(() => queues.findAddress(address));
+    return this.read(() => findAddress(address));
   }
 
   listEndedRuns(query: contract.EndedQuery): Listed<"listEndedRuns"> {

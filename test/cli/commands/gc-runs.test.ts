@@ -40,13 +40,20 @@ describe("gc --runs", () => {
   it("tells a deleted run from one that never was", async () => {
     const folder = await sampleFolder();
     await pawl(["gc", "--runs", "--older-than", "0m", "--why", "tidy", "--by", "Ann"], folder);
-    for (const command of ["verify", "show", "receipts"]) {
-      const deleted = await pawl([command, "q-1"], { ...folder, columns: 300 });
-      expect([deleted.exitCode, deleted.stderr]).toEqual([
-        expect.any(Number),
-        expect.stringMatching(/Run q-1 was deleted at \S+ by Ann \(tidy\)\. It was succeeded/),
+    for (const command of [
+      ...["verify", "show", "receipts", "tail", "waits", "cancel", "approve"].map((each) => [each, "q-1"]),
+      ["answer", "q-1~1", "yes"],
+      ["deny", "q-1~1", "--why", "no"],
+      ["settle", "q-1/research#1.1", "--retry"],
+      ["send", "q-1", "--event", "paid"],
+      ["export", "q-1", "--to", "out"],
+    ]) {
+      const deleted = await pawl(command, { ...folder, columns: 300 });
+      expect([command[0], deleted.exitCode, deleted.stderr]).toEqual([
+        command[0],
+        1,
+        expect.stringMatching(/Run q-1 was deleted at \S+ by Ann \(tidy\)\. It had succeeded/),
       ]);
-      expect(deleted.exitCode).not.toBe(0);
     }
     expect((await pawl(["verify", "q-7"], folder)).stderr).toContain("There is no run q-7");
   });
@@ -56,6 +63,8 @@ describe("gc --runs", () => {
     [["--runs", "--older-than", "soon"], "such as 30d, 12h or 45m"],
     [["--runs", "--older-than", "1d", "--max-bytes", "1"], "leave one of them out"],
     [["--status", "failed"], "give --runs as well"],
+    [["--runs", "--older-than", "900d", "--why", " "], "--why is blank"],
+    [["--runs", "--older-than", "900d", "--by", ""], "--by is blank"],
   ])("refuses %j", async (argv, said) => {
     const { exitCode, stderr } = await pawl(["gc", ...argv], { ...(await sampleFolder()), columns: 300 });
     expect([exitCode, stderr]).toEqual([2, expect.stringContaining(said)]);

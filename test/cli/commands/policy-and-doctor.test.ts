@@ -3,6 +3,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { Runner, Step } from "../../../src/index.ts";
 import { rawServer } from "../../mcp/mcp-fixture.ts";
 import { pawl, pawlJson } from "../recording-context.ts";
 import { cliFolder, runSamples, SEARCHING, TRANSFERRING } from "../sample-runs.ts";
@@ -154,6 +155,26 @@ describe("doctor", () => {
     expect(stdout).toMatch(
       /^warn +in doubt +the outcome of 1 call is unknown\n +→ see pawl receipts t-1 --in-doubt$/m,
     );
+  });
+
+  it("does not count calls that sleep, wait for a message or ask a person as in doubt", async () => {
+    const folder = cliFolder();
+    const waits = [
+      Step.sleep("nap", 3_600_000),
+      Step.receive("paid", { event: "paid" }),
+      Step.human("ask", { question: "Is it right?" }),
+    ];
+    await folder.withStore(async (store) => {
+      for (const [i, step] of waits.entries())
+        await new Runner(step, { store }).run(null, { runId: `w-${i}` });
+    });
+    const { stdout } = await pawl(["doctor"], folder);
+    expect(stdout).toMatch(/^ok +in doubt +no tool call is in doubt$/m);
+    expect(stdout).toMatch(/^warn +waits +1 question open\n/m);
+    for (const i of waits.keys()) {
+      const { document } = await pawlJson(["receipts", `w-${i}`, "--in-doubt"], folder);
+      expect(document).toMatchObject({ calls: [], next: [] });
+    }
   });
 
   it("warns of a database that others can read or change", async () => {

@@ -1,5 +1,7 @@
 // `pawl enqueue`, `pawl worker` and `pawl send`, with workers in real processes.
 
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { CliFolder } from "../cli-process.ts";
 import { pawl, pawlJson } from "../recording-context.ts";
@@ -106,12 +108,16 @@ describe("a run that is enqueued", () => {
       [["--meta", "acme"], /write --meta tenant=acme/],
       [["--priority", "high"], /give a whole number/],
       [["--context", "{"], /not valid JSON/],
+      [["--run-id", "a", "--key", "b"], /--run-id and --key both name the run/],
+      [["--queue", ""], /--queue is blank: give a name/],
+      [["--address", " "], /--address is blank: give a name/],
     ];
     for (const [argv, message] of mistakes) {
       const { exitCode, stderr } = await enqueue(...argv);
       expect([exitCode, stderr.replaceAll("\n", " ")]).toEqual([2, expect.stringMatching(message)]);
     }
     expect(await here(folder, "enqueue", "ecko", "--input", "Go")).toMatchObject({ exitCode: 2 });
+    expect((await enqueue("--not-before", "2020-01-01T00:00Z")).stdout).toMatch(/is queued\.\n/);
   });
 });
 
@@ -130,6 +136,17 @@ describe("send", () => {
     );
     expect(await send('{"amount":41}', "--event", "paid", "--id", "m-1")).toMatchObject({ exitCode: 1 });
     expect(await send("40")).toMatchObject({ exitCode: 2 });
+    for (const [argv, message] of [
+      [['{"amount":', "--event", "paid"], /The value of data is not valid JSON/],
+      [["40", "--event", "paid", "--id", ""], /--id is blank/],
+      [["40", "--event", "paid", "--by", " "], /--by is blank/],
+    ] as const) {
+      const { exitCode, stderr } = await send(...argv);
+      expect([exitCode, stderr]).toEqual([2, expect.stringMatching(message)]);
+    }
+    expect((await here(folder, "send", "invoice:8", "--event", "paid")).stderr).toMatch(
+      /No run of this store has the id or the address invoice:8/,
+    );
     expect(await here(folder, "send", "invoice:8", "--event", "paid")).toMatchObject({ exitCode: 1 });
     await here(folder, "cancel", "q-4");
     const late = await pawlJson(["send", "q-4", "--event", "paid"], { cwd: folder.path });
@@ -143,5 +160,13 @@ describe("worker", () => {
     const { exitCode, stderr } = await here(folder, "worker");
     expect([exitCode, stderr]).toEqual([2, expect.stringMatching(/has no pipelines: add at least one/)]);
     expect(await here(folder, "worker", "--concurrency", "0")).toMatchObject({ exitCode: 2 });
+    expect(existsSync(join(folder.path, ".pawl"))).toBe(false);
+    const { exitCode: code, stderr: said } = await here(
+      new CliFolder(WORKING_CONFIG),
+      "worker",
+      "--queue",
+      "",
+    );
+    expect([code, said]).toEqual([2, expect.stringMatching(/--queue is "": give the name of a queue/)]);
   });
 });

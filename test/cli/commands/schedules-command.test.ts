@@ -54,6 +54,20 @@ describe("pawl schedules", () => {
     expect(document).toMatchObject({ firings: [{ outcome: "skipped", runId: null }] });
   });
 
+  it("does not say of a run that was there already that it waits for a worker", async () => {
+    const folder = await withSchedules({ nightly: NIGHTLY });
+    const fire = async () =>
+      (await pawl(["schedules", "fire", "nightly"], { ...folder, columns: 300 })).stdout;
+    const [, runId = ""] = /run (\S+) waits/.exec(await fire()) ?? [];
+    await folder.withStore((store) => store.requestCancel(runId));
+    const again = await fire();
+    await folder.withStore((store) => store.deleteRun(runId, { why: "It was a test." }));
+    const third = await fire();
+    // A minute may end between two of them: then it is another run.
+    for (const said of [again, third].filter((each) => each.includes(runId)))
+      expect(said).toMatch(/ is cancelled\.| was deleted, and is not started again\./);
+  });
+
   it("shows a schedule with its planned times, and why some started no run", async () => {
     const folder = await withSchedules({ nightly: { ...NIGHTLY, input: { topic: "sales" } } });
     await pawl(["schedules", "fire", "nightly"], folder);
@@ -84,6 +98,8 @@ describe("pawl schedules", () => {
       [["pause"], /needs the name of a schedule/],
       [["pauze", "nightly"], /did you mean pause\./],
       [["nightly"], /pawl schedules show <name>/],
+      [["--limit", "3"], /--limit is about the planned times of one schedule/],
+      [["show", "nightly", "--by", "ann"], /--by is about pause, resume and fire/],
     ] as const) {
       const { exitCode, stderr } = await pawl(["schedules", ...words], { ...folder, columns: 300 });
       expect([exitCode, stderr]).toEqual([2, expect.stringMatching(message)]);

@@ -90,6 +90,19 @@ describe("top", () => {
     expect(stdout).toMatch(/db-1\/7 .* not seen for 4\d s\n/);
   });
 
+  it("names the process that holds a run before that has reported it, on a narrow terminal too", async () => {
+    const folder = cliFolder();
+    const runId = "01a1ec15-c13b-73ab-b402-8a74246df418";
+    await folder.withStore(async (store) => {
+      await store.enqueueRun(queuedRun(runId));
+      await store.claimRun(runId, { leaseMs: 30_000, from: ["queued"] });
+      const { stdout } = await pawl(["top", "--once"], { ...folder, isTerminal: true, columns: 46 });
+      expect(stdout).toMatch(/\n {2}01a1ec15-c13b-73a\S*… +\S+ +\d\.\d s\n/);
+      const wide = await pawl(["top", "--once"], { ...folder, isTerminal: true, columns: 200 });
+      expect(wide.stdout).toMatch(new RegExp(`\\n  ${runId}  report  +\\S+/${process.pid}  `));
+    });
+  });
+
   it("redraws in place on a terminal until q is pressed", async () => {
     const folder = cliFolder();
     await folder.withStore(async (store) => {

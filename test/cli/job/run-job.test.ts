@@ -114,6 +114,12 @@ describe("the budgets of the configuration", () => {
     expect(await specOf(folder, "job")).toMatchObject({ budgets: { maxSteps: 3, maxTokens: 500 } });
   });
 
+  it("hold for a run that is enqueued", async () => {
+    const folder = new CliFolder(config);
+    await pawl(["enqueue", "echo", "--input", "Hello", "--run-id", "plain"], { cwd: folder.path });
+    expect(await specOf(folder, "plain")).toMatchObject({ objective: "Hello", budgets: { maxSteps: 9 } });
+  });
+
   it("of a resumed run are those it was started with", async () => {
     const folder = new CliFolder(config);
     folder.write("broken");

@@ -5,6 +5,7 @@ import { z } from "zod";
 import {
   agent,
   ConfigurationError,
+  type Json,
   PausedError,
   PawlError,
   ResumeError,
@@ -13,6 +14,7 @@ import {
   Step,
   StepFailedError,
   tool,
+  type WiredStep,
 } from "../../../src/index.ts";
 import { scriptedModel } from "../../../src/testing/index.ts";
 import { failureAs, memoryStore } from "../run-fixture.ts";
@@ -32,6 +34,23 @@ function cardAgent(charges: string[], instructions = "Charge it.") {
   const model = scriptedModel([{ toolCalls: [{ name: "charge", input: { amount: 5 } }] }, { text: "Done." }]);
   return agent({ name: "card", model, instructions, tools: { charge } });
 }
+
+it("is refused while the run sleeps, with what it waits for", async () => {
+  const store = await memoryStore();
+  const refusal = async (step: WiredStep<unknown, string>, input: string) => {
+    await new Runner(step, { store }).run(input);
+    return (await failureAs(RunNotBegunError, new Runner(step, { store }).run(input))).message;
+  };
+  expect(await refusal(Step.sleep<string>("nap", 3_600_000), "a")).toMatch(
+    /^No new run was begun: run \S+ of the same input waits until \d{4}-\S+Z; continue it then, with this call/,
+  );
+  expect(await refusal(Step.receive<Json, string>("paid", { event: "paid" }), "b")).toMatch(
+    /run \S+ of the same input waits for paid; send it the message with `send`/,
+  );
+  expect(await refusal(Step.human<string>("ask", { question: "Is it right?" }), "c")).toMatch(
+    /waits for a person; answer what it asks/,
+  );
+});
 
 it("does not repeat a call in doubt, however often it is started", async () => {
   const store = await memoryStore();

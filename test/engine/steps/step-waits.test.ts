@@ -234,6 +234,60 @@ describe("Step.receive", () => {
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 
+  it("is reached by an address of its input, from when it waits until the run has ended", async () => {
+    const byInvoice = Step.receive("paid", {
+      event: "payment.*",
+      address: ({ id }: { readonly id: number }) => `invoice:${id}`,
+    });
+    const { store, make } = await worldOf(byInvoice);
+    const runner = new Runner(byInvoice, { store });
+    expect(await store.findAddress("invoice:7")).toBeNull();
+    await make().run({ id: 7 }, { runId: "r-1" });
+    await make().run({ id: 8 }, { runId: "r-2" });
+    const paidNow = { event: "payment.confirmed", data: 40 };
+    const sent = await runner.send({ address: "invoice:7" }, paidNow, { id: "m-1", by: "bank" });
+    expect(sent).toMatchObject({ runId: "r-1", status: "taken" });
+    expect((await make().resume("r-1")).output).toMatchObject({ data: 40 });
+    expect(await store.findAddress("invoice:7")).toBeNull();
+    expect(await store.findAddress("invoice:8")).toBe("r-2");
+    expect((await store.verify("r-1")).problems).toEqual([]);
+    expectTypeOf(byInvoice).toExtend<WiredStep<ReceivedMessage, { readonly id: number }>>();
+  });
+
+  it("fails in a sentence while another run has its address, and waits once that is free", async () => {
+    const { store, make } = await worldOf(Step.receive("paid", { event: "paid", address: "invoice:7" }));
+    await make().run(null, { runId: "r-1" });
+    const error = await failureAs(ToolFailedError, make().run(null, { runId: "r-2" }));
+    expect(error.message).toMatch('The address "invoice:7" belongs to run r-1, which has not ended');
+    expect((await store.getRun("r-2"))?.status).toBe("failed");
+    await store.requestCancel("r-1");
+    expect((await make().resume("r-2")).status).toBe("waiting");
+    expect(await store.findAddress("invoice:7")).toBe("r-2");
+    expect((await store.verify("r-2")).problems).toEqual([]);
+  });
+
+  it("may give its run several addresses, and one of them again", async () => {
+    const { store, make } = await worldOf(
+      inCode(async (ctx) => {
+        await ctx.receive({ event: "a", address: "invoice:7" });
+        await ctx.receive({ event: "b", address: "order:7" });
+        return (await ctx.receive({ event: "c", address: "invoice:7" })).data;
+      }),
+    );
+    const send = (address: string, event: string) =>
+      new Runner(
+        inCode(() => null),
+        { store },
+      ).send({ address }, { event, data: event });
+    await make().run(null, { runId: "r-1" });
+    await send("invoice:7", "a");
+    await make().resume("r-1");
+    await send("order:7", "b");
+    await make().resume("r-1");
+    await send("order:7", "c");
+    expect((await make().resume("r-1")).output).toBe("c");
+  });
+
   it("continues without a message if it says so", async () => {
     const { clock, make } = await worldOf(
       Step.receive("paid", { event: "payment.confirmed", timeoutMs: 5_000, onTimeout: "go_on" }),
@@ -285,6 +339,9 @@ describe("Step.receive", () => {
       ],
       [{ event: "a", onTimeout: "go_on" }, "has onTimeout and waits without a limit: give it timeoutMs."],
       [{ event: "a", schema: 5 }, "has a schema that is none"],
+      [{ event: "a", address: " " }, 'Step.receive("paid", …) has the address " ": give a name such as'],
+      [{ event: "a", address: 7 }, "has the address a number: give a name such as"],
+      [{ event: "a", address: "x".repeat(1_025) }, "has 1025 bytes: use at most 1024."],
     ];
     for (const [options, text] of mistakes)
       expect(() => Step.receive("paid", options as { event: string })).toThrow(text);

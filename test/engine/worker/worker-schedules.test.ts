@@ -10,6 +10,7 @@ import {
   type WorkerOptions,
 } from "../../../src/index.ts";
 import { openStore } from "../../../src/store/open-store.ts";
+import { temporaryFolder } from "../job-fixture.ts";
 
 const MINUTE = 60_000;
 const seen: unknown[] = [];
@@ -64,6 +65,24 @@ describe("a worker with schedules", () => {
     await ends(store, "nightly@2026-11-17T01:02Z");
     expect(seen.slice(-2)).toEqual(["sales", "sales"]);
     expect(notices.filter(({ type }) => type === "fired")).toHaveLength(2);
+  });
+
+  it("gives their runs its default budgets, also those that a person fires", async () => {
+    const { store, clock } = await clockedStore();
+    const budgets = { maxSteps: 9, maxTokens: 500 };
+    const notices = started({
+      store,
+      budgets,
+      workspaceRoot: temporaryFolder(),
+      schedules: { nightly: EVERY_MINUTE },
+    });
+    await some(notices, "schedule_changed");
+    const { runId } = await store.fireNow("nightly", { by: "ann" });
+    await ends(store, runId ?? "");
+    clock.now += MINUTE;
+    await ends(store, "nightly@2026-11-17T01:01Z");
+    for (const each of [runId ?? "", "nightly@2026-11-17T01:01Z"])
+      expect(await store.getRun(each)).toMatchObject({ budgets, spec: { objective: "sales", budgets } });
   });
 
   it("accepts the key of a pipeline as well as its name", async () => {

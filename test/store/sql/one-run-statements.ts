@@ -87,6 +87,7 @@ export const FAN_OUT_INTENTS: readonly string[] = [
   "forkRun",
   "goodbye",
   "pauseSchedule",
+  "releaseRun",
   "reportWorker",
   "resumeSchedule",
   "sendMessage",

@@ -1,7 +1,8 @@
 import { ConfigurationError } from "../../../core/errors.ts";
 import { durationInWords, isWaitMs } from "../../../core/job/duration.ts";
 import { isJsonObject, type Json } from "../../../core/json.ts";
-import { assertOptions, type OptionNames } from "../../../core/naming/option-names.ts";
+import { assertNameSize } from "../../../core/naming/name-size.ts";
+import { assertOptions, kindOf, type OptionNames } from "../../../core/naming/option-names.ts";
 import { assertEventPattern } from "../../../core/run/event-match.ts";
 import type { AnySchema } from "../../../core/standard-schema.ts";
 import { isSchema, valueSchema } from "../value-schema.ts";
@@ -24,6 +25,11 @@ export type TimedOut = { readonly timedOut: true };
 export type ReceiveOptions<T = Json> = {
   /** The name of the event, or the beginning of its name and a `*`: `payment.confirmed`, `payment.*`. */
   readonly event: string;
+  /**
+   * A name by which messages reach the run, for senders that do not know its id: `invoice:7`. The run has it from when it
+   * waits until it has ended; if another run has it, the step fails.
+   */
+  readonly address?: string;
   /** The schema of the data. Data that does not fit fails the step. By default any JSON. */
   readonly schema?: AnySchema<T>;
   /** How long it waits; without a limit by default. */
@@ -37,6 +43,7 @@ export type ReceiveOptions<T = Json> = {
 
 const RECEIVE_NAMES = {
   event: true,
+  address: true,
   schema: true,
   timeoutMs: true,
   onTimeout: true,
@@ -48,17 +55,20 @@ const OTHER_NAMES = {
   timeout: "timeoutMs",
   ms: "timeoutMs",
   onDue: "onTimeout",
+  addresses: "address",
+  to: "address",
 };
 
 /** Checks at run time what the types check. `more` are the names of further options, which the caller checks. */
 export function assertReceive(
   which: string,
-  options: ReceiveOptions<unknown>,
+  options: { readonly [K in keyof ReceiveOptions]?: unknown },
   more: { readonly [name: string]: true } = {},
 ): void {
   assertOptions(which, options, { ...RECEIVE_NAMES, ...more }, OTHER_NAMES);
-  const { event, schema, timeoutMs, onTimeout }: { readonly [K in keyof ReceiveOptions]?: unknown } = options;
+  const { event, address, schema, timeoutMs, onTimeout } = options;
   assertPatternOf(which, event);
+  if (address !== undefined && typeof address !== "function") assertAddress(which, address);
   if (schema !== undefined && !isSchema(schema))
     throw new ConfigurationError(
       `${which} has a schema that is none: give it a zod schema, z.object({ … }).`,
@@ -70,6 +80,15 @@ export function assertReceive(
     );
   if (onTimeout !== undefined && timeoutMs === undefined)
     throw new ConfigurationError(`${which} has onTimeout and waits without a limit: give it timeoutMs.`);
+}
+
+/** Refuses what cannot be an address of a run. */
+export function assertAddress(which: string, address: unknown): asserts address is string {
+  if (typeof address !== "string" || address.trim() === "")
+    throw new ConfigurationError(
+      `${which} has the address ${typeof address === "string" ? JSON.stringify(address) : kindOf(address)}: give a name such as "invoice:7".`,
+    );
+  assertNameSize(`address of ${which}`, address);
 }
 
 /** A pattern of events that a wait is answered by, with the place of a mistake in the sentence about it. */

@@ -156,10 +156,12 @@ function allows(pattern: string, asked: string): boolean {
 function receiveOf(
   event: string,
   limit: { readonly ms: number; readonly fails: string | null } | null,
+  address?: string,
 ): NeedsWait {
   assertPatternOf("The wait for a message", event);
   const most = limit === null ? "" : `, at most ${durationInWords(limit.ms)}`;
-  const wait = { kind: "message", matches: event } as const;
+  const place = address === undefined ? {} : { address };
+  const wait = { kind: "message", matches: event, ...place } as const;
   if (limit === null) return new NeedsWait(`It waits for ${event}.`, wait);
   const { ms, fails } = limit;
   return new NeedsWait(`It waits for ${event}${most}.`, {
@@ -171,6 +173,7 @@ function receiveOf(
 
 const receiveAtInput = z.object({
   event: z.string(),
+  address: z.string().optional(),
   timeoutMs: z.number().optional(),
   onTimeout: z.enum(["fail", "go_on"]).optional(),
 });
@@ -185,10 +188,10 @@ export function receiveInStep(where: string): Tool<z.input<typeof receiveAtInput
     recovery: "repeat",
     dedupe: "call",
     identity: ({ event }) => ({ event }),
-    execute({ event, timeoutMs, onTimeout = "fail" }): JsonObject {
-      if (timeoutMs === undefined) throw receiveOf(event, null);
+    execute({ event, address, timeoutMs, onTimeout = "fail" }): JsonObject {
+      if (timeoutMs === undefined) throw receiveOf(event, null, address);
       const fails = onTimeout === "fail" ? nothingCame(where, event, timeoutMs) : null;
-      throw receiveOf(event, { ms: timeoutMs, fails });
+      throw receiveOf(event, { ms: timeoutMs, fails }, address);
     },
   });
 }

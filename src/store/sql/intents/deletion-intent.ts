@@ -1,12 +1,13 @@
 import { ConfigurationError } from "../../../core/errors.ts";
+import { assertNameSize } from "../../../core/naming/name-size.ts";
 import { decisionOf } from "../../../core/person.ts";
 import type { RunDeletion, Tombstone } from "../../store.ts";
 import { BUNDLE_TABLES } from "../bundle-tables.ts";
-import { assertNameSize } from "../name-size.ts";
 import { get, type SqlScript } from "../script.ts";
 import { ENDED_STATUSES } from "../stored-words.ts";
 import { getTombstone, missingRun } from "../tables/missing-run.ts";
 import { moveOf, readStoreId, runMoved } from "../tables/moved-run.ts";
+import { personText } from "../tables/person-text.ts";
 import { lockedRun, type RunRow } from "../tables/run-row.ts";
 import type { Transaction } from "../transaction.ts";
 import { assertFree } from "./move-intents.ts";
@@ -17,7 +18,7 @@ import { assertFree } from "./move-intents.ts";
  */
 export function* deleteRun(tx: Transaction, runId: string, deletion: RunDeletion): SqlScript<Tombstone> {
   assertReason(runId, deletion.why);
-  const { name } = decisionOf(deletion.by ?? {}, tx.now);
+  const by = decisionOf(deletion.by ?? {}, tx.now);
   const run = yield* lockedRun(tx, runId);
   if (run === null) {
     const stone = yield* getTombstone(runId);
@@ -39,7 +40,7 @@ export function* deleteRun(tx: Transaction, runId: string, deletion: RunDeletion
       created_at: run.origin.createdAt,
       ended_at: ended?.int("updated_at") ?? tx.now,
       deleted_at: tx.now,
-      deleted_by: name,
+      deleted_by: personText(by),
       why: deletion.why,
       charged_tokens: run.quota.charged.tokens,
       charged_micro_dollars: run.quota.charged.microDollars,

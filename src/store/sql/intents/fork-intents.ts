@@ -1,9 +1,9 @@
 import { canonicalJson } from "../../../core/canonical-json.ts";
 import { ConfigurationError, RunBusyError } from "../../../core/errors.ts";
+import { assertNameSize } from "../../../core/naming/name-size.ts";
 import { stepId } from "../../../core/step-path.ts";
 import { wallclockOf } from "../../../core/usage/budget.ts";
 import type { ForkOrigin, NewFork, RunRecord } from "../../store.ts";
-import { assertNameSize } from "../name-size.ts";
 import type { Row } from "../row.ts";
 import type { GranularStateRow } from "../run-head.ts";
 import { all, get, type SqlScript } from "../script.ts";

@@ -1,17 +1,18 @@
 import { assertPayload, canonicalJson } from "../../../core/canonical-json.ts";
 import { MessageRefusedError } from "../../../core/errors.ts";
 import type { Json, JsonObject } from "../../../core/json.ts";
+import { assertNameSize } from "../../../core/naming/name-size.ts";
 import { type Decision, decisionOf } from "../../../core/person.ts";
 import { assertEventName, matchesEvent } from "../../../core/run/event-match.ts";
 import { receiptOfAnswer } from "../../../core/run/wait-answer.ts";
 import type { MessageStatus, NewMessage, QueuedRun, SentMessage } from "../../store.ts";
-import { assertNameSize } from "../name-size.ts";
 import type { Row } from "../row.ts";
 import { get, type SqlScript } from "../script.ts";
 import { MESSAGE_STATUSES } from "../stored-words.ts";
-import { senderOf, senderText, waitingMessages } from "../tables/message-rows.ts";
+import { senderOf, waitingMessages } from "../tables/message-rows.ts";
 import { missingRun } from "../tables/missing-run.ts";
 import { assertHere } from "../tables/moved-run.ts";
+import { personText } from "../tables/person-text.ts";
 import { findRun, parseJson, type RunRow, requireRun, saveRun } from "../tables/run-row.ts";
 import { changeRow, insertRow, type Transaction } from "../transaction.ts";
 import { assertOpenPart } from "../verify/verify-open.ts";
@@ -43,7 +44,7 @@ export function* sendMessage(
     event: message.event,
     body: canonicalJson(message.body),
     sent_at: tx.now,
-    sent_by: senderText(sender),
+    sent_by: personText(sender),
     status: reason === null ? "waiting" : "returned",
     settled_at: reason === null ? null : tx.now,
     reason,
@@ -103,7 +104,7 @@ function sameMessage(
   sender: Decision,
 ): Omit<SentMessage, "hasStarted"> {
   const isSame = known.optionalText("event") === event && known.text("body") === canonicalJson(body);
-  if (!isSame || known.text("sent_by") !== senderText(sender))
+  if (!isSame || known.text("sent_by") !== personText(sender))
     throw new MessageRefusedError(
       `Run ${runId} has another message with the id ${JSON.stringify(id)}, ${isSame ? "of another sender" : "with other contents"}: give each message an id of its own.`,
       { reason: isSame ? "other_sender" : "other_message" },

@@ -1,14 +1,14 @@
 import { assertPayload, canonicalJson } from "../../../core/canonical-json.ts";
 import { ConfigurationError } from "../../../core/errors.ts";
 import { contractSummary } from "../../../core/job/contract-summary.ts";
+import { assertNameSize } from "../../../core/naming/name-size.ts";
 import { earlier } from "../../../core/usage/allowance.ts";
 import { limitOfBudgets, NO_BUDGETS, wallclockOf } from "../../../core/usage/budget.ts";
 import { stricter } from "../../../core/usage/quota.ts";
 import type { AttemptReason, Claim, NewRun, QueuedRun, RunMetadata, RunRecord } from "../../store.ts";
-import { assertNameSize } from "../name-size.ts";
-import { findAddress } from "../queries/queue-queries.ts";
 import { exists, type SqlScript } from "../script.ts";
 import type { RunKey } from "../table-list.ts";
+import { addressInUse, takeAddress } from "../tables/address-rows.ts";
 import { assertNotDeleted } from "../tables/missing-run.ts";
 import { type PartsOfRecord, requireRecord, savedRecord, starterOf } from "../tables/run-record.ts";
 import {
@@ -172,7 +172,10 @@ function* insertParts(tx: Transaction, row: RunRow, run: QueuedRun): SqlScript<P
   });
   for (const [name, value] of labelsOf(run.runId, metadata ?? {}))
     insertRow(tx, row, "run_labels", { name, value, created_at: row.origin.createdAt });
-  if (address !== undefined && address !== null) yield* takeAddress(tx, row, address);
+  if (address !== undefined && address !== null) {
+    const owner = yield* takeAddress(tx, row, address);
+    if (owner !== null) throw new ConfigurationError(addressInUse(row.runId, address, owner));
+  }
   return { currentStep: null, spec: parseJson(spec), callContext };
 }
 
@@ -192,15 +195,6 @@ function labelsOf(runId: string, metadata: RunMetadata): readonly (readonly [str
     }
   }
   return [...labels.values()];
-}
-
-function* takeAddress(tx: Transaction, row: RunRow, address: string): SqlScript<void> {
-  const other = yield* findAddress(address);
-  if (other !== null)
-    throw new ConfigurationError(
-      `The address ${JSON.stringify(address)} belongs to run ${other}, which has not ended: give run ${row.runId} another one, or send messages to that run.`,
-    );
-  insertRow(tx, row, "addresses", { address, created_at: tx.now });
 }
 
 /** The identity of the owner's marks file, for the event of its claim. */

@@ -59,7 +59,8 @@ function* configure(
       return { name, kind: "ignored", why: decision.why };
     case "confirm":
       // The same schedule, of a pipeline that may have other steps by now.
-      if (row !== null) saveSchedule(tx, { ...row, revision, start: startOf(given) ?? row.start });
+      if (row !== null)
+        saveSchedule(tx, { ...row, revision, start: given === null ? row.start : startOf(given) });
       return null;
     case "adopt":
       if (given !== null) adopt(tx, row, given, revision);
@@ -68,19 +69,19 @@ function* configure(
   }
 }
 
-function startOf(given: ConfiguredStart | null): ScheduleRow["start"] | null {
-  return given === null ? null : { entrypoint: given.entrypoint, shape: given.shape };
+function startOf({ schedule: _, ...start }: ConfiguredStart): ScheduleRow["start"] {
+  return start;
 }
 
 /** With the same line in the same zone, its planned times stay what they were: one that is due still fires. */
 function adopt(tx: Transaction, row: ScheduleRow | null, given: ConfiguredStart, revision: number): void {
-  const { schedule, entrypoint, shape } = given;
+  const { schedule } = given;
   const isPlanned = row !== null && row.hash !== null && isSameLine(row.schedule, schedule);
   if (row !== null && !isPlanned) recordLost(tx, row, `${WHY} had another cron line from then on.`);
   const plannedAt = isPlanned ? row.plannedAt : Math.max(row?.plannedAt ?? 0, tx.now);
   saveSchedule(tx, {
     schedule,
-    start: { entrypoint, shape },
+    start: startOf(given),
     hash: scheduleHash(schedule),
     revision,
     configuredAt: tx.now,

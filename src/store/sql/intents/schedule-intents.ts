@@ -4,6 +4,7 @@ import { decisionOf, type Person } from "../../../core/person.ts";
 import { dueFirings, type MissedFirings } from "../../../core/schedule/due-firings.ts";
 import { firingRunId, MINUTE_MS } from "../../../core/schedule/firing-run-id.ts";
 import { decideOverlap, type EarlierFiring } from "../../../core/schedule/overlap-decision.ts";
+import { NO_LIMIT } from "../../../core/usage/quota.ts";
 import type { FiredSchedule, FiringRecord, QueuedRun } from "../../store.ts";
 import { unfinishedFirings } from "../queries/schedule-queries.ts";
 import { all, exists, type SqlScript } from "../script.ts";
@@ -108,7 +109,7 @@ class FiringStarter {
     const concurrencyKey = decision.kind === "queue" ? decision.concurrencyKey : null;
     yield* enqueueRun(this.#tx, { ...this.#run(runId), concurrencyKey });
     this.#unfinished?.push({ runId, status: "queued", isHeld: false, wait: null });
-    const why = note ?? left;
+    const why = [note, left].filter((each) => each !== null).join(" ") || null;
     const firing = { ...record, outcome: "started", runId, why } as const;
     saveFiring(this.#tx, firing);
     return firing;
@@ -154,6 +155,7 @@ class FiringStarter {
       inputHash: canonicalHash(input),
       shape: start.shape,
       limit: NO_LIMIT,
+      spec: start.spec ?? null,
       metadata: { ...metadata, [SCHEDULE_LABEL]: name },
       startedBy: this.#by,
       ...(queue === undefined ? {} : { queue }),
@@ -161,8 +163,6 @@ class FiringStarter {
     };
   }
 }
-
-const NO_LIMIT = { tokens: null, microDollars: null };
 
 /** Under this name the metadata of a run has the schedule that has started it. */
 const SCHEDULE_LABEL = "pawl.schedule";

@@ -1,8 +1,8 @@
 import { canonicalJson } from "../../../core/canonical-json.ts";
 import type { Json } from "../../../core/json.ts";
+import { assertNameSize } from "../../../core/naming/name-size.ts";
 import type { StepPath } from "../../../core/step-path.ts";
 import type { Fence, FinishedStep, LoopDecision, NewStep, StepRange, StepRecord } from "../../store.ts";
-import { assertNameSize } from "../name-size.ts";
 import type { Row } from "../row.ts";
 import type { RunHead } from "../run-head.ts";
 import { all, get, type SqlScript } from "../script.ts";

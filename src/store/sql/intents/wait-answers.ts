@@ -16,6 +16,7 @@ import {
   decideChoice,
   decideSettlement,
   type PersonReceipt,
+  reasonNotToSettle,
   receiptOfAnswer,
   receiptOfEscalation,
 } from "../../../core/run/wait-answer.ts";
@@ -146,11 +147,23 @@ export function* settle(
       `Call ${id} is ${status} and not in doubt: there is nothing to settle, and it stays as it is.`,
       { id, status },
     );
+  yield* assertNoSleep(run, call, id);
   yield* assertUnanswered(run, call, id);
   const decision = decideSettlement(id, settlement);
   const wait = (yield* findOpenWaitAbout(run, call)) ?? (yield* recordWait(tx, run, call));
   const receipt = decision.kind === "receipt" ? decision.receipt : null;
   yield* closeWait(tx, { run, wait }, { answer: settlement, person }, receipt);
+}
+
+const OPEN_SLEEP = `SELECT kind, matches, due_at FROM waits
+   WHERE run_key = ? AND call_no = ? AND status = 'open' AND kind IN ('time', 'message')`;
+
+function* assertNoSleep(run: RunRow, call: CallLocation, id: string): SqlScript<void> {
+  const row = yield* get(OPEN_SLEEP, run.key, call.callNo);
+  if (row === null) return;
+  const kind = row.oneOf("kind", ["time", "message"] as const);
+  const sleep = { kind, matches: row.optionalText("matches"), dueAt: row.optionalInt("due_at") };
+  throw new ConfigurationError(reasonNotToSettle(id, run.runId, sleep));
 }
 
 /** The answers about the current attempt of a call. */

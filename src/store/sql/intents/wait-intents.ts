@@ -15,6 +15,7 @@ import type { Row } from "../row.ts";
 import type { RunHead } from "../run-head.ts";
 import { all, exists, get, type SqlScript } from "../script.ts";
 import { WAIT_KINDS, WAIT_STATUSES } from "../stored-words.ts";
+import { addressInUse, takeAddress } from "../tables/address-rows.ts";
 import { endWaiting } from "../tables/run-budgets.ts";
 import type { RunRow } from "../tables/run-row.ts";
 import { callNoAt, hasReceipt, withdrawWaits } from "../tables/tool-call-rows.ts";
@@ -77,7 +78,19 @@ function* askCall(tx: Transaction, run: RunRow, wait: NewCallWait): SqlScript<nu
   // The earlier question was about another attempt, or about other arguments than would be sent now: it can no
   // longer be answered.
   yield* withdrawWaits(tx, run, callNo);
-  return yield* insertWait(tx, run, callNo, wait);
+  return yield* insertWait(tx, run, callNo, yield* withAddress(tx, run, wait));
+}
+
+/**
+ * The wait, whose run has its address now. If another run has it, the wait is due at once, and its call fails: nothing could
+ * reach it.
+ */
+function* withAddress(tx: Transaction, run: RunRow, wait: NewCallWait): SqlScript<NewCallWait> {
+  const { address } = wait;
+  const owner = address === undefined ? null : yield* takeAddress(tx, run, address);
+  if (address === undefined || owner === null) return wait;
+  const why = addressInUse(run.runId, address, owner);
+  return { ...wait, due: { inMs: 0 }, onDue: { action: "fail", why } };
 }
 
 /** Two doubts about the same attempt are one question, even if its tool asked for a person. */

@@ -12,6 +12,7 @@ import { type OnDue, parseWaitId, type WaitKind } from "../../../core/wait.ts";
 import { peopleOf } from "../queries/wait-queries.ts";
 import { all, get, type SqlScript } from "../script.ts";
 import { WAIT_KINDS, WAIT_STATUSES } from "../stored-words.ts";
+import { assertNotDeleted } from "../tables/missing-run.ts";
 import { assertHere } from "../tables/moved-run.ts";
 import { findRun, parseJson, type RunRow } from "../tables/run-row.ts";
 import { findCallNo } from "../tables/tool-call-rows.ts";
@@ -49,6 +50,7 @@ export function* requireOpenWait(
     parsed === null || run === null
       ? null
       : yield* get("SELECT * FROM waits WHERE run_key = ? AND wait_index = ?", run.key, parsed.index);
+  if (parsed !== null && run === null) yield* assertNotDeleted(parsed.runId);
   if (parsed === null || run === null || row === null)
     throw new WaitNotFoundError(`There is no wait ${id} in this store: list the waits of the run.`, {
       waitId: id,
@@ -118,6 +120,7 @@ export function* findOpenWaitAbout(run: RunRow, call: CallLocation): SqlScript<A
 export function* requireRunOfCall(id: string): SqlScript<RunRow> {
   const place = parseToolCallId(id);
   const run = place === null ? null : yield* findRun(place.runId);
+  if (place !== null && run === null) yield* assertNotDeleted(place.runId);
   if (run === null) throw callNotFound(id);
   yield* assertHere(run);
   yield* assertOpenPart(run);

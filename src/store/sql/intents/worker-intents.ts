@@ -1,6 +1,6 @@
 import { canonicalJson } from "../../../core/canonical-json.ts";
+import { assertNameSize } from "../../../core/naming/name-size.ts";
 import type { WorkerRequest, WorkRecord } from "../../store.ts";
-import { assertNameSize } from "../name-size.ts";
 import { get, type SqlScript } from "../script.ts";
 import { parseJson } from "../tables/run-row.ts";
 import type { Transaction } from "../transaction.ts";

@@ -8,7 +8,7 @@ import type {
   SleepingRun,
 } from "../../store.ts";
 import type { Row } from "../row.ts";
-import { all, get, type SqlScript } from "../script.ts";
+import { all, type SqlScript } from "../script.ts";
 import { MESSAGE_STATUSES } from "../stored-words.ts";
 import { senderOf } from "../tables/message-rows.ts";
 import { parseJson, requireRunKey } from "../tables/run-row.ts";
@@ -120,12 +120,6 @@ export function* listRunning(): SqlScript<RunningRun[]> {
     workerVersion: row.optionalText("worker_version"),
     heardAt: row.int("heard_at"),
   }));
-}
-
-/** The run that is reached by an address; null if there is none. */
-export function* findAddress(address: string): SqlScript<string | null> {
-  const row = yield* get("SELECT run_id FROM addresses JOIN runs USING (run_key) WHERE address = ?", address);
-  return row?.text("run_id") ?? null;
 }
 
 const MESSAGES = `SELECT messages.*, run_steps.step_path, tool_calls.turn_index, tool_calls.call_index

@@ -1,6 +1,6 @@
 import { blobReferenceOf } from "../../../core/blob-reference.ts";
+import { assertNameSize } from "../../../core/naming/name-size.ts";
 import type { ArtifactRecord, Fence, NewArtifact } from "../../store.ts";
-import { assertNameSize } from "../name-size.ts";
 import { all, get, type SqlScript } from "../script.ts";
 import type { RunKey } from "../table-list.ts";
 import { putRow, type Transaction } from "../transaction.ts";

@@ -1,7 +1,7 @@
 import { canonicalJson } from "../../../core/canonical-json.ts";
 import { isJsonObject, type Json } from "../../../core/json.ts";
+import { assertNameSize } from "../../../core/naming/name-size.ts";
 import type { LiveWorker, WorkerCounts, WorkerFacts, WorkerReport } from "../../store.ts";
-import { assertNameSize } from "../name-size.ts";
 import { all, get, type SqlScript } from "../script.ts";
 import type { Transaction } from "../transaction.ts";
 import { parseJson } from "./run-row.ts";

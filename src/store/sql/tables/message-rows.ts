@@ -1,10 +1,9 @@
-import { canonicalJson } from "../../../core/canonical-json.ts";
-import { isJsonObject } from "../../../core/json.ts";
-import { type Authenticated, type Decision, decisionJson } from "../../../core/person.ts";
+import type { Decision } from "../../../core/person.ts";
 import type { Row } from "../row.ts";
 import { all, type SqlScript } from "../script.ts";
 import { changeRow, removeRow, type Transaction } from "../transaction.ts";
-import { parseJson, type RunRow } from "./run-row.ts";
+import { personAt } from "./person-text.ts";
+import type { RunRow } from "./run-row.ts";
 
 const WAITING_MESSAGES =
   "SELECT * FROM messages WHERE run_key = ? AND status = 'waiting' ORDER BY message_no";
@@ -17,21 +16,9 @@ export function waitingMessages(run: RunRow): SqlScript<readonly Row[]> {
   return all(WAITING_MESSAGES, run.key);
 }
 
-/** The sender of a message, as it is stored. The time of the message is in a column of its own. */
-export function senderText(sender: Decision): string {
-  const { at: _, ...stored } = decisionJson(sender) as { at: number };
-  return canonicalJson(stored);
-}
-
 /** The sender of a stored message. */
 export function senderOf(row: Row): Decision {
-  const stored = parseJson(row.text("sent_by"));
-  const { name = "", authenticated = null } = isJsonObject(stored) ? stored : {};
-  return {
-    name: typeof name === "string" ? name : "",
-    at: row.int("sent_at"),
-    authenticated: authenticated as Authenticated | null,
-  };
+  return personAt(row.text("sent_by"), row.int("sent_at"));
 }
 
 /** The run has ended: nothing will take the messages that are left, and its addresses are free. */

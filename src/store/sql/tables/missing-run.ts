@@ -1,8 +1,10 @@
-import { RunDeletedError, RunNotFoundError } from "../../../core/errors.ts";
+import type { RunDeletedError, RunNotFoundError } from "../../../core/errors.ts";
+import { missingRunError, runDeleted } from "../../../core/run/missing-run.ts";
 import type { Tombstone } from "../../store.ts";
 import type { Row } from "../row.ts";
 import { get, type SqlScript } from "../script.ts";
 import { RUN_STATUSES } from "../stored-words.ts";
+import { personAt } from "./person-text.ts";
 
 /** What is left of a deleted run; null if there was none of this id. */
 export function* getTombstone(runId: string): SqlScript<Tombstone | null> {
@@ -11,6 +13,7 @@ export function* getTombstone(runId: string): SqlScript<Tombstone | null> {
 }
 
 export function tombstone(row: Row): Tombstone {
+  const { name, authenticated } = personAt(row.text("deleted_by"), row.int("deleted_at"));
   return {
     runId: row.text("run_id"),
     pipeline: row.text("pipeline"),
@@ -18,7 +21,8 @@ export function tombstone(row: Row): Tombstone {
     createdAt: row.int("created_at"),
     endedAt: row.int("ended_at"),
     deletedAt: row.int("deleted_at"),
-    deletedBy: row.text("deleted_by"),
+    deletedBy: name,
+    authenticated,
     why: row.text("why"),
     charged: { tokens: row.int("charged_tokens"), microDollars: row.int("charged_micro_dollars") },
     events: row.int("event_seq"),
@@ -28,24 +32,11 @@ export function tombstone(row: Row): Tombstone {
 
 /** The error for a run that is not there: it was deleted, or it never was. */
 export function* missingRun(runId: string): SqlScript<RunDeletedError | RunNotFoundError> {
-  const stone = yield* getTombstone(runId);
-  if (stone !== null) return runDeleted(stone);
-  return new RunNotFoundError(
-    `There is no run ${runId} in this store: check the id and the store's address.`,
-    { runId },
-  );
+  return missingRunError(runId, yield* getTombstone(runId));
 }
 
 /** The id of a deleted run is not used again. */
 export function* assertNotDeleted(runId: string): SqlScript<void> {
   const stone = yield* getTombstone(runId);
   if (stone !== null) throw runDeleted(stone);
-}
-
-function runDeleted({ runId, deletedAt, deletedBy, why }: Tombstone): RunDeletedError {
-  const at = new Date(deletedAt).toISOString();
-  return new RunDeletedError(
-    `Run ${runId} was deleted at ${at} by ${deletedBy} (${why}): its id is not used again; give another one.`,
-    { runId },
-  );
 }

@@ -1,8 +1,7 @@
 import { canonicalJson } from "../../../core/canonical-json.ts";
 import { ConfigurationError } from "../../../core/errors.ts";
-import type { Json } from "../../../core/json.ts";
 import { assertScheduleSpec, type CheckedSchedule } from "../../../core/schedule/schedule-spec.ts";
-import type { FiringRecord } from "../../store.ts";
+import type { ConfiguredStart, FiringRecord } from "../../store.ts";
 import type { Row } from "../row.ts";
 import { get, type SqlScript } from "../script.ts";
 import { FIRING_OUTCOMES } from "../stored-words.ts";
@@ -13,12 +12,12 @@ import { parseJson } from "./run-row.ts";
 export type ScheduleRow = {
   readonly schedule: CheckedSchedule;
   /** What its runs need beside it. */
-  readonly start: { readonly entrypoint: string; readonly shape: Json };
+  readonly start: Omit<ConfiguredStart, "schedule">;
   /** Null if it was removed. */
   readonly hash: string | null;
   readonly revision: number;
   readonly configuredAt: number;
-  /** The last planned time that was decided about, or when it was last planned anew. */
+  /** The last planned time that was decided about, or when it was last planned again. */
   readonly plannedAt: number;
   readonly nextAt: number | null;
   readonly pausedAt: number | null;

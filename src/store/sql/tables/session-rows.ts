@@ -1,7 +1,7 @@
 import { canonicalJson } from "../../../core/canonical-json.ts";
 import type { JsonObject } from "../../../core/json.ts";
+import { assertNameSize } from "../../../core/naming/name-size.ts";
 import type { NewCheckpoint, SessionCommit, SliceChange } from "../../store.ts";
-import { assertNameSize } from "../name-size.ts";
 import type { RunHead } from "../run-head.ts";
 import { all, get, type SqlScript } from "../script.ts";
 import type { RunKey } from "../table-list.ts";

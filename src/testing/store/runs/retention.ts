@@ -29,7 +29,8 @@ export const retentionChecks: readonly Check[] = [
     const { charged } = await run.record();
     const last = (await store.listEvents("run-1")).at(-1);
     advance(5);
-    const stone = await store.deleteRun("run-1", OLD);
+    const authenticated = { name: "ann", by: "oidc", id: "00u1" };
+    const stone = await store.deleteRun("run-1", { ...OLD, by: { by: "Ann", authenticated } });
     assert.deepEqual(stone, {
       runId: "run-1",
       pipeline: "report",
@@ -38,6 +39,7 @@ export const retentionChecks: readonly Check[] = [
       endedAt,
       deletedAt: now(),
       deletedBy: "Ann",
+      authenticated,
       why: OLD.why,
       charged,
       events: last?.seq,

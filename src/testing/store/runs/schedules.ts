@@ -3,6 +3,7 @@ import { ConfigurationError } from "../../../core/errors.ts";
 import { assertScheduleSpec, type ScheduleSpec } from "../../../core/schedule/schedule-spec.ts";
 import type { ConfiguredStart, FiringRecord, ScheduleReport, Store } from "../../../store/store.ts";
 import { type Check, check, checkSeveral, rejection } from "../check.ts";
+import { newSpec } from "../sample-contract.ts";
 
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
@@ -153,6 +154,30 @@ const firingChecks: readonly Check[] = [
     assert.equal(run?.startedBy?.name, "schedule nightly");
     assert.deepEqual((await store.readRunInput(first)).input, { topic: "größe 🙂" });
     assert.deepEqual(await store.fireSchedule("nightly"), { firings: [], nextAt });
+  }),
+
+  check("the runs of a schedule have its contract, of the newest configuration", async (scene) => {
+    const { store, advance } = scene;
+    const withBudget = (revision: number, maxTokens: number) =>
+      store.configureSchedules({
+        revision,
+        schedules: [{ ...newSchedule({ overlap: "allow" }), spec: newSpec({ maxTokens }) }],
+      });
+    await withBudget(1, 500);
+    advance(MINUTE);
+    await store.fireSchedule("nightly");
+    assert.deepEqual(await withBudget(2, 700), []);
+    advance(MINUTE);
+    const { runId } = await store.fireNow("nightly", { by: "ann" });
+    assert.equal(runId, second);
+    const limits = [await store.getRun(first), await store.getRun(second)];
+    assert.deepEqual(
+      limits.map((run) => [run?.limit.tokens, run?.spec?.budgets.maxTokens]),
+      [
+        [500, 500],
+        [700, 700],
+      ],
+    );
   }),
 
   checkSeveral("stores that fire the same planned time at once fire it once", async (scene) => {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { ConfigurationError } from "../../../core/errors.ts";
 import type { NewCallWait } from "../../../core/wait.ts";
 import type { Store } from "../../../store/store.ts";
-import { assertRefused, type Check, check } from "../check.ts";
+import { assertRefused, type Check, check, rejection } from "../check.ts";
 import { SampleRun, sha256 } from "../sample-run.ts";
 
 /** A run whose first call waits as given. */
@@ -38,6 +38,29 @@ export const clockWaitChecks: readonly Check[] = [
     const { status, wakeAt, readyAt } = await run.record();
     assert.deepEqual([status, wakeAt, readyAt], ["queued", null, now()]);
     assert.deepEqual(await store.listSleeping({ limit: 1 }), []);
+  }),
+
+  check("a call that sleeps is not in doubt: no person settles it", async ({ store, now }) => {
+    const run = await waiting(store, SLEEP);
+    const id = (await run.callAt(1, 1)).toolCallId;
+    const error = await rejection(store.settle(id, { as: "retry" }, { by: "ann" }));
+    assert.ok(ConfigurationError.isInstance(error), String(error));
+    const until = new Date(now() + 1_000).toISOString();
+    assert.equal(
+      error.message,
+      `Call ${id} is not in doubt, it waits until ${until}: the clock ends that; to give it up, cancel run run-1.`,
+    );
+    const other = await waiting(store, { kind: "message", matches: "payment.*" }, "run-2");
+    const message = (await other.callAt(1, 1)).toolCallId;
+    for (const settlement of [
+      { as: "failed", why: "No." },
+      { as: "succeeded", result: 1 },
+    ] as const) {
+      const refused = await rejection(store.settle(message, settlement));
+      assert.match(String(refused), /not in doubt, it waits for payment\.\*: send the message/);
+    }
+    const waits = [...(await run.waits()), ...(await other.waits())];
+    assert.ok(waits.every(({ status }) => status === "open"));
   }),
 
   check(

@@ -218,6 +218,46 @@ export const messageChecks: readonly Check[] = [
     assert.equal(await store.findAddress("invoice:9"), "run-3", "it may be resumed");
   }),
 
+  check("a wait gives its run an address, and fails if another run has it", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    await run.journaled(1, ["running", "running"]);
+    for (const call of [1, 2]) await run.endAttempt(1, call, { outcome: "needs_wait" });
+    await SampleRun.create(store, "run-2", { address: "invoice:8" });
+    const wait = { kind: "message", question: "…", matches: "payment.*" } as const;
+    await run.waiting(
+      run.wait(1, 1, { ...wait, address: "invoice:7" }),
+      run.wait(1, 2, { ...wait, address: "invoice:8" }),
+    );
+    assert.equal(await store.findAddress("invoice:7"), run.runId);
+    assert.equal(await store.findAddress("invoice:8"), "run-2");
+    await store.wakeRun(run.runId);
+    const waits = await store.listWaits(run.runId);
+    assert.deepEqual(
+      waits.map(({ status }) => status),
+      ["open", "answered"],
+    );
+    const [, refused] = await store.listToolCalls(run.runId);
+    assert.match(JSON.stringify(refused?.receipt?.output), /belongs to run run-2, which has not ended/);
+    await store.sendMessage(run.runId, message("m-1"));
+    assert.equal((await run.record()).status, "queued");
+    assert.deepEqual((await store.verify(run.runId)).problems, []);
+  }),
+
+  checkSeveral("of runs that take an address at once, one has it", async ({ store, openAnother }) => {
+    const stores = [store, await openAnother()];
+    const taken = await Promise.allSettled(
+      Array.from({ length: 6 }, (_, i) =>
+        (stores[i % 2] ?? store).enqueueRun(queuedRun(`run-${i}`, { address: "invoice:7" })),
+      ),
+    );
+    const refused = taken.flatMap((each) => (each.status === "rejected" ? [each.reason as unknown] : []));
+    assert.equal(refused.length, 5);
+    assert.ok(
+      refused.every((error) => ConfigurationError.isInstance(error)),
+      String(refused[0]),
+    );
+  }),
+
   checkSeveral("of senders at once, each message is taken once", async ({ store, openAnother }) => {
     const run = await waiting(store, ...Array.from({ length: 6 }, () => "payment.*"));
     const other = await openAnother();

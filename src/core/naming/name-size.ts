@@ -1,4 +1,4 @@
-import { ConfigurationError } from "../../core/errors.ts";
+import { ConfigurationError } from "../errors.ts";
 
 /** Names are in indexes, and an index of PostgreSQL takes 2,704 bytes at most, all columns together. */
 const MAX_NAME_BYTES = 1_024;
