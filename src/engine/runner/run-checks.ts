@@ -5,10 +5,11 @@ import {
   PawlError,
   ResumeError,
   RunBusyError,
+  RunDeletedError,
   RunNotFoundError,
 } from "../../core/errors.ts";
 import { type Json, withoutUndefined } from "../../core/json.ts";
-import type { RunRecord } from "../../store/store.ts";
+import type { RunRecord, StoreReader } from "../../store/store.ts";
 
 /** The input as it is stored: a property that is undefined counts as missing. */
 export function inputAsJson(given: unknown): Json {
@@ -61,6 +62,19 @@ export function runBusy(
 export function runNotFound(runId: string): RunNotFoundError {
   return new RunNotFoundError(
     `There is no run ${runId} in this store: check the id and the store's address.`,
+    { runId },
+  );
+}
+
+/** The run as it is stored; throws if it was deleted, or never was. */
+export async function requireRun(store: StoreReader, runId: string): Promise<RunRecord> {
+  const run = await store.getRun(runId);
+  if (run !== null) return run;
+  const stone = await store.getTombstone(runId);
+  if (stone === null) throw runNotFound(runId);
+  const at = new Date(stone.deletedAt).toISOString();
+  throw new RunDeletedError(
+    `Run ${runId} was deleted at ${at} by ${stone.deletedBy} (${stone.why}): its id is not used again; give another one.`,
     { runId },
   );
 }
