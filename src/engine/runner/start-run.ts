@@ -143,7 +143,13 @@ async function claimNamedRun(
 ): Promise<StartOutcome> {
   for (;;) {
     const begun = await claimRun(setup, store, runId, UNFINISHED, options);
-    if (begun.kind !== "ended" || !(await wasRefused(store, begun.run))) return begun;
+    if (begun.kind !== "ended" || begun.run.status !== "failed") return begun;
+    if (!(await wasRefused(store, begun.run))) {
+      // That takes several reads: another process may have continued the run meanwhile, and changed what they read.
+      const run = await store.getRun(runId);
+      if (run === null || run.epoch === begun.run.epoch) return begun;
+      continue;
+    }
     const claimedAt = readClock(setup.clock);
     const outcome = await store.claimRun(runId, claimOptions(setup, REFUSED, options));
     if (outcome.kind === "claimed") return resumedRun(outcome, claimedAt, REFUSED);

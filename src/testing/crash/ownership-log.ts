@@ -14,6 +14,8 @@ export type NotedClaim = {
     /** For how long it had not renewed its lease. */
     readonly silentMs: number;
   };
+  /** The other runs that a process had claimed and not released. */
+  readonly held: readonly string[];
   /** The limits of the claim, each with the claimed runs that it is about, this one included. */
   readonly limits: readonly NotedLimit[];
   /** How many lines the witness had. */
@@ -80,6 +82,8 @@ export class OwnershipLog {
   async #noteClaim(life: SimulatedProcess, { runId, epoch }: ClaimedRun, limits: ClaimLimits): Promise<void> {
     const now = this.#monotonic();
     const holder = this.#holders.get(runId);
+    this.#holders.delete(runId);
+    const held = [...this.#holders.keys()];
     this.#holders.set(runId, { life, heardAt: now });
     const from =
       holder === undefined || holder.life === life
@@ -90,7 +94,7 @@ export class OwnershipLog {
             silentMs: now - holder.heardAt,
           };
     const witnessed = this.#witnessed();
-    const noted = { life: life.number, runId, epoch, from, witnessed };
+    const noted = { life: life.number, runId, epoch, from, held, witnessed };
     this.claims.push({ ...noted, limits: await this.#running(runId, limits) });
   }
 

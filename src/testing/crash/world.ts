@@ -303,9 +303,10 @@ export class World {
 /** The same runner, which reports what it has enqueued under a key. */
 function notingEnqueues(runner: Runner, note: (key: string, runId: string) => void): Runner {
   const enqueue = runner.enqueue.bind(runner);
-  runner.enqueue = async (input, options = {}) => {
-    const made = await enqueue(input, options);
-    if (options.key !== undefined) note(options.key, made.runId);
+  runner.enqueue = async (...given) => {
+    const made = await enqueue(...given);
+    const key = given[1]?.key;
+    if (key !== undefined) note(key, made.runId);
     return made;
   };
   return runner;

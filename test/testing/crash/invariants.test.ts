@@ -77,6 +77,7 @@ describe("real evidence", () => {
 });
 
 const FIRST = "queued@2026-01-01T00:01Z";
+const SECOND = "queued@2026-01-01T00:02Z";
 const isQueued = ({ record }: { readonly record: { readonly name: string } }) => record.name === "queued";
 
 const FALSIFIED_SCHEDULES: readonly (readonly [string, (draft: Draft) => void, RegExp])[] = [
@@ -100,7 +101,13 @@ const FALSIFIED_SCHEDULES: readonly (readonly [string, (draft: Draft) => void, R
   ],
   [
     "overlap-held",
-    ({ accounts }) => {
+    ({ claims }) => void one(claims, ({ runId }) => runId === SECOND).held.push(FIRST),
+    /00:02Z began before .*00:01Z had ended/,
+  ],
+  [
+    "overlap-held",
+    ({ accounts, claims }) => {
+      claims.splice(0);
       one(one(accounts, ({ run }) => run.runId === FIRST).attempts).endedAt = Date.UTC(2027, 0, 1);
     },
     /00:02Z began before .*00:01Z had ended/,

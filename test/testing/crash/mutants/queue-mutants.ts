@@ -59,7 +59,7 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     scenario: "queue-keys",
   },
   {
-    what: "a run whose worker has died does not count for its limits",
+    what: "a run counts for its limits only from its second claim on",
     patches: [
       {
         file: "store/sql/intents/claim-limits.ts",
