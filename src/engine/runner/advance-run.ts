@@ -4,7 +4,7 @@ import type { RunRecord, Store } from "../../store/store.ts";
 import type { RunEvent, RunEventListener } from "../ports/run-events.ts";
 import type { RunResult } from "../ports/run-result.ts";
 import { type Advanced, type AdvanceOptions, assertAdvanceOptions } from "./queue-options.ts";
-import { missingRun } from "./run-checks.ts";
+import { requireRun } from "./run-checks.ts";
 
 /** When a run that another worker has is looked at again. */
 const BUSY_LOOK_MS = 1_000;
@@ -50,12 +50,6 @@ export async function advance(
     signal?.removeEventListener("abort", onSignal);
   }
   return nextOf(await requireRun(store, runId), now());
-}
-
-async function requireRun(store: Store, runId: string): Promise<RunRecord> {
-  const run = await store.getRun(runId);
-  if (run === null) throw await missingRun(store, runId);
-  return run;
 }
 
 /** An error that ended the run is in its record; any other is the caller's. */

@@ -7,7 +7,7 @@ import { sliceChanges } from "../../session/slice-changes.ts";
 import { EMPTY_STATE, type SessionState } from "../../session/slice-set.ts";
 import { Snapshot } from "../../session/snapshot.ts";
 import type { NewFork, RunRecord, StepRecord, Store, ToolCallRecord, TurnRecord } from "../../store/store.ts";
-import { missingRun } from "./run-checks.ts";
+import { requireRun } from "./run-checks.ts";
 import type { RunSessionOptions } from "./runner-options.ts";
 
 /** Options of `Runner.fork`. */
@@ -35,8 +35,7 @@ export async function forkRun(
   parent: string,
   { atTurn, step, runId, startedBy }: ForkOptions & { readonly runId: string },
 ): Promise<Fork> {
-  const run = await store.getRun(parent);
-  if (run === null) throw await missingRun(store, parent);
+  const run = await requireRun(store, parent);
   if (!Number.isSafeInteger(atTurn) || atTurn < 1)
     throw new ConfigurationError(`A run cannot be forked at turn ${atTurn}: turns are counted from 1.`);
   const turns = (await store.listTurns(parent)).filter(({ committed }) => committed);

@@ -30,7 +30,7 @@ import { BUILT_IN_EXECUTORS } from "../steps/built-in-executors.ts";
 import { stepFailed } from "../steps/execute-step.ts";
 import { StepRegistry } from "../steps/step-registry.ts";
 import { type ClaimedWork, makeRun } from "./make-run.ts";
-import { withRunId } from "./run-checks.ts";
+import { requireRun, withRunId } from "./run-checks.ts";
 import { budgetQuestion, runPipeline } from "./run-pipeline.ts";
 import type { RunnerSetup } from "./runner-options.ts";
 import { wakeIfDue } from "./wake-if-due.ts";
@@ -190,8 +190,8 @@ export class LeasedRun {
     { resumed }: Pick<ClaimFindings, "resumed">,
   ): Promise<RunResult<O>> {
     const { runId } = run;
-    const record = await this.#store.getRun(runId);
-    if (record === null) throw new Error(`Run ${runId} is gone.`);
+    // It may be deleted by now: it has ended, and no longer belongs to this worker.
+    const record = await requireRun(this.#store, runId);
     const result = await resultOf<O>(this.#store, record, { resumed });
     // Queued without a release: the runner claims the run again at once, and emits its end then.
     if (result.status !== "queued" || this.#releasing.signal.aborted)

@@ -1,13 +1,5 @@
 import { assertPayload } from "../../core/canonical-json.ts";
-import {
-  ConfigurationError,
-  NotJsonError,
-  PawlError,
-  ResumeError,
-  RunBusyError,
-  type RunDeletedError,
-  type RunNotFoundError,
-} from "../../core/errors.ts";
+import { ConfigurationError, NotJsonError, PawlError, ResumeError, RunBusyError } from "../../core/errors.ts";
 import { type Json, withoutUndefined } from "../../core/json.ts";
 import { missingRunError } from "../../core/run/missing-run.ts";
 import type { RunRecord, StoreReader } from "../../store/store.ts";
@@ -60,12 +52,14 @@ export function runBusy(
   );
 }
 
-/** The error for a run that the store does not have: it was deleted, or it never was there. */
-export async function missingRun(
-  store: Pick<StoreReader, "getTombstone">,
+/** The run as it is stored; throws if it was deleted, or never was. */
+export async function requireRun(
+  store: Pick<StoreReader, "getRun" | "getTombstone">,
   runId: string,
-): Promise<RunDeletedError | RunNotFoundError> {
-  return missingRunError(runId, await store.getTombstone(runId));
+): Promise<RunRecord> {
+  const run = await store.getRun(runId);
+  if (run === null) throw missingRunError(runId, await store.getTombstone(runId));
+  return run;
 }
 
 /** Sets the run id of an error of Pawl, and returns the error. */

@@ -39,7 +39,7 @@ import type {
   SendOptions,
 } from "./queue-options.ts";
 import { enqueue, send, unsend } from "./queued-runs.ts";
-import { aboutRun, assertReasonGiven, assertSamePipeline, inputAsJson, missingRun } from "./run-checks.ts";
+import { aboutRun, assertReasonGiven, assertSamePipeline, inputAsJson, requireRun } from "./run-checks.ts";
 import { namedRunId } from "./run-selection.ts";
 import { assertForkOptions, assertResumeOptions } from "./runner-option-names.ts";
 import {
@@ -203,8 +203,7 @@ export class RunRequests<O> {
   forecast(runId: string, options: ResumeOptions): Promise<ResumeForecast> {
     return this.#about(runId, async (store) => {
       assertResumeOptions("forecast", options);
-      const run = await store.getRun(runId);
-      if (run === null) throw await missingRun(store, runId);
+      const run = await requireRun(store, runId);
       assertSamePipeline(run, this.#setup.root.name);
       if (run.spec !== null) assertSetupRuns(this.#setup, run.spec);
       assertReasonGiven(options.acceptDivergence);

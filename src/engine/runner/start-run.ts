@@ -1,4 +1,5 @@
 import { canonicalHash } from "../../core/canonical-json.ts";
+import { missingRunError } from "../../core/run/missing-run.ts";
 import type {
   AttemptReason,
   Claim,
@@ -18,7 +19,7 @@ import type { ClaimFindings } from "./leased-run.ts";
 import { assertSetupRuns } from "./new-contract.ts";
 import { newRunId } from "./new-run-id.ts";
 import { placeOf } from "./place-options.ts";
-import { aboutRun, assertSameRun, missingRun, runBusy } from "./run-checks.ts";
+import { aboutRun, assertSameRun, runBusy } from "./run-checks.ts";
 import { decideUnnamedStart, type StartInput, startRefused } from "./run-selection.ts";
 import {
   type ContinueOptions,
@@ -137,7 +138,13 @@ async function claimNamedRun(
 ): Promise<StartOutcome> {
   for (;;) {
     const begun = await claimRun(setup, store, runId, UNFINISHED, options);
-    if (begun.kind !== "ended" || !(await wasRefused(store, begun.run))) return begun;
+    if (begun.kind !== "ended" || begun.run.status !== "failed") return begun;
+    if (!(await wasRefused(store, begun.run))) {
+      // That takes several reads: another process may have continued the run meanwhile, and changed what they read.
+      const run = await store.getRun(runId);
+      if (run === null || run.epoch === begun.run.epoch) return begun;
+      continue;
+    }
     const claimedAt = readClock(setup.clock);
     const outcome = await store.claimRun(runId, claimOptions(setup, REFUSED, options));
     if (outcome.kind === "claimed") return resumedRun(outcome, claimedAt, REFUSED);
@@ -164,7 +171,7 @@ export async function claimRun(
       case "refused":
         return { kind: "ended", run: outcome.run };
       case "not_found":
-        throw await missingRun(store, runId);
+        throw missingRunError(runId, await store.getTombstone(runId));
       case "limited":
       case "stalled":
         throw new Error(`Run ${runId} was claimed without limits, and is ${outcome.kind}.`);

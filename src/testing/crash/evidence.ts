@@ -1,7 +1,15 @@
 import { type BlobReference, blobReferenceOf } from "../../core/blob-reference.ts";
 import type { Message } from "../../core/message.ts";
-import type { FiringRecord, ScheduleRecord, Store, StoredSlice, Verification } from "../../store/store.ts";
+import type {
+  FiringRecord,
+  ScheduleRecord,
+  Store,
+  StoredSlice,
+  Tombstone,
+  Verification,
+} from "../../store/store.ts";
 import type { DatabaseKind } from "./databases/crash-database.ts";
+import type { NotedClaim, NotedEnqueue, NotedWorker } from "./ownership-log.ts";
 import type { Point } from "./point.ts";
 import { type RunRows, readRunRows } from "./run-rows.ts";
 import type { Scenario } from "./scenario.ts";
@@ -22,6 +30,9 @@ export type RunAccount = RunRows & {
 
 /** A schedule, and what became of its planned times. */
 export type ScheduleAccount = { readonly record: ScheduleRecord; readonly firings: readonly FiringRecord[] };
+
+/** What is left of a deleted run, and the name of the error with which it is verified; null if it verifies. */
+export type DeletedRun = { readonly stone: Tombstone; readonly refused: string | null };
 
 /** One process: the points it reached, and how it ended. */
 export type ProcessRecord = {
@@ -58,6 +69,14 @@ export type Evidence = {
   readonly accounts: readonly RunAccount[];
   /** The schedules of the store at the end. */
   readonly schedules: readonly ScheduleAccount[];
+  /** The runs that are deleted at the end. */
+  readonly deleted: readonly DeletedRun[];
+  /** Every claim, in order; none for real processes. */
+  readonly claims: readonly NotedClaim[];
+  /** Every run that was enqueued under a key; none for real processes. */
+  readonly enqueued: readonly NotedEnqueue[];
+  /** The processes that had a worker; none for real processes. */
+  readonly workers: readonly NotedWorker[];
   /** The runs after one more process did the work again, with the witness log of that process. */
   readonly again: {
     readonly end: ProcessOutcome;
@@ -86,6 +105,22 @@ export async function readSchedules(store: Store): Promise<readonly ScheduleAcco
   return Promise.all(
     records.map(async (record) => ({ record, firings: await store.listFirings(record.name) })),
   );
+}
+
+export async function readDeleted(store: Store): Promise<readonly DeletedRun[]> {
+  const stones = await store.listTombstones();
+  return Promise.all(
+    stones.map(async (stone) => ({ stone, refused: await refusalOf(store.verify(stone.runId)) })),
+  );
+}
+
+async function refusalOf(verified: Promise<unknown>): Promise<string | null> {
+  try {
+    await verified;
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.name : String(error);
+  }
 }
 
 async function readAccount(store: Store, runId: string): Promise<RunAccount> {

@@ -20,6 +20,8 @@ export const INTENT_NAMES: readonly Intent[] = STORE_INTENTS.filter(isIntent);
 export type StoreListener = {
   /** Before every write; if it throws, there is none. */
   readonly beforeWrite: (intent: Intent) => void;
+  /** After every write that has succeeded. */
+  readonly onIntent: (intent: Intent, args: readonly unknown[], result: unknown) => Promise<void>;
   /** After every fenced write of a worker, once it is durable. */
   readonly onWrite: (intent: Intent, fence: Fence) => Promise<void>;
   /** After every effect that was marked as about to be sent. */
@@ -40,6 +42,7 @@ export function portedStore(inner: Store, life: SimulatedProcess, listener: Stor
         life.call(`store.${name}`, async () => {
           listener.beforeWrite(name);
           const result = await method(...args);
+          await listener.onIntent(name, args, result);
           const [fence, effect] = args;
           if (name === "beginEffect") await listener.onEffect(fence as Fence, effect as EffectAttempt);
           else if (isFence(fence)) await listener.onWrite(name, fence);

@@ -7,6 +7,7 @@ import {
   type ProcessRecord,
   type RunAccount,
   readAccounts,
+  readDeleted,
   readSchedules,
 } from "./evidence.ts";
 import { isSamePoint, type Point, parsePoint, pointText } from "./point.ts";
@@ -141,7 +142,7 @@ export async function runInChildren(
       moments.push((await readStored(database)).accounts);
     }
     const seen = witness.lines();
-    const { accounts, schedules } = await readStored(database);
+    const { accounts, schedules, deleted } = await readStored(database);
     const last = await runChild(again, null, lives.length + 1);
     const end = await readStored(database);
     return {
@@ -153,6 +154,10 @@ export async function runInChildren(
       moments,
       accounts,
       schedules,
+      deleted,
+      claims: [],
+      enqueued: [],
+      workers: [],
       again: { end: last.end, accounts: end.accounts, witness: witness.lines().slice(seen.length) },
       writes: [],
       noted: null,
@@ -179,10 +184,11 @@ function textOf(point: Point | null): string | null {
 
 function readStored(
   database: WorldDatabase,
-): Promise<Pick<Evidence, "accounts" | "schedules" | "integrity">> {
+): Promise<Pick<Evidence, "accounts" | "schedules" | "deleted" | "integrity">> {
   return database.read(async (store) => ({
     accounts: await readAccounts(store),
     schedules: await readSchedules(store),
+    deleted: await readDeleted(store),
     integrity: await store.checkIntegrity(),
   }));
 }

@@ -6,6 +6,7 @@ import {
   processRecord,
   type RunAccount,
   readAccounts,
+  readDeleted,
   readSchedules,
   type ScheduleOutcome,
 } from "./evidence.ts";
@@ -40,6 +41,7 @@ export async function runSchedule(
     const accounts = await readAccounts(world.observer);
     const endedAt = world.time.now();
     const schedules = await readSchedules(world.observer);
+    const deleted = await readDeleted(world.observer);
     const last = await world.runProcess(NO_GATE);
     return {
       database: database.kind,
@@ -50,6 +52,10 @@ export async function runSchedule(
       moments,
       accounts,
       schedules,
+      deleted,
+      claims: world.ownership.claims,
+      enqueued: world.ownership.enqueued,
+      workers: world.ownership.workers,
       again: {
         end: last.end,
         accounts: await readAccounts(world.observer),

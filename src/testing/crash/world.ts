@@ -9,6 +9,7 @@ import type { Store } from "../../store/store.ts";
 import { answerWaits } from "./answer-waits.ts";
 import type { MachineClocks, ProcessStore, WorldDatabase } from "./databases/crash-database.ts";
 import { type ModelFaults, workDespiteTimeouts } from "./model-fault.ts";
+import { OwnershipLog } from "./ownership-log.ts";
 import type { Point } from "./point.ts";
 import { type Intent, portedStore } from "./ported-store.ts";
 import { type ProcessTools, type Scenario, workUntilDone } from "./scenario.ts";
@@ -70,6 +71,7 @@ export class World {
   readonly witness: Witness;
   readonly writes: FencedWrite[] = [];
   readonly noted: NotedEffect[] = [];
+  readonly ownership: OwnershipLog;
   /** A connection of no process, for reading what is stored. */
   readonly observer: Store;
   readonly leaseMs: number;
@@ -96,6 +98,11 @@ export class World {
     this.observer = observer;
     this.time = time;
     this.witness = new Witness(witnessIn(folder));
+    this.ownership = new OwnershipLog(
+      observer,
+      () => time.monotonic(),
+      () => this.witness.lines().length,
+    );
     this.leaseMs = scenario.runner?.leaseMs ?? 30_000;
     this.#clocks = clocks;
     this.#database = database;
@@ -253,6 +260,7 @@ export class World {
     const { scenario, witness } = this;
     const store = portedStore(opened.store, life, {
       beforeWrite: (intent) => opened.beforeWrite(intent),
+      onIntent: (...intent) => this.ownership.note(life, ...intent),
       onWrite: async (intent, { runId, epoch }) => {
         const run = await this.observer.getRun(runId);
         if (run !== null) this.writes.push({ intent, life: life.number, epoch, currentEpoch: run.epoch });
@@ -278,7 +286,9 @@ export class World {
     const onEvent = () => undefined;
     const common = { workspaceRoot: this.#folder, leaseMs: this.leaseMs, onEvent, ...scenario.runner };
     const runnerOf = (target: Agent | StepNode, options: RunnerOptions = {}) =>
-      new Runner(target, { ...common, ...options, ...ports });
+      notingEnqueues(new Runner(target, { ...common, ...options, ...ports }), (key, runId) =>
+        this.ownership.enqueued.push({ life: life.number, pipeline: target.name, key, runId }),
+      );
     return {
       runner: runnerOf(scenario.pipeline),
       store,
@@ -288,6 +298,18 @@ export class World {
       life: life.number,
     };
   }
+}
+
+/** The same runner, which reports what it has enqueued under a key. */
+function notingEnqueues(runner: Runner, note: (key: string, runId: string) => void): Runner {
+  const enqueue = runner.enqueue.bind(runner);
+  runner.enqueue = async (...given) => {
+    const made = await enqueue(...given);
+    const key = given[1]?.key;
+    if (key !== undefined) note(key, made.runId);
+    return made;
+  };
+  return runner;
 }
 
 /** Turns of the event loop without any activity after which all processes count as idle. */

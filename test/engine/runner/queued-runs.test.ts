@@ -5,6 +5,7 @@ import {
   type Json,
   Pipeline,
   ResumeError,
+  RunDeletedError,
   Runner,
   runContext,
   Step,
@@ -86,6 +87,17 @@ describe("advance", () => {
     const runner = new Runner(failing, { store });
     const { runId } = await runner.enqueue(null);
     expect(await runner.advance(runId)).toEqual({ next: "ended", status: "failed" });
+  });
+
+  it("says that a run was deleted", async () => {
+    const store = await memoryStore();
+    const runner = new Runner(doubling, { store });
+    const { runId } = await runner.run(1);
+    await store.deleteRun(runId, { why: "It is old." });
+    await expect(runner.advance(runId)).rejects.toThrow(RunDeletedError);
+    await expect(runner.forecast(runId)).rejects.toThrow(/was deleted at .*It is old/);
+    await expect(runner.fork(runId, { atTurn: 1 })).rejects.toThrow(RunDeletedError);
+    await expect(runner.advance("never-there")).rejects.toThrow(/There is no run never-there/);
   });
 
   it("leaves a run to the worker that has it, and one that sleeps to its time", async () => {

@@ -12,7 +12,7 @@ import { SCENARIOS } from "./scenarios/index.ts";
 const NAMES = Object.keys(SCENARIOS);
 
 /** The number of points of each scenario; `npm run test:full` takes all of them. */
-const CRASHES = 14;
+const CRASHES = 5;
 const HOW = { modes: ["crash"], seed: 20_260, ...(IS_FULL_TEST ? {} : { crashes: CRASHES }) } as const;
 
 /** The invariants that have checked nothing so far in any disturbed run. */
@@ -33,11 +33,6 @@ const exploreAll = () => Promise.all(NAMES.map(explore));
  */
 const NOT_OF_RUNNERS: ReadonlySet<string> = new Set<Intent>([
   "interruptRun",
-  // A sender takes back a message, a person deletes a run, and a worker tells people about itself: no run depends on it.
-  "withdrawMessage",
-  "deleteRun",
-  "reportWorker",
-  "forgetWorker",
   "storeId",
   "moveRun",
   "beginArrival",
@@ -83,8 +78,8 @@ describe("the explorer", () => {
     expect([...unproven.keys()]).toEqual(["silence-is-no-proof"]);
   });
 
-  it("runs many hundreds of crashes", PATIENCE, async () => {
+  it("runs hundreds of crashes", PATIENCE, async () => {
     const crashes = (await exploreAll()).reduce((sum, { counts }) => sum + counts.disturbances, 0);
-    expect(crashes).toBeGreaterThan(IS_FULL_TEST ? 1_500 : 450);
+    expect(crashes).toBeGreaterThan(IS_FULL_TEST ? 2_500 : 200);
   });
 });

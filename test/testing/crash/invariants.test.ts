@@ -3,6 +3,7 @@ import { checkInvariants } from "../../../src/testing/crash/check-invariants.ts"
 import type { Evidence } from "../../../src/testing/crash/evidence.ts";
 import { INVARIANTS } from "../../../src/testing/crash/invariants/index.ts";
 import { FALSIFIED_CALLS } from "./falsified-calls.ts";
+import { FALSIFIED_DELETIONS, FALSIFIED_QUEUES } from "./falsified-queues.ts";
 import { FALSIFIED_RUNS } from "./falsified-runs.ts";
 import { FALSIFIED_USAGE } from "./falsified-usage.ts";
 import { FALSIFIED_WAITS } from "./falsified-waits.ts";
@@ -15,8 +16,10 @@ import {
   one,
   takeOut,
 } from "./invariants-evidence.ts";
+import { deletion } from "./scenarios/advances.ts";
 import { diverged, fork } from "./scenarios/continuations.ts";
 import { planning } from "./scenarios/plans.ts";
+import { queueKeys } from "./scenarios/queues.ts";
 import { scheduleFires } from "./scenarios/schedules.ts";
 import { agentWaits } from "./scenarios/waits.ts";
 
@@ -39,8 +42,11 @@ const [, scheduled] = (await evidenceOf(scheduleFires(), "crash after store.fire
   Evidence,
 ];
 
+const [, queued] = (await evidenceOf(queueKeys(), "crash after store.claimRun 2")) as [Evidence, Evidence];
+const [, deleted] = (await evidenceOf(deletion(), "crash before store.deleteRun 1")) as [Evidence, Evidence];
+
 describe("real evidence", () => {
-  it.each([undisturbed, crashed, paused, otherPrompt, planned, waited, scheduled, ...forks])(
+  it.each([undisturbed, crashed, paused, otherPrompt, planned, waited, scheduled, queued, deleted, ...forks])(
     "breaks no promise",
     async (evidence) => {
       expect((await checkInvariants(evidence, INVARIANTS)).broken).toEqual([]);
@@ -49,7 +55,7 @@ describe("real evidence", () => {
 
   it("tests every promise, taken together", async () => {
     const looked = new Map<string, number>();
-    for (const evidence of [crashed, otherPrompt, waited, scheduled])
+    for (const evidence of [crashed, otherPrompt, waited, scheduled, queued, deleted])
       for (const [name, times] of Object.entries((await checkInvariants(evidence, INVARIANTS)).looked))
         looked.set(name, (looked.get(name) ?? 0) + times);
     // No process was silent and alive: pauses.test.ts tests that.
@@ -71,6 +77,7 @@ describe("real evidence", () => {
 });
 
 const FIRST = "queued@2026-01-01T00:01Z";
+const SECOND = "queued@2026-01-01T00:02Z";
 const isQueued = ({ record }: { readonly record: { readonly name: string } }) => record.name === "queued";
 
 const FALSIFIED_SCHEDULES: readonly (readonly [string, (draft: Draft) => void, RegExp])[] = [
@@ -94,7 +101,13 @@ const FALSIFIED_SCHEDULES: readonly (readonly [string, (draft: Draft) => void, R
   ],
   [
     "overlap-held",
-    ({ accounts }) => {
+    ({ claims }) => void one(claims, ({ runId }) => runId === SECOND).held.push(FIRST),
+    /00:02Z began before .*00:01Z had ended/,
+  ],
+  [
+    "overlap-held",
+    ({ accounts, claims }) => {
+      claims.splice(0);
       one(one(accounts, ({ run }) => run.runId === FIRST).attempts).endedAt = Date.UTC(2027, 0, 1);
     },
     /00:02Z began before .*00:01Z had ended/,
@@ -112,6 +125,15 @@ describe("an invariant notices that", () => {
 
   it.each(FALSIFIED_WAITS)("%s: %s", async (invariant, _how, change, message) => {
     const { broken } = await checkInvariants(falsified(waited, change), INVARIANTS);
+    const found = broken.find((each) => each.invariant === invariant)?.problems.map(({ what }) => what);
+    expect(found?.join("\n")).toMatch(message);
+  });
+
+  it.each([
+    ...FALSIFIED_QUEUES.map((each) => [queued, ...each] as const),
+    ...FALSIFIED_DELETIONS.map((each) => [deleted, ...each] as const),
+  ])("$1: $2", async (evidence, invariant, _how, change, message) => {
+    const { broken } = await checkInvariants(falsified(evidence, change), INVARIANTS);
     const found = broken.find((each) => each.invariant === invariant)?.problems.map(({ what }) => what);
     expect(found?.join("\n")).toMatch(message);
   });
@@ -142,7 +164,13 @@ describe("an invariant notices that", () => {
   });
 
   it("every promise is broken by at least one of these", () => {
-    const names = [...FALSIFICATIONS, ...FALSIFIED_WAITS, ...FALSIFIED_SCHEDULES].map(([name]) => name);
+    const names = [
+      ...FALSIFICATIONS,
+      ...FALSIFIED_WAITS,
+      ...FALSIFIED_QUEUES,
+      ...FALSIFIED_DELETIONS,
+      ...FALSIFIED_SCHEDULES,
+    ].map(([name]) => name);
     const shown = new Set([...names, "diverged-is-silent"]);
     expect([...shown].sort()).toEqual(INVARIANTS.map(({ name }) => name).sort());
   });

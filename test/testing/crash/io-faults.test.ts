@@ -6,7 +6,7 @@ import { KilledChildren, makeExplorerFolder, type RemovableFolder } from "./kill
 import { runConcurrently } from "./killed-sample.ts";
 
 const SEED = 3;
-const FAULTS = IS_FULL_TEST ? 20 : 10;
+const FAULTS = IS_FULL_TEST ? 20 : 6;
 
 /** Each runs once first, to count its calls; the command `node scripts/killed.ts --faults 200` takes all scenarios. */
 const SOME = ["parallel-mixed", "blob", "approval", "planning", "loop", "artifacts-and-spec"];

@@ -16,7 +16,12 @@ describe("the explorer", () => {
   });
   afterAll(remove);
 
-  it.for(sampled(MUTANTS.map((mutant, i) => ({ ...mutant, i }))))("notices that $what", async (mutant) => {
+  it.for(
+    sampled(
+      MUTANTS.map((mutant, i) => ({ ...mutant, i })),
+      3,
+    ),
+  )("notices that $what", async (mutant) => {
     const patched = await loadPatched(folder, `mutant-${mutant.i}`, mutant.patches);
     await expectFound(mutant, patched, sound);
   });

@@ -7,7 +7,7 @@ import { EXPLORER_FOLDER, explored, sumOf } from "./explored-scenario.ts";
 import { SCENARIOS } from "./scenarios/index.ts";
 
 /** The number of points of each scenario, twice each; `npm run explore -- --modes pause` takes all of them. */
-const PAUSES = 3;
+const PAUSES = 1;
 
 describe("a process that wakes after another has taken its run", () => {
   it.for(Object.keys(SCENARIOS))("in %s harms nothing", PATIENCE, async (name) => {

@@ -3,7 +3,7 @@ import type { ToolCallRecord } from "../../../store/store.ts";
 import type { Evidence, RunAccount } from "../evidence.ts";
 import { checkEach, FINE, type Finding, type Invariant, type Problem, wrong } from "../invariant.ts";
 import type { Effect, WitnessLine } from "../witness.ts";
-import { allLines, copiedCalls, keyName } from "./observations.ts";
+import { allLines, copiedCalls, isDeleted, keyName } from "./observations.ts";
 import { excusedEffects } from "./stopped-before-sending.ts";
 
 /** Only calls that change something outside must happen once. */
@@ -51,10 +51,11 @@ function judgeKey(effects: readonly Effect[], excused: ReadonlySet<Effect>): rea
 }
 
 /** Every effect belongs to a call of the ledger, and a call has one key. */
-function strayEffects({ accounts }: Evidence, effects: readonly Effect[]): readonly Problem[] {
+function strayEffects(evidence: Evidence, effects: readonly Effect[]): readonly Problem[] {
+  const { accounts } = evidence;
   const known = new Map(accounts.flatMap(({ calls }) => calls.map((call) => [call.idempotencyKey, call])));
   const unknown = [...new Map(effects.map((effect) => [effect.key, effect])).values()].filter(
-    ({ key, toolCallId }) => known.get(key)?.toolCallId !== toolCallId,
+    ({ key, toolCallId, runId }) => known.get(key)?.toolCallId !== toolCallId && !isDeleted(evidence, runId),
   );
   const several = [...Map.groupBy(effects, ({ toolCallId }) => toolCallId).values()].filter(
     (ofCall) => new Set(ofCall.map(({ key }) => key)).size > 1,

@@ -1,12 +1,14 @@
 import type { Invariant } from "../invariant.ts";
 import { runsAsApproved } from "./approvals.ts";
 import { databaseIntact, eventsVerify, referencesHaveBlobs } from "./database.ts";
+import { deletedOrWhole } from "./deletion.ts";
 import { effectsAtMostOnce, effectsExactlyOnceWhereSucceeded, oneFingerprintPerKey } from "./effects.ts";
 import { endsOrWaits, resumingTwiceIsResumingOnce } from "./end.ts";
 import { divergedIsSilent, writesUnderTheEpoch } from "./fencing.ts";
 import { keysFitTheirCalls, wantedOnceHadOnce } from "./keys.ts";
 import { callsMatchTheLedger, journalBeforeTools, nothingRunsAtRest, receiptsImmutable } from "./ledger.ts";
 import { ledgerTransitions } from "./ledger-transitions.ts";
+import { abandonedIsFound, claimedByOne, enqueuedOnce, perKeyHeld } from "./queue.ts";
 import { noMoreEffectsThanUndisturbed } from "./repeats.ts";
 import { sameEnd } from "./same-end.ts";
 import { firesOnce, overlapHeld, skipsAreTold } from "./schedules.ts";
@@ -45,6 +47,9 @@ export const INVARIANTS: readonly Invariant[] = [
   reservationsBalance,
   silenceIsNoProof,
   writesUnderTheEpoch,
+  claimedByOne,
+  perKeyHeld,
+  enqueuedOnce,
   firesOnce,
   overlapHeld,
   skipsAreTold,
@@ -58,6 +63,8 @@ export const INVARIANTS: readonly Invariant[] = [
   sameEnd,
   endsOrWaits,
   wakesWhenDue,
+  abandonedIsFound,
+  deletedOrWhole,
   resumingTwiceIsResumingOnce,
   eventsVerify,
   databaseIntact,

@@ -6,7 +6,14 @@ import type { Evidence, RunAccount } from "../evidence.ts";
 import { checkEach, FINE, type Invariant, type Problem, wrong } from "../invariant.ts";
 import type { WitnessLine } from "../witness.ts";
 import { firstDifference } from "./first-difference.ts";
-import { allObservations, earlierAndLater, keyName, type Observation, turnName } from "./observations.ts";
+import {
+  allObservations,
+  earlierAndLater,
+  isDeleted,
+  keyName,
+  type Observation,
+  turnName,
+} from "./observations.ts";
 import { wasStoppedBefore } from "./stopped-before-sending.ts";
 
 export const callsMatchTheLedger: Invariant = {
@@ -178,9 +185,10 @@ export const journalBeforeTools: Invariant = {
     const calls = new Map(
       evidence.accounts.flatMap(({ calls }) => calls.map((call) => [call.toolCallId, call])),
     );
-    return checkEach(checked, ({ tool, toolCallId, attempt, life, journaled }) => {
+    return checkEach(checked, ({ tool, toolCallId, attempt, life, journaled, runId }) => {
       const which = `${tool} (${toolCallId}, attempt ${attempt}) was entered by process ${life}`;
       if (!journaled) return wrong(`${which} while the store did not have it as running`, tool);
+      if (isDeleted(evidence, runId)) return FINE;
       const attempts = calls.get(toolCallId)?.attempt ?? 0;
       return attempts >= attempt ? FINE : wrong(`${which}, but the ledger has ${attempts} attempts`, tool);
     });

@@ -18,15 +18,24 @@ export function allObservations({ moments, accounts, again }: Evidence): readonl
 /** An observation together with a later one of the same run. */
 export type ObservationPair = Observation & { readonly later: RunAccount | null; readonly laterWhen: string };
 
-/** Each stop paired with the end, and the end paired with what was stored after resuming again. */
+/**
+ * Each stop paired with the end, and the end paired with what was stored after resuming again. A run that was deleted
+ * meanwhile has no later state.
+ */
 export function earlierAndLater(evidence: Evidence): readonly ObservationPair[] {
   const { moments, accounts, again } = evidence;
   const paired = (when: string, from: readonly RunAccount[], laterWhen: string, to: readonly RunAccount[]) =>
-    from.map((account) => ({ when, account, laterWhen, later: accountOf(to, account.run.runId) }));
+    from
+      .map((account) => ({ when, account, laterWhen, later: accountOf(to, account.run.runId) }))
+      .filter(({ account, later }) => later !== null || !isDeleted(evidence, account.run.runId));
   return [
     ...moments.flatMap((runs, i) => paired(`at stop ${i + 1}`, runs, "at the end", accounts)),
     ...paired("at the end", accounts, "after resuming again", again.accounts),
   ];
+}
+
+export function isDeleted({ deleted }: Evidence, runId: string): boolean {
+  return deleted.some(({ stone }) => stone.runId === runId);
 }
 
 export function accountOf(accounts: readonly RunAccount[], runId: string): RunAccount | null {

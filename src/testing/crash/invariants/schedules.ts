@@ -4,6 +4,7 @@ import { plannedTimes } from "../../../core/schedule/planned-times.ts";
 import type { FiringRecord, ScheduleRecord } from "../../../store/store.ts";
 import type { Evidence, RunAccount, ScheduleAccount } from "../evidence.ts";
 import { checkEach, FINE, type Invariant, type Problem, wrong } from "../invariant.ts";
+import type { NotedClaim } from "../ownership-log.ts";
 
 /** More than a scenario plans. */
 const MOST = 1_000;
@@ -78,13 +79,32 @@ export const overlapHeld: Invariant = {
       }),
       ({ overlap, run, before }) => {
         if (before === null || overlap === "allow" || overlap === "cancel") return FINE;
-        const begun = overlap === "skip" ? run.run.createdAt : run.attempts[0]?.startedAt;
-        const ended = endOf(before);
-        if (begun === undefined || (ended !== null && ended <= begun)) return FINE;
-        return wrong(`${run.run.runId} began before ${before.run.runId} had ended`);
+        const isInOrder =
+          overlap === "skip" ? wasMadeAfter(run, before) : wasBegunAfter(run, before, evidence.claims);
+        return isInOrder ? FINE : wrong(`${run.run.runId} began before ${before.run.runId} had ended`);
       },
     ),
 };
+
+function wasMadeAfter({ run }: RunAccount, before: RunAccount): boolean {
+  const ended = endOf(before);
+  return ended !== null && ended <= run.createdAt;
+}
+
+/** By the order of the claims: in a random schedule the wall clock may have been set back between the two. */
+function wasBegunAfter(
+  { run, attempts }: RunAccount,
+  before: RunAccount,
+  claims: readonly NotedClaim[],
+): boolean {
+  const [attempt] = attempts;
+  if (attempt === undefined) return true;
+  const ended = endOf(before);
+  const begun = claims.find(({ runId }) => runId === run.runId);
+  if (ended === null || begun === undefined) return ended !== null && ended <= attempt.startedAt;
+  const last = claims.findLastIndex(({ runId }) => runId === before.run.runId);
+  return last < claims.indexOf(begun) && !begun.held.includes(before.run.runId);
+}
 
 /** When its last worker left it: a receipt that comes late is stored after that. */
 function endOf({ run, attempts }: RunAccount): number | null {

@@ -2,6 +2,7 @@ import { LEDGER_MUTANTS } from "./ledger-mutants.ts";
 import { MARK_MUTANTS } from "./mark-mutants.ts";
 import type { CheckedMutant, Mutant } from "./mutant.ts";
 import { OWNERSHIP_MUTANTS } from "./ownership-mutants.ts";
+import { QUEUE_MUTANTS } from "./queue-mutants.ts";
 import { SCHEDULE_MUTANTS } from "./schedule-mutants.ts";
 import { SESSION_MUTANTS } from "./session-mutants.ts";
 import { STORE_MUTANTS } from "./store-mutants.ts";
@@ -20,6 +21,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...STORE_MUTANTS,
   ...WAIT_MUTANTS,
   ...SCHEDULE_MUTANTS,
+  ...QUEUE_MUTANTS,
 ];
 
 /** Every bug that is noticed by a check of its own. */

@@ -1,4 +1,5 @@
 import type { Scenario } from "../../../../src/testing/crash/scenario.ts";
+import { advance, deletion } from "./advances.ts";
 import { acceptDivergence, changedShape, diverged, fork, redoTurn, released } from "./continuations.ts";
 import {
   budget,
@@ -17,6 +18,7 @@ import { asyncCheckpoints } from "./late-checkpoints.ts";
 import { approval, cancel, cancelledWaiting, escalation, question, twoPeople } from "./people.ts";
 import { artifactsAndSpec, loop } from "./pipelines.ts";
 import { mainLoop, milestoneAfterChange, planning } from "./plans.ts";
+import { queueAbandoned, queueKeys, queueWorker } from "./queues.ts";
 import { scheduleFires } from "./schedules.ts";
 import {
   correlated,
@@ -88,4 +90,9 @@ export const SCENARIOS: { readonly [name: string]: () => Scenario } = {
   "receive-times-out": receiveTimesOut,
   "approval-times-out": approvalTimesOut,
   "schedule-fires": scheduleFires,
+  "queue-worker": queueWorker,
+  "queue-keys": queueKeys,
+  "queue-abandoned": queueAbandoned,
+  advance,
+  deletion,
 };
