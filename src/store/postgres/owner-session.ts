@@ -126,7 +126,8 @@ export class OwnerSession implements OwnerWatch {
     const connection = this.#connection;
     // One more look is enough at an owner that was gone and has renewed nothing since: of several runs, each is claimed.
     const seen = this.#free.get(owner);
-    let free = seen !== undefined && seen.looks >= looks && seen.renewedAt >= renewedAt ? looks - 1 : 0;
+    const wasGone = seen !== undefined && seen.looks >= looks && seen.renewedAt >= renewedAt;
+    let free = wasGone ? looks - 1 : 0;
     try {
       while (!(await this.#isLocked(connection, number)) && ++free < looks) await this.#betweenLooks();
     } catch (error) {
@@ -134,7 +135,8 @@ export class OwnerSession implements OwnerWatch {
       if (!connection.isLost) throw error;
       return "unknown";
     }
-    this.#free.set(owner, { looks: free < looks ? 0 : free, renewedAt });
+    const last = wasGone ? seen.renewedAt : renewedAt;
+    this.#free.set(owner, { looks: free < looks ? 0 : free, renewedAt: last });
     return this.livenessOf(owner, renewedAt);
   }
 
