@@ -32,6 +32,9 @@ type OpenCall = {
 };
 type Slot = OpenText | OpenCall | { readonly whole: LanguageModelV4Content };
 
+/** Anthropic's news that a stream begins. Its whole answers do not have it, and an answer of nothing else is an empty one. */
+const STREAM_BEGINS = "anthropic.message_start";
+
 /**
  * The parts of an answer, put together from a stream in the order in which they began. Each delta is passed on as it
  * comes; the answer itself is made of the parts alone.
@@ -86,6 +89,8 @@ export class StreamedContent {
         if (part.preliminary !== true) this.#slots.push({ whole: part });
         return;
       case "custom":
+        if (part.kind !== STREAM_BEGINS) this.#slots.push({ whole: part });
+        return;
       case "file":
       case "reasoning-file":
       case "source":

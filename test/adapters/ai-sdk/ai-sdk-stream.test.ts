@@ -148,6 +148,15 @@ describe("a streamed answer", () => {
     expect(failure.message).toContain("more than 2000000 characters");
   });
 
+  it("is empty if it has only the news that it began, as Anthropic sends it", async () => {
+    const { port } = streaming([
+      { type: "custom", kind: "anthropic.message_start", providerMetadata: { anthropic: { id: "msg_1" } } },
+      finish(),
+    ]);
+    const failure = await failureOf(port, requestOf(), () => undefined);
+    expect(failure.message).toContain("answered with neither text nor a tool call");
+  });
+
   it("does not depend on who listens: an error there is the end of the listening only", async () => {
     const live = vi.fn(() => {
       throw new Error("The disk is full.");
