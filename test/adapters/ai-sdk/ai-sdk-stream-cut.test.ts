@@ -112,5 +112,6 @@ describe.each(RECORDED)("a streamed answer of $name", (recorded) => {
       expect(counts.heardInVain).toBeGreaterThan(5);
       if (by === "end") expect(counts.whole).toBeGreaterThan(0);
     },
+    300_000,
   );
 });
