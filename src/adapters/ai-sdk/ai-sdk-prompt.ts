@@ -41,8 +41,11 @@ export async function promptOf(means: PromptMeans, request: ModelRequest): Promi
     : withoutSystemMessages(request.messages);
   const converted: SentMessage[] = [];
   for (const [index, message] of messages.entries()) {
-    const known = shared.messages.get(message) ?? (await convert(means, message, index, request.signal));
-    shared.messages.set(message, known);
+    let known = shared.messages.get(message);
+    if (known === undefined) {
+      known = await convert(means, message, index, request.signal);
+      shared.messages.set(message, known);
+    }
     converted.push(known);
   }
   assertAnswered(ai, converted);
@@ -107,18 +110,17 @@ function joined(messages: readonly SentMessage[]): LanguageModelV4Prompt {
 
 /** A copy of plain objects and lists, at any depth. Bytes, addresses and the like are shared. */
 export function copyOf<T>(value: T): T {
-  return copyOfUnknown(value) as T;
+  return (typeof value === "object" && value !== null ? copyOfObject(value) : value) as T;
 }
 
-function copyOfUnknown(value: unknown): unknown {
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map(copyOfUnknown);
+function copyOfObject(value: object): object {
+  if (Array.isArray(value)) return value.map(copyOf);
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return value;
   const copy: { [name: string]: unknown } = { ...value };
-  for (const name in copy) {
+  for (const name of Object.keys(copy)) {
     const item = copy[name];
-    if (typeof item === "object" && item !== null) copy[name] = copyOfUnknown(item);
+    if (typeof item === "object" && item !== null) copy[name] = copyOfObject(item);
   }
   return copy;
 }

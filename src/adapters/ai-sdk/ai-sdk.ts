@@ -45,8 +45,10 @@ function modelPort(
       await Promise.all([loadAiSdk(), loadRequests()]);
     },
     respond: async (request, live) => {
-      const [ai, { AiSdkRequests }] = await Promise.all([loadAiSdk(), loadRequests()]);
-      requests ??= new AiSdkRequests(name, ai, modelOf(ai), extras);
+      if (requests === undefined) {
+        const [ai, loaded] = await Promise.all([loadAiSdk(), loadRequests()]);
+        requests ??= new loaded.AiSdkRequests(name, ai, modelOf(ai), extras);
+      }
       return requests.ask(request, live ?? null);
     },
   };
