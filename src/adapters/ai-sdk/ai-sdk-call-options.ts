@@ -20,7 +20,7 @@ export type ModelExtras = {
 };
 
 /** A message as the provider gets it, and what the check for missing results needs of it. */
-export type SentMessage = {
+export type ConvertedMessage = {
   readonly sent: LanguageModelV4Message;
   /** The ids of the calls in it that need a result, and of the results. */
   readonly calls: readonly string[];
@@ -38,7 +38,7 @@ export type SharedCall = {
   readonly tools: ToolSet | undefined;
   readonly toolNames: ReadonlySet<string>;
   /** Messages as the provider gets them. A conversation sends the same objects in every turn and never changes them. */
-  readonly messages: WeakMap<Message, SentMessage>;
+  readonly messages: WeakMap<Message, ConvertedMessage>;
 };
 
 /** More shapes with the same tools than any agent has. */

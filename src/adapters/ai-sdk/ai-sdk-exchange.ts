@@ -1,36 +1,12 @@
 // One call to the provider, and the shape that its answer is given before anything else reads it.
 
-import type {
-  LanguageModelV4,
-  LanguageModelV4CallOptions,
-  LanguageModelV4Content,
-  LanguageModelV4GenerateResult,
-} from "@ai-sdk/provider";
+import type { LanguageModelV4, LanguageModelV4Content } from "@ai-sdk/provider";
 import { isDeeper, type Json, MAX_PAYLOAD_DEPTH, upToDepth } from "../../core/json.ts";
 import { excessIn } from "../../core/turn/answer-limits.ts";
-import type { LiveListener } from "../../engine/ports/model-port.ts";
 import { makeCallIds } from "./ai-sdk-call-ids.ts";
+import type { ExchangeOptions, ProviderAnswer } from "./ai-sdk-provider-answer.ts";
 import { readStream } from "./ai-sdk-stream.ts";
 import { unlessAborted } from "./ai-sdk-stream-watch.ts";
-
-/** A whole answer of the provider. */
-export type ProviderAnswer = Pick<
-  LanguageModelV4GenerateResult,
-  "content" | "finishReason" | "usage" | "warnings"
-> & {
-  /** The provider's own id. The SDK would make one up if there is none. */
-  readonly responseId: string | null;
-  /** How the answer exceeds a limit, as the end of a sentence; then nothing of it is used. */
-  readonly excess: string | null;
-};
-
-export type ExchangeOptions = {
-  readonly call: Omit<LanguageModelV4CallOptions, "abortSignal">;
-  readonly signal: AbortSignal;
-  /** Gets the parts of the answer as they arrive; null asks for a whole answer. */
-  readonly live: LiveListener | null;
-  readonly idleTimeoutMs: number;
-};
 
 /** Asks the provider once. A stream counts as an answer only with the provider's own end. */
 export async function exchange(model: LanguageModelV4, options: ExchangeOptions): Promise<ProviderAnswer> {

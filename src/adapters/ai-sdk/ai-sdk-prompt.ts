@@ -4,9 +4,9 @@ import type { JsonObject } from "../../core/json.ts";
 import { type AssistantPart, isToolCallPart, type Message, type ToolResultPart } from "../../core/message.ts";
 import type { ModelRequest } from "../../engine/ports/model-port.ts";
 import {
+  type ConvertedMessage,
   type ModelExtras,
   providerOptionsOf,
-  type SentMessage,
   type SharedCall,
 } from "./ai-sdk-call-options.ts";
 import { checkedMessage, sendableInput, sendableName } from "./ai-sdk-messages.ts";
@@ -39,7 +39,7 @@ export async function promptOf(means: PromptMeans, request: ModelRequest): Promi
   const messages = takesSystemMessages(model, request.instructions)
     ? request.messages
     : withoutSystemMessages(request.messages);
-  const converted: SentMessage[] = [];
+  const converted: ConvertedMessage[] = [];
   for (const [index, message] of messages.entries()) {
     let known = shared.messages.get(message);
     if (known === undefined) {
@@ -66,12 +66,12 @@ async function convert(
   message: Message,
   index: number,
   signal: AbortSignal,
-): Promise<SentMessage> {
+): Promise<ConvertedMessage> {
   const plain = plainMessage(message, means.shared.toolNames);
   return idsOf(plain ?? (await convertedBySdk(means, message, index, signal)));
 }
 
-function idsOf(sent: LanguageModelV4Message): SentMessage {
+function idsOf(sent: LanguageModelV4Message): ConvertedMessage {
   const calls: string[] = [];
   const results: string[] = [];
   if (sent.role === "assistant")
@@ -83,7 +83,7 @@ function idsOf(sent: LanguageModelV4Message): SentMessage {
 }
 
 /** As the SDK checks it: providers refuse a call without a result, with errors that say little. */
-function assertAnswered(ai: AiSdkPackage, messages: readonly SentMessage[]): void {
+function assertAnswered(ai: AiSdkPackage, messages: readonly ConvertedMessage[]): void {
   const open = new Set<string>();
   const assertNone = () => {
     if (open.size > 0) throw new ai.MissingToolResultsError({ toolCallIds: [...open] });
@@ -97,7 +97,7 @@ function assertAnswered(ai: AiSdkPackage, messages: readonly SentMessage[]): voi
 }
 
 /** Copies. The results of parallel calls are one message, as providers expect them. */
-function joined(messages: readonly SentMessage[]): LanguageModelV4Prompt {
+function joined(messages: readonly ConvertedMessage[]): LanguageModelV4Prompt {
   const prompt: LanguageModelV4Prompt = [];
   for (const { sent } of messages) {
     const copy = copyOf(sent);
@@ -114,7 +114,7 @@ export function copyOf<T>(value: T): T {
 }
 
 function copyOfObject(value: object): object {
-  if (Array.isArray(value)) return value.map(copyOf);
+  if (Array.isArray(value)) return (value as readonly unknown[]).map((item) => copyOf(item));
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return value;
   const copy: { [name: string]: unknown } = { ...value };

@@ -7,8 +7,9 @@ import { type ReportedUsage, usageOf } from "../../core/usage/usage.ts";
 import type { ModelRequest, ModelResponse, ModelTool } from "../../engine/ports/model-port.ts";
 import { causesOf, messageOf } from "../net/error-causes.ts";
 import type { SharedCall } from "./ai-sdk-call-options.ts";
-import { cutCallOf, type ProviderAnswer } from "./ai-sdk-exchange.ts";
+import { cutCallOf } from "./ai-sdk-exchange.ts";
 import type { AiSdkPackage } from "./ai-sdk-package.ts";
+import type { ProviderAnswer } from "./ai-sdk-provider-answer.ts";
 import { answerOf, throughSdk } from "./ai-sdk-stand-in.ts";
 
 type ToolCall = TypedToolCall<ToolSet>;
@@ -55,7 +56,8 @@ async function plainAnswer(answer: ProviderAnswer, tools: readonly ModelTool[]):
 /** Sources, and texts without anything in them: no provider expects them back. */
 function isLeftOut(part: LanguageModelV4Content): boolean {
   return (
-    part.type === "source" || (part.type === "text" && part.text === "" && part.providerMetadata == null)
+    part.type === "source" ||
+    (part.type === "text" && part.text === "" && part.providerMetadata === undefined)
   );
 }
 

@@ -3,7 +3,7 @@ import type {
   LanguageModelV4CallOptions,
   LanguageModelV4GenerateResult,
 } from "@ai-sdk/provider";
-import type { generateText } from "ai";
+import type { generateText, ModelMessage, ToolSet, TypedToolCall } from "ai";
 import type { AiSdkPackage } from "./ai-sdk-package.ts";
 
 /** Options of `generateText` that have no loop, no retries and no telemetry in them. */
@@ -11,6 +11,15 @@ export type SdkCallOptions = Omit<
   Parameters<typeof generateText>[0],
   "model" | "stopWhen" | "maxRetries" | "telemetry" | "prompt"
 > & { readonly messages: NonNullable<Parameters<typeof generateText>[0]["messages"]> };
+
+/** What the provider would have got, and what the SDK made of the answer. */
+export type SdkCall = {
+  readonly call: LanguageModelV4CallOptions;
+  readonly result: {
+    readonly responseMessages: readonly ModelMessage[];
+    readonly toolCalls: readonly TypedToolCall<ToolSet>[];
+  };
+};
 
 const NOTHING: LanguageModelV4GenerateResult = {
   content: [{ type: "text", text: "." }],
@@ -36,7 +45,7 @@ export async function throughSdk(
   like: LanguageModelV4,
   options: SdkCallOptions,
   answer: LanguageModelV4GenerateResult = NOTHING,
-) {
+): Promise<SdkCall> {
   const sent: LanguageModelV4CallOptions[] = [];
   const model: LanguageModelV4 = {
     specificationVersion: "v4",

@@ -96,6 +96,14 @@ export class StreamedContent {
       case "source":
       case "tool-approval-request":
         this.#slots.push({ whole: part });
+        return;
+      case "stream-start":
+      case "response-metadata":
+      case "tool-input-end":
+      case "finish":
+      case "error":
+      case "ping":
+      case "raw":
     }
   }
 

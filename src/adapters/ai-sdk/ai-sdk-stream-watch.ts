@@ -84,7 +84,17 @@ function isWriting(part: LanguageModelV4StreamPart): boolean | null {
     case "tool-result":
     case "tool-approval-request":
       return false;
-    default:
+    case "tool-input-end":
+    case "stream-start":
+    case "response-metadata":
+    case "custom":
+    case "file":
+    case "reasoning-file":
+    case "source":
+    case "finish":
+    case "error":
+    case "ping":
+    case "raw":
       return null;
   }
 }

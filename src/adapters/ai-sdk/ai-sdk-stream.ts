@@ -1,7 +1,7 @@
 import type { LanguageModelV4, LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { MAX_ANSWER_CHARACTERS } from "../../core/turn/answer-limits.ts";
 import type { LiveListener } from "../../engine/ports/model-port.ts";
-import type { ExchangeOptions, ProviderAnswer } from "./ai-sdk-exchange.ts";
+import type { ExchangeOptions, ProviderAnswer } from "./ai-sdk-provider-answer.ts";
 import { StreamedContent } from "./ai-sdk-stream-content.ts";
 import { UnfinishedAnswerError, unfinishedProblem, withStatus } from "./ai-sdk-stream-error.ts";
 import { reasonOf, StreamWatch, unlessAborted } from "./ai-sdk-stream-watch.ts";

@@ -254,7 +254,7 @@ describe("what Pawl converts itself", () => {
         ? part
         : {
             ...part,
-            toolName: String(part.toolName).replace("no such.tool", "no_such_tool"),
+            toolName: part.toolName === "no such.tool" ? "no_such_tool" : part.toolName,
             input:
               typeof part.input === "object" && part.input !== null && !Array.isArray(part.input)
                 ? part.input

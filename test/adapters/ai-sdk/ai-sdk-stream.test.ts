@@ -143,7 +143,7 @@ describe("a streamed answer", () => {
 
   it("is not used if it exceeds the limit of one answer, and is not read to its end", async () => {
     const megabyte = "x".repeat(1_000_000);
-    const { port } = streaming([...text(megabyte, megabyte, megabyte).slice(0, -1)], "open");
+    const { port } = streaming(text(megabyte, megabyte, megabyte).slice(0, -1), "open");
     const failure = await failureOf(port, requestOf(), () => undefined);
     expect(failure.message).toContain("more than 2000000 characters");
   });
@@ -183,7 +183,7 @@ function version2(said: string, finishReason: "stop" | "unknown"): LanguageModel
     specificationVersion: "v2",
     doGenerate: () => Promise.reject(new Error("It streams.")),
     doStream: async () => ({
-      stream: ReadableStream.from(parts) as ReadableStream<LanguageModelV2StreamPart>,
+      stream: ReadableStream.from(parts),
     }),
   };
 }

@@ -27,8 +27,9 @@ const ARGUMENTS = [
 /** A server-sent event without a name. */
 const data = (value: JsonObject | string) =>
   `data: ${typeof value === "string" ? value : JSON.stringify(value)}\n\n`;
+type Typed = JsonObject & { readonly type: string };
 /** One that is named after its type. */
-const event = (value: JsonObject) => `event: ${String(value.type)}\n${data(value)}`;
+const event = (value: Typed) => `event: ${value.type}\n${data(value)}`;
 
 function chatChunks(reasoning: string | null): string {
   const chunk = (delta: JsonObject, finish: string | null = null) =>
@@ -110,12 +111,7 @@ function anthropicEvents(): string {
 }
 
 function responseEvents(): string {
-  const item = (
-    output_index: number,
-    begun: JsonObject,
-    between: readonly JsonObject[],
-    done: JsonObject,
-  ) => [
+  const item = (output_index: number, begun: JsonObject, between: readonly Typed[], done: JsonObject) => [
     event({ type: "response.output_item.added", output_index, item: begun }),
     ...between.map((each) => event({ output_index, ...each })),
     event({ type: "response.output_item.done", output_index, item: { ...begun, ...done } }),
