@@ -15,6 +15,7 @@ import type { AiSdkSettings } from "./ai-sdk-settings.ts";
 import { throughSdk } from "./ai-sdk-stand-in.ts";
 import { takesSystemMessages, withoutSystemMessages } from "./ai-sdk-system-messages.ts";
 
+type UserPartV4 = Extract<LanguageModelV4Message, { role: "user" }>["content"][number];
 type AssistantV4 = Extract<LanguageModelV4Message, { role: "assistant" }>;
 type ToolV4 = Extract<LanguageModelV4Message, { role: "tool" }>;
 type AssistantPartV4 = AssistantV4["content"][number];
@@ -40,13 +41,15 @@ export async function promptOf(means: PromptMeans, request: ModelRequest): Promi
     ? request.messages
     : withoutSystemMessages(request.messages);
   const converted: ConvertedMessage[] = [];
-  for (const [index, message] of messages.entries()) {
+  let index = 0;
+  for (const message of messages) {
     let known = shared.messages.get(message);
     if (known === undefined) {
       known = await convert(means, message, index, request.signal);
       shared.messages.set(message, known);
     }
     converted.push(known);
+    index++;
   }
   assertAnswered(ai, converted);
   return [...instructionsOf(request), ...joined(converted)];
@@ -100,12 +103,39 @@ function assertAnswered(ai: AiSdkPackage, messages: readonly ConvertedMessage[])
 function joined(messages: readonly ConvertedMessage[]): LanguageModelV4Prompt {
   const prompt: LanguageModelV4Prompt = [];
   for (const { sent } of messages) {
-    const copy = copyOf(sent);
+    const copy = copyOfMessage(sent);
     const before = prompt.at(-1);
     if (copy.role === "tool" && before?.role === "tool") before.content.push(...copy.content);
     else prompt.push(copy);
   }
   return prompt;
+}
+
+/** `copyOf` for the objects of which a prompt has hundreds: it takes a third of the time. */
+function copyOfMessage(message: LanguageModelV4Message): LanguageModelV4Message {
+  if (message.providerOptions !== undefined) return copyOf(message);
+  switch (message.role) {
+    case "system":
+      return { ...message };
+    case "user":
+      return { role: "user", content: message.content.map(copyOfPart) };
+    case "assistant":
+      return { role: "assistant", content: message.content.map(copyOfPart) };
+    case "tool":
+      return { role: "tool", content: message.content.map(copyOfPart) };
+  }
+}
+
+function copyOfPart<T extends UserPartV4 | AssistantPartV4 | ToolPartV4>(part: T): T {
+  if ("providerOptions" in part) return copyOf(part);
+  if (part.type === "text" || part.type === "reasoning") return { ...part };
+  if (part.type === "tool-call") return { ...part, input: copyOf(part.input) };
+  if (part.type !== "tool-result" || part.output.type === "content") return copyOf(part);
+  const { output } = part;
+  return {
+    ...part,
+    output: output.type === "json" ? { ...output, value: copyOf(output.value) } : { ...output },
+  };
 }
 
 /** A copy of plain objects and lists, at any depth. Bytes, addresses and the like are shared. */
