@@ -6,47 +6,74 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sameRowsFloor } from "./floor.ts";
-import { type LongRun, longRun, median } from "./measure.ts";
-import { aiSdkModel, instantModel } from "./workload.ts";
+import { type LongRun, longRun, manyRuns, median } from "./measure.ts";
+import { atLeast, atMost, figure, printReport, us } from "./report.ts";
+import { aiSdkModel, instantModel, streamingModel } from "./workload.ts";
 
 const TURNS = 1_000;
-const ROUNDS = 5;
+const ROUNDS = 3;
+const [RUNS, TURNS_EACH] = [100, 20];
+const [SHORT, LONG] = [2_000, 32_000];
 
 const folder = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), "pawl-bench-"));
 const file = (name: string) => join(folder, `${name}.db`);
 try {
-  const viaPort = () => longRun(file("port"), TURNS, instantModel(TURNS));
-  const viaSdk = () => longRun(file("sdk"), TURNS, aiSdkModel(TURNS));
-  await viaSdk();
-  await viaPort();
+  const measured = {
+    port: () => longRun(file("port"), TURNS, instantModel(TURNS)),
+    sdk: () => longRun(file("sdk"), TURNS, aiSdkModel(TURNS)),
+    streamed: () => longRun(file("streamed"), TURNS, streamingModel(TURNS)),
+    portShort: () => longRun(file("port"), TURNS, instantModel(TURNS), SHORT),
+    sdkShort: () => longRun(file("sdk"), TURNS, aiSdkModel(TURNS), SHORT),
+    portLong: () => longRun(file("port"), TURNS, instantModel(TURNS), LONG),
+    sdkLong: () => longRun(file("sdk"), TURNS, aiSdkModel(TURNS), LONG),
+  };
+  for (const run of Object.values(measured)) await run();
+  await measured.port();
   const floor = sameRowsFloor(file("port"));
-  const [floors, port, sdk]: [number[], LongRun[], LongRun[]] = [[], [], []];
-  for (let round = 1; round <= ROUNDS; round++) {
-    floors.push(floor.measure(file("floor"), 1, TURNS));
-    port.push(await viaPort());
-    sdk.push(await viaSdk());
-  }
-  const rows = median(floors);
-  console.log(`${"a turn".padEnd(24)}${"time".padStart(10)}${"× floor".padStart(10)}${"CPU".padStart(10)}`);
-  printLine(`floor: the rows alone`, rows, null);
-  printLine("model port", ...figures(port));
-  printLine("AI SDK", ...figures(sdk));
-
-  function figures(runs: readonly LongRun[]): [number, number] {
-    return [
-      median(runs.map((run) => run.microsecondsPerTurn)),
-      median(runs.map((run) => run.cpuMicrosecondsPerTurn)),
-    ];
-  }
-
-  function printLine(what: string, time: number, cpu: number | null): void {
-    const shown = [
-      `${time.toFixed(0)} µs`,
-      (time / rows).toFixed(2),
-      cpu === null ? "" : `${cpu.toFixed(0)} µs`,
-    ];
-    console.log(what.padEnd(24) + shown.map((each) => each.padStart(10)).join(""));
-  }
+  const rounds: (Record<keyof typeof measured, LongRun> & {
+    floor: number;
+    many: number;
+    manyPort: number;
+  })[] = [];
+  for (let round = 1; round <= ROUNDS; round++)
+    rounds.push({
+      floor: floor.measure(file("floor"), 1, TURNS),
+      port: await measured.port(),
+      sdk: await measured.sdk(),
+      streamed: await measured.streamed(),
+      portShort: await measured.portShort(),
+      sdkShort: await measured.sdkShort(),
+      portLong: await measured.portLong(),
+      sdkLong: await measured.sdkLong(),
+      many: await manyRuns(file("many"), RUNS, TURNS_EACH, aiSdkModel),
+      manyPort: await manyRuns(file("many"), RUNS, TURNS_EACH),
+    });
+  const over = (each: (round: (typeof rounds)[number]) => number) => median(rounds.map(each));
+  const cpu = (name: keyof typeof measured) => over((round) => round[name].cpuMicrosecondsPerTurn);
+  const ratio = (name: keyof typeof measured) =>
+    over((round) => round[name].microsecondsPerTurn / round.floor);
+  const perSecond = (each: (round: (typeof rounds)[number]) => number) => 1_000_000 / over(each);
+  const lines = [
+    figure("floor: the rows of a turn alone", us(over((round) => round.floor))),
+    figure("a turn through the model port, × floor", ratio("port").toFixed(2)),
+    atMost("a turn through the AI SDK, × floor", ratio("sdk"), 2.8),
+    figure("work of the processor in a turn, model port", us(cpu("port"))),
+    figure("  through the AI SDK", us(cpu("sdk"))),
+    figure(`  what the AI SDK adds with ${SHORT} tokens of history`, us(cpu("sdkShort") - cpu("portShort"))),
+    figure(`  what it adds with ${LONG} tokens of history`, us(cpu("sdkLong") - cpu("portLong"))),
+    atMost("  streamed ÷ not", cpu("streamed") / cpu("sdk"), 1.1),
+    figure(
+      `${RUNS} runs × ${TURNS_EACH} turns, model port`,
+      `${perSecond((round) => round.manyPort).toFixed(0)}/s`,
+    ),
+    atLeast(
+      `${RUNS} runs × ${TURNS_EACH} turns, AI SDK`,
+      perSecond((round) => round.many),
+      1_800,
+      "/s",
+    ),
+  ];
+  printReport([{ lines, figures: {} }]);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

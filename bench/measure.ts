@@ -31,6 +31,7 @@ export async function longRun(
   file: string,
   turns: number,
   model: Parameters<typeof benchStep>[0],
+  historyMaxTokens?: number,
 ): Promise<LongRun> {
   let turnCommits = 0;
   const store = await freshStore(file, (intents) => {
@@ -47,7 +48,7 @@ export async function longRun(
     if (marks.length === turns) used = process.cpuUsage(atFirstTurn);
     if (marks.length === 1 || marks.length === turns) written.push(writtenBytes());
   };
-  await new Runner(benchStep(model, turns), { store, probe }).run("Go.", { runId: "run" });
+  await new Runner(benchStep(model, turns, historyMaxTokens), { store, probe }).run("Go.", { runId: "run" });
   const messages = await store.readHistory("run", "work");
   await store.close();
   const between = (from: number, to: number) =>
@@ -85,9 +86,14 @@ function checkpointedSize(file: string): number {
 }
 
 /** `runs` runs at once in one process; returns microseconds a turn. */
-export async function manyRuns(file: string, runs: number, turns: number): Promise<number> {
+export async function manyRuns(
+  file: string,
+  runs: number,
+  turns: number,
+  modelOf?: Parameters<typeof runTogether>[4],
+): Promise<number> {
   const store = await freshStore(file);
-  const elapsed = await runTogether(store, "run", runs, turns);
+  const elapsed = await runTogether(store, "run", runs, turns, modelOf);
   await store.close();
   return (elapsed * 1_000) / (runs * turns);
 }
@@ -98,11 +104,9 @@ export async function runTogether(
   prefix: string,
   runs: number,
   turns: number,
+  modelOf: (turns: number) => Parameters<typeof benchStep>[0] = instantModel,
 ): Promise<number> {
-  const runners = Array.from(
-    { length: runs },
-    () => new Runner(benchStep(instantModel(turns), turns), { store }),
-  );
+  const runners = Array.from({ length: runs }, () => new Runner(benchStep(modelOf(turns), turns), { store }));
   const start = performance.now();
   await Promise.all(runners.map((runner, i) => runner.run("Go.", { runId: `${prefix}-${i}` })));
   return performance.now() - start;

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { aiSdkModel as adapt } from "../src/adapters/ai-sdk/ai-sdk.ts";
 import { agent, type ModelPort, type ModelResponse, Step, tool } from "../src/index.ts";
 import { scriptedModel } from "../src/testing/index.ts";
 
@@ -61,8 +62,18 @@ export function aiSdkModel(turns: number) {
   });
 }
 
-/** One tool call of 1 KB a turn, and a history of at most 8,000 tokens. */
-export function benchStep(model: Parameters<typeof agent>[0]["model"], maxTurns: number) {
+/** The same, as a stream that goes nowhere. */
+export function streamingModel(turns: number, onPart: () => void = () => undefined): ModelPort {
+  const port = adapt(aiSdkModel(turns));
+  return { ...port, respond: (request) => port.respond(request, onPart) };
+}
+
+/** One tool call of 1 KB a turn, and a history of at most so many tokens. */
+export function benchStep(
+  model: Parameters<typeof agent>[0]["model"],
+  maxTurns: number,
+  historyMaxTokens = 8_000,
+) {
   const worker = agent({ name: "worker", model, instructions: "You order things.", tools: { order } });
-  return Step.granular("work", worker, { maxTurns, historyMaxTokens: 8_000 });
+  return Step.granular("work", worker, { maxTurns, historyMaxTokens });
 }

@@ -117,6 +117,8 @@ export type { TimeLimit, TimeLimits } from "./engine/definition/waiting/time-lim
 export { type ReceiveToolOptions, receiveTool, sleepTool } from "./engine/definition/waiting/wait-tools.ts";
 export type { Clock } from "./engine/ports/clock.ts";
 export type {
+  LiveListener,
+  LivePart,
   ModelPort,
   ModelRequest,
   ModelResponse,

@@ -4,6 +4,7 @@ import type {
   LanguageModelV4CallOptions,
   LanguageModelV4Content,
   LanguageModelV4GenerateResult,
+  LanguageModelV4StreamPart,
 } from "@ai-sdk/provider";
 import { assertOptions, type OptionNames } from "../core/naming/option-names.ts";
 
@@ -36,6 +37,8 @@ export type Script =
  * holds), so a new process resumes at the right place. With a witness file it appends one line per call before it
  * answers: a count that is independent of the code under test.
  *
+ * It can be asked for a stream, too, and then gives its text word by word.
+ *
  * A truncated history holds fewer answers than were given: then use a script that reads the conversation.
  *
  * @example
@@ -46,23 +49,54 @@ export function scriptedModel(
   options: { readonly witness?: string; readonly modelId?: string; readonly provider?: string } = {},
 ): LanguageModelV4 {
   assertOptions("The second argument of scriptedModel", options, MODEL_NAMES);
+  const answer = async (call: LanguageModelV4CallOptions): Promise<LanguageModelV4GenerateResult> => {
+    const turn = call.prompt.filter((message) => message.role === "assistant").length + 1;
+    if (options.witness !== undefined) appendFileSync(options.witness, `model ${turn}\n`);
+    const response = typeof script === "function" ? await script({ turn, options: call }) : script[turn - 1];
+    if (response === undefined) throw new Error(`The script has no answer for turn ${turn}.`);
+    return resultOf(turn, response);
+  };
   return {
     specificationVersion: "v4",
     provider: options.provider ?? "scripted",
     modelId: options.modelId ?? "scripted-model",
     supportedUrls: {},
-    async doGenerate(call) {
-      const turn = call.prompt.filter((message) => message.role === "assistant").length + 1;
-      if (options.witness !== undefined) appendFileSync(options.witness, `model ${turn}\n`);
-      const response =
-        typeof script === "function" ? await script({ turn, options: call }) : script[turn - 1];
-      if (response === undefined) throw new Error(`The script has no answer for turn ${turn}.`);
-      return resultOf(turn, response);
-    },
-    doStream() {
-      throw new Error("A scripted model does not stream: Pawl asks for whole responses.");
-    },
+    doGenerate: answer,
+    doStream: async (call) => ({ stream: streamOf(await answer(call)) }),
   };
+}
+
+/** The answer in pieces: a text word by word, and the arguments of a call at once. */
+function streamOf({
+  content,
+  finishReason,
+  usage,
+}: LanguageModelV4GenerateResult): ReadableStream<LanguageModelV4StreamPart> {
+  return new ReadableStream({
+    start(controller) {
+      for (const [index, part] of content.entries())
+        for (const piece of piecesOf(part, String(index))) controller.enqueue(piece);
+      controller.enqueue({ type: "finish", finishReason, usage });
+      controller.close();
+    },
+  });
+}
+
+function piecesOf(part: LanguageModelV4Content, id: string): LanguageModelV4StreamPart[] {
+  if (part.type === "tool-call")
+    return [
+      { type: "tool-input-start", id: part.toolCallId, toolName: part.toolName },
+      { type: "tool-input-delta", id: part.toolCallId, delta: part.input },
+      { type: "tool-input-end", id: part.toolCallId },
+      part,
+    ];
+  if (part.type !== "text") return [];
+  const words = part.text.match(/\s*\S+\s*$|\s*\S+|\s+/g) ?? [];
+  return [
+    { type: "text-start", id },
+    ...words.map((delta) => ({ type: "text-delta", id, delta }) as const),
+    { type: "text-end", id },
+  ];
 }
 
 const MODEL_NAMES = { witness: true, modelId: true, provider: true } satisfies OptionNames<

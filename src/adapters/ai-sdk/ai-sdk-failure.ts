@@ -4,6 +4,7 @@ import { causesOf, messageOf, type UnknownError } from "../net/error-causes.ts";
 import type { NetworkProgress } from "../net/network-attempt.ts";
 import { readableText } from "../net/readable-text.ts";
 import { retryAfterMs } from "../net/retry-after.ts";
+import { StreamIdleError } from "./ai-sdk-stream-watch.ts";
 
 /** How far a model call got before it failed. */
 export type RequestProgress = {
@@ -69,6 +70,8 @@ const UNUSABLE_BODY = new Set([
   "AI_InvalidResponseDataError",
   "AI_EmptyResponseBodyError",
   "AI_NoContentGeneratedError",
+  // A stream without the provider's own end.
+  "UnfinishedAnswerError",
 ]);
 
 /** The error of a failed call: how far it got, whether to try again, and a message for a person. */
@@ -122,6 +125,7 @@ function classify(error: unknown, progress: RequestProgress): ModelFailure {
   const answer = httpStatusAnswer(causes);
   if (answer !== null && answer.status >= 400) return refused(answer);
   if (signal.aborted) return cutShort(signal);
+  if (error instanceof StreamIdleError) return stoppedArriving(error);
   if (hasCode(causes, FETCH_TIMEOUT_CODES)) return fetchTimedOut(error);
   return unanswered(error, causes, answer);
 }
@@ -256,6 +260,17 @@ function cutShort(signal: AbortSignal): ModelFailure {
     ...noAnswer,
     what: `was called, but the call was aborted before the answer arrived (${abortReason(signal)})`,
     next: "It may have been charged; resume to call it again",
+  };
+}
+
+/** Like a connection that broke: nothing tells the two apart. */
+function stoppedArriving({ idleMs }: StreamIdleError): ModelFailure {
+  return {
+    ...noAnswer,
+    kind: "timeout",
+    retryable: true,
+    what: `stopped in the middle of its answer, and nothing more came for ${idleMs} ms`,
+    next: "It may have been charged; try again, or raise modelIdleTimeoutMs of the Runner",
   };
 }
 

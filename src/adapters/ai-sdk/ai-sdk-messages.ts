@@ -5,31 +5,18 @@ import type { AiSdkPackage } from "./ai-sdk-package.ts";
 import { sendableOutput } from "./ai-sdk-tool-output.ts";
 
 /**
- * Messages that were checked, by the tool names that they were checked for. A conversation sends the same message objects
- * in every turn and never changes them. Checking them again each time was more than half of the CPU time of a turn.
+ * A message in the AI SDK's format. Since version 7 the SDK converts messages without validating them, so an unknown part
+ * would only fail somewhere inside a provider: it is validated here with the SDK's own schema.
  */
-const checkedMessages = new WeakMap<Message, Map<string, ModelMessage>>();
-
-/**
- * The conversation in the AI SDK's format. Since version 7 the SDK converts messages without validating them, so an
- * unknown part would only fail somewhere inside a provider: they are validated here with the SDK's own schema.
- */
-export function modelMessages(
+export function checkedMessage(
   ai: AiSdkPackage,
-  messages: readonly Message[],
+  message: Message,
+  index: number,
   toolNames: ReadonlySet<string>,
-): ModelMessage[] {
-  const names = JSON.stringify([...toolNames].sort());
-  return messages.map((message, index) => {
-    const checked = checkedMessages.get(message) ?? new Map<string, ModelMessage>();
-    const known = checked.get(names);
-    if (known !== undefined) return known;
-    const parsed = ai.modelMessageSchema.safeParse(sendableMessage(message, toolNames));
-    if (!parsed.success)
-      throw new Error(`message ${index + 1} (${message.role}) holds something that the AI SDK cannot send`);
-    checkedMessages.set(message, checked.set(names, parsed.data));
-    return parsed.data;
-  });
+): ModelMessage {
+  const parsed = ai.modelMessageSchema.safeParse(sendableMessage(message, toolNames));
+  if (parsed.success) return parsed.data;
+  throw new Error(`message ${index + 1} (${message.role}) holds something that the AI SDK cannot send`);
 }
 
 function sendableMessage(message: Message, toolNames: ReadonlySet<string>): unknown {
@@ -61,7 +48,7 @@ function sendablePart(part: AssistantPart, toolNames: ReadonlySet<string>): Assi
  * anything else, chat templates of local servers crash), so other values are sent back inside one. The SDK itself would
  * send `{}`, and the model could not see its mistake.
  */
-function sendableInput(input: Json): Json {
+export function sendableInput(input: Json): Json {
   return isJsonObject(input) ? input : { invalid_arguments: input };
 }
 
@@ -69,7 +56,7 @@ function sendableInput(input: Json): Json {
  * Models invent names such as `functions.search`. Providers refuse a request that contains one, even in the history:
  * without this, one such call would end the run.
  */
-function sendableName(name: string, toolNames: ReadonlySet<string>): string {
+export function sendableName(name: string, toolNames: ReadonlySet<string>): string {
   if (toolNames.has(name) || /^[\w-]{1,64}$/.test(name)) return name;
   return name.replaceAll(/[^\w-]/g, "_").slice(0, 64) || "unnamed_tool";
 }

@@ -1,14 +1,16 @@
 import type { LanguageModel } from "ai";
 import { ConfigurationError } from "../../core/errors.ts";
 import type { ModelPort } from "../../engine/ports/model-port.ts";
+import type { ModelExtras } from "./ai-sdk-call-options.ts";
 import { type AiSdkPackage, loadAiSdk } from "./ai-sdk-package.ts";
-import type { ModelExtras, ModelObject } from "./ai-sdk-request.ts";
+import type { AiSdkRequests, ModelObject } from "./ai-sdk-request.ts";
 
 export { aiSdkToolSchema } from "./ai-sdk-tool-schema.ts";
 
 /**
- * Any AI SDK 7 model, as an object or as a gateway id. One `respond` is one request to the provider: the SDK's loop,
- * retries and telemetry are off, since the engine has its own.
+ * Any AI SDK 7 model, as an object or as a gateway id. One `respond` is one request to the provider: a
+ * streamed one with a listener, and a whole one without. The SDK's loop, retries and telemetry have no part in it, since the
+ * engine has its own.
  *
  * @example
  * const model = aiSdkModel(openai("gpt-5"));
@@ -35,15 +37,19 @@ function modelPort(
   extras: ModelExtras,
 ): ModelPort {
   const name = `${provider}/${modelId}`;
+  let requests: AiSdkRequests | undefined;
   return {
     provider,
     modelId,
     load: async () => {
       await Promise.all([loadAiSdk(), loadRequests()]);
     },
-    respond: async (request) => {
-      const [ai, { ask }] = await Promise.all([loadAiSdk(), loadRequests()]);
-      return ask(name, { ai, modelOf, extras }, request);
+    respond: async (request, live) => {
+      if (requests === undefined) {
+        const [ai, loaded] = await Promise.all([loadAiSdk(), loadRequests()]);
+        requests ??= new loaded.AiSdkRequests(name, ai, modelOf(ai), extras);
+      }
+      return requests.ask(request, live ?? null);
     },
   };
 }

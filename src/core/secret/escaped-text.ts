@@ -42,6 +42,24 @@ export function hasEscapes(text: string): boolean {
   return text.includes("%") || text.includes("\\") || text.includes("&");
 }
 
+/** More than any escape has, also one of several bytes. */
+const UNFINISHED_LENGTH = 32;
+const IN_ESCAPE = /^[%\\&#;{}0-9A-Za-z]$/;
+
+/** The position of an escape at the end of a text that more text may complete or change; its length if there is none. */
+export function unfinishedEscape(text: string): number {
+  let [found, at] = [text.length, text.length - 1];
+  for (; at >= 0 && at >= text.length - UNFINISHED_LENGTH && IN_ESCAPE.test(text.charAt(at)); at--)
+    if (isIntroducer(text.charCodeAt(at))) found = at;
+  // Two backslashes are one escape, so how many there are decides what the last one is.
+  if (found < text.length) while (text[found - 1] === "\\") found--;
+  return found;
+}
+
+function isIntroducer(code: number): boolean {
+  return code === PERCENT || code === BACKSLASH || code === AMPERSAND;
+}
+
 /** The position of a unit of a decoded text, or of its end, in the original text. */
 export function positionInOriginal({ text, source }: DecodedText, index: number): number {
   if (source === null) return index;
@@ -101,8 +119,7 @@ function decodeUntil(decoding: Decoding, end: number): void {
 /** The escape at a position, or the unit if there is none. */
 function characterAt(text: string, at: number): number {
   const code = text.charCodeAt(at);
-  const isIntroducer = code === PERCENT || code === BACKSLASH || code === AMPERSAND;
-  return (isIntroducer ? escapeAt(text, at, code) : 0) || packed(code, 1);
+  return (isIntroducer(code) ? escapeAt(text, at, code) : 0) || packed(code, 1);
 }
 
 /** The text of some units; `allBits` is the bitwise OR of them all. */

@@ -283,6 +283,29 @@ function* replacingPairs(
   return parts.length === 0 ? text : parts.join("") + text.slice(end);
 }
 
+/** The names as they are compared; null if there are none. */
+export function normalNames(given: ReadonlySet<string>): ReadonlySet<string> | null {
+  return secretNames(given)?.normal ?? null;
+}
+
+/** The pairs of a name and a value in a text. One that more text may belong to reaches beyond its end. */
+export function namedPairsIn(
+  text: string,
+  given: ReadonlySet<string>,
+): readonly { readonly start: number; readonly end: number }[] {
+  const names = secretNames(given);
+  if (names === null) return [];
+  return [...text.matchAll(names.pairStart)].flatMap(
+    ({ index: start, 0: whole, 1: escape = "", 2: jsonName }) => {
+      const at = start + whole.length;
+      const value = jsonName === undefined ? queryValueAt(text, at) : jsonValueAt(text, at, escape);
+      const end = value?.end ?? at;
+      if (value === null && !/^(?:\\{0,3}|-)$/.test(text.slice(at, at + 4))) return [];
+      return [{ start, end: value === null || end === text.length ? text.length + 1 : end }];
+    },
+  );
+}
+
 /** A value in a text: its decoded text, the quote for its replacement, and where it ends. */
 type PairValue = { readonly text: string; readonly quote: string; readonly end: number };
 

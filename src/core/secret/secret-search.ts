@@ -5,6 +5,7 @@ import {
   hasEscapes,
   positionInOriginal,
   textOfUnits,
+  unfinishedEscape,
   WIDEST_ESCAPE,
 } from "./escaped-text.ts";
 
@@ -94,6 +95,29 @@ export class SecretSearch {
     return found;
   }
 
+  /**
+   * The position from which a secret may have begun of which the text holds only the beginning, in any spelling; the text's
+   * length if there is none. For texts that come in pieces, which are short.
+   */
+  pendingFrom(text: string): number {
+    let from = text.length;
+    if (this.isEmpty) return from;
+    let level: DecodedText | null = { text, source: null };
+    for (let n = 0; level !== null && n <= MAX_DECODINGS; n++) {
+      const { text: written, source }: DecodedText = level;
+      const escape = unfinishedEscape(written);
+      if (escape < written.length) from = Math.min(from, positionInOriginal(level, escape));
+      const stable: DecodedText = { text: written.slice(0, escape), source };
+      const begun = Math.max(
+        begunLength(this.#folded(stable.text), this.#anyCase),
+        begunLength(this.#spaced(stable.text), this.#exact),
+      );
+      if (begun > 0) from = Math.min(from, positionInOriginal(stable, escape - begun));
+      level = runToEnd(decodedOnce(stable));
+    }
+    return from;
+  }
+
   /** Searches for as many secrets as fit between two pauses, starting at `from`. Returns the next index, or null at the end. */
   #look(level: DecodedText, haystack: string, from: number, found: FoundSecret[]): number | null {
     if (from === 0 && this.#exact.length > 0) {
@@ -121,6 +145,19 @@ export class SecretSearch {
       !(this.#hasLines && LINE_ENDS.some((end) => text.includes(end)));
     return isFine ? text : normalized(text, this.#hasLines ? "one line" : "lines");
   }
+}
+
+/** The length of the longest beginning of a secret that the text ends with, but not a whole one. */
+function begunLength(text: string, all: readonly Needle[]): number {
+  let longest = 0;
+  for (const { text: needle } of all) {
+    const first = needle.charCodeAt(0);
+    for (let length = Math.min(needle.length - 1, text.length); length > longest; length--) {
+      const at = text.length - length;
+      if (text.charCodeAt(at) === first && needle.startsWith(text.slice(at))) longest = length;
+    }
+  }
+  return longest;
 }
 
 /** Characters that are replaced before the text is made lower case. */

@@ -6,7 +6,7 @@ import { sizeOf } from "../json-schema-check.ts";
 
 const MAX_CALLS = 128;
 /** Four times the length of the longest answers of models. */
-const MAX_CHARACTERS = 2_000_000;
+export const MAX_ANSWER_CHARACTERS = 2_000_000;
 /** In the arguments of all calls together: all of them are hashed, searched for secrets and written each time. */
 const MAX_ARGUMENT_VALUES = 8_000;
 /** In an answer that is JSON, which is only checked against its schema. */
@@ -29,8 +29,8 @@ export function excessIn(content: readonly AnswerContentPart[]): string | null {
   let values = 0;
   for (const { text, toolName, input } of content) {
     for (const each of [text, toolName, input]) if (typeof each === "string") characters += each.length;
-    if (characters > MAX_CHARACTERS)
-      return `answered with more than ${MAX_CHARACTERS} characters, which is the limit of one answer`;
+    if (characters > MAX_ANSWER_CHARACTERS)
+      return `answered with more than ${MAX_ANSWER_CHARACTERS} characters, which is the limit of one answer`;
     // Deeper values are cut later, with a note for the model.
     const size = sizeOf(argumentsOf(input), MAX_ARGUMENT_VALUES - values, { levels: MAX_PAYLOAD_DEPTH });
     if (size === null)

@@ -13,6 +13,7 @@ import {
 import { hideSecrets, type Secret } from "../../core/secret/secret.ts";
 import { markOfSecret, type SecretDigest } from "../../core/secret/secret-mark.ts";
 import { SecretSearch } from "../../core/secret/secret-search.ts";
+import { StreamedRedaction } from "../../core/secret/streamed-redaction.ts";
 import { performGradualWork } from "../ports/perform-gradual-work.ts";
 import { redactError } from "./redact-error.ts";
 
@@ -57,6 +58,11 @@ export class RunSecrets {
 
   hideText(text: string, torn?: Torn): string {
     return redactText(text, this.#hiding, torn);
+  }
+
+  /** `hideText` for a text that comes in pieces. */
+  hideStreamed(): StreamedRedaction {
+    return new StreamedRedaction(() => this.#hiding);
   }
 
   /** `hide` for values that may be megabytes and would block the process. Small values are done synchronously. */

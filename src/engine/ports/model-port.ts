@@ -11,9 +11,31 @@ export interface ModelPort {
   readonly modelId: string;
   /** Loads what the model needs. Called before a run is started or resumed: what is missing must not make it fail. */
   load?(): Promise<void>;
-  /** Rejects with a `ModelCallError` that records how far the request got. */
-  respond(request: ModelRequest): Promise<ModelResponse>;
+  /**
+   * Rejects with a `ModelCallError` that records how far the request got. With `live`, a port that can stream passes on the
+   * answer as it arrives; one that cannot ignores it. Only the response counts: a port never resolves with a part of one.
+   */
+  respond(request: ModelRequest, live?: LiveListener): Promise<ModelResponse>;
 }
+
+/** Gets the parts of an answer that is under way. It returns at once, and an error of it does not end the answer. */
+export type LiveListener = (part: LivePart) => void;
+
+/** A piece of an answer that is under way, which may still turn out to be none. Nothing of it is stored or used. */
+export type LivePart = {
+  /** The number of the part of the answer that it belongs to, from 0. */
+  readonly part: number;
+  /** What it is a piece of. `tool_input` is the JSON text of a call's arguments. */
+  readonly kind: "text" | "reasoning" | "tool_input";
+  /** The name of the tool that is called. */
+  readonly tool?: string;
+  /** The id of the call, as the response will have it. */
+  readonly toolCallId?: string;
+  /** What to append; it may be empty at the end. */
+  readonly delta: string;
+  /** Nothing more comes for this part. */
+  readonly end?: true;
+};
 
 /** One request to a model. */
 export type ModelRequest = {
@@ -26,6 +48,8 @@ export type ModelRequest = {
   readonly settings: ModelSettings;
   /** Aborts with a reason: the engine's timeout or the caller's cancellation. */
   readonly signal: AbortSignal;
+  /** How long an answer that is streamed may pause while the model writes; 60,000 ms if it is not given. */
+  readonly idleTimeoutMs?: number;
 };
 
 /** A tool, as a request offers it to the model. */

@@ -99,6 +99,8 @@ export type RunPolicy = {
 
 export type ModelParts = {
   readonly timeoutMs: number;
+  /** Of an answer that is streamed, between its parts. */
+  readonly idleTimeoutMs: number;
   readonly maxAttempts: number;
   /** The longest outage of a provider that is waited out; null for any. */
   readonly maxOutageMs: number | null;

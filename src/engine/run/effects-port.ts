@@ -1,7 +1,7 @@
 import { type FileContent, replaceFile } from "../../store/guarded-folder.ts";
 import type { PreparedTool } from "../definition/prepared-tool.ts";
 import type { ToolCallContext } from "../definition/tool.ts";
-import type { ModelPort, ModelRequest, ModelResponse } from "../ports/model-port.ts";
+import type { LiveListener, ModelPort, ModelRequest, ModelResponse } from "../ports/model-port.ts";
 
 /** Identifies one model attempt of a run. */
 export type ModelAttemptId = {
@@ -17,7 +17,12 @@ export type ModelAttemptId = {
  * of a run. The crash explorer replaces it, to see every effect of a run and when it happens.
  */
 export interface EffectsPort {
-  ask(model: ModelPort, request: ModelRequest, attempt: ModelAttemptId): Promise<ModelResponse>;
+  ask(
+    model: ModelPort,
+    request: ModelRequest,
+    attempt: ModelAttemptId,
+    live?: LiveListener,
+  ): Promise<ModelResponse>;
   execute(tool: PreparedTool, input: unknown, call: ToolCallContext): unknown;
   reconcile(tool: PreparedTool, input: unknown, call: ToolCallContext): unknown;
   /** Atomic: the file is replaced whole or not at all. */
@@ -26,7 +31,7 @@ export interface EffectsPort {
 
 /** The default: calls the model, the tool and the file system directly. */
 export const DIRECT_EFFECTS: EffectsPort = {
-  ask: (model, request) => model.respond(request),
+  ask: (model, request, _attempt, live) => model.respond(request, live),
   execute: (tool, input, call) => tool.execute(input as never, call),
   reconcile: (tool, input, call) => tool.reconcile?.(input as never, call),
   writeFile: replaceFile,

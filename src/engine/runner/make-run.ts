@@ -140,6 +140,7 @@ function digestOf(store: Store, { redactionKey }: RunRules): SecretDigest {
 function modelParts({ options }: RunnerSetup): ModelParts {
   return {
     timeoutMs: options.modelTimeoutMs ?? 600_000,
+    idleTimeoutMs: options.modelIdleTimeoutMs ?? 60_000,
     maxAttempts: options.maxModelAttempts ?? 3,
     maxOutageMs: options.maxOutageMs ?? null,
     pricing: options.pricing ?? UNPRICED,

@@ -16,6 +16,7 @@ export const RUNNER_NAMES = {
   estimateTokens: true,
   leaseMs: true,
   modelTimeoutMs: true,
+  modelIdleTimeoutMs: true,
   maxModelAttempts: true,
   maxOutageMs: true,
   maxParallelToolCalls: true,

@@ -43,6 +43,11 @@ export type RunnerOptions = {
   readonly leaseMs?: number;
   /** The time limit of one request to a model, by default 600,000 ms. */
   readonly modelTimeoutMs?: number;
+  /**
+   * How long an answer that is streamed may pause while the model writes, by default 60,000 ms. It then counts as broken off,
+   * like a timeout. Before its first word, while it reasons and while the provider runs a tool, only `modelTimeoutMs` counts.
+   */
+  readonly modelIdleTimeoutMs?: number;
   /** The number of requests to the model for one turn that may fail. By default 3. Refused requests do not count. */
   readonly maxModelAttempts?: number;
   /**
@@ -179,6 +184,7 @@ const LARGEST_LIMIT = 2 ** 31 - 1;
 const LEAST = {
   leaseMs: 1,
   modelTimeoutMs: 1,
+  modelIdleTimeoutMs: 1,
   maxModelAttempts: 1,
   maxOutageMs: 0,
   maxParallelToolCalls: 1,

@@ -26,6 +26,8 @@ export type ModelAnswer = {
   readonly charge: Charge;
 };
 
+type UnsentRequest = Omit<ModelRequest, "signal" | "idleTimeoutMs">;
+
 /**
  * Sends a request to the model, retries where that can help, and waits while the provider takes no requests. Each attempt
  * is reserved before it is sent and settled once after it, so nothing is reserved during a pause. The charge for the answer
@@ -34,7 +36,7 @@ export type ModelAnswer = {
 export async function askModel(
   scope: TurnScope,
   turnIndex: number,
-  request: Omit<ModelRequest, "signal">,
+  request: UnsentRequest,
   open: () => Promise<OpenModelCall>,
 ): Promise<ModelAnswer> {
   const { run, path } = scope;
@@ -101,7 +103,7 @@ type AttemptOutcome =
 function tracedAttempt(
   scope: TurnScope,
   { turnIndex: turn, attempt: number }: OpenModelCall,
-  request: Omit<ModelRequest, "signal">,
+  request: UnsentRequest,
   effect: EffectInProgress,
 ): Promise<AttemptOutcome> {
   const { run, path: step, prepared } = scope;
@@ -145,11 +147,12 @@ function responseFacts({ usage, finishReason, responseId, content }: ModelRespon
 
 async function sendRequest(
   { run, prepared }: TurnScope,
-  request: Omit<ModelRequest, "signal">,
+  request: UnsentRequest,
   attemptId: ModelAttemptId,
   effect: EffectInProgress,
 ): Promise<AttemptOutcome> {
   const stop = new AbortController();
+  const { timeoutMs, idleTimeoutMs } = run.model;
   const unresponsive = Promise.withResolvers<never>();
   const timers: (() => void)[] = [];
   const abort = (reason: Error) => {
@@ -157,13 +160,12 @@ async function sendRequest(
     // A model that ignores its signal is not waited for.
     timers.push(run.time.clock.after(ABORT_GRACE_MS, () => unresponsive.reject(reason)));
   };
-  const timeout = () =>
-    abort(new DOMException(`It took longer than ${run.model.timeoutMs} ms.`, "TimeoutError"));
-  timers.push(run.time.clock.after(run.model.timeoutMs, timeout), run.stop.onAbort(abort));
+  const timeout = () => abort(new DOMException(`It took longer than ${timeoutMs} ms.`, "TimeoutError"));
+  timers.push(run.time.clock.after(timeoutMs, timeout), run.stop.onAbort(abort));
   try {
     // An async function, so that a port that throws synchronously rejects like any other.
     const asked = (async () =>
-      run.effects.ask(prepared.agent.model, { ...request, signal: stop.signal }, attemptId))();
+      run.effects.ask(prepared.agent.model, { ...request, signal: stop.signal, idleTimeoutMs }, attemptId))();
     // A request that ignores its signal is in progress until it ends, even if it is no longer awaited.
     void asked.finally(() => effect.end()).catch(() => undefined);
     return { kind: "answered", response: readResponse(await Promise.race([asked, unresponsive.promise])) };

@@ -4,7 +4,12 @@ import { MockLanguageModelV4 } from "ai/test";
 import { aiSdkModel } from "../../../src/adapters/ai-sdk/ai-sdk.ts";
 import { ModelCallError } from "../../../src/core/errors.ts";
 import { isJsonObject } from "../../../src/core/json.ts";
-import type { ModelPort, ModelRequest, ModelTool } from "../../../src/engine/ports/model-port.ts";
+import type {
+  LiveListener,
+  ModelPort,
+  ModelRequest,
+  ModelTool,
+} from "../../../src/engine/ports/model-port.ts";
 
 export const API_KEY = "sk-test-0123456789abcdef";
 
@@ -55,9 +60,10 @@ export const sendMail: ModelTool = {
 export async function failureOf(
   model: ModelPort,
   request: ModelRequest = requestOf(),
+  live?: LiveListener,
 ): Promise<ModelCallError> {
   try {
-    await model.respond(request);
+    await model.respond(request, live);
   } catch (error) {
     if (error instanceof ModelCallError) return error;
     throw new Error("The call failed with something other than a ModelCallError.", { cause: error });
