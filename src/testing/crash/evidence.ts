@@ -32,7 +32,7 @@ export type RunAccount = RunRows & {
 export type ScheduleAccount = { readonly record: ScheduleRecord; readonly firings: readonly FiringRecord[] };
 
 /** What is left of a deleted run, and the name of the error with which it is verified; null if it verifies. */
-export type DeletedRun = { readonly stone: Tombstone; readonly refused: string | null };
+export type DeletionAccount = { readonly stone: Tombstone; readonly refused: string | null };
 
 /** One process: the points it reached, and how it ended. */
 export type ProcessRecord = {
@@ -70,7 +70,7 @@ export type Evidence = {
   /** The schedules of the store at the end. */
   readonly schedules: readonly ScheduleAccount[];
   /** The runs that are deleted at the end. */
-  readonly deleted: readonly DeletedRun[];
+  readonly deleted: readonly DeletionAccount[];
   /** Every claim, in order; none for real processes. */
   readonly claims: readonly NotedClaim[];
   /** Every run that was enqueued under a key; none for real processes. */
@@ -107,7 +107,7 @@ export async function readSchedules(store: Store): Promise<readonly ScheduleAcco
   );
 }
 
-export async function readDeleted(store: Store): Promise<readonly DeletedRun[]> {
+export async function readDeleted(store: Store): Promise<readonly DeletionAccount[]> {
   const stones = await store.listTombstones();
   return Promise.all(
     stones.map(async (stone) => ({ stone, refused: await refusalOf(store.verify(stone.runId)) })),

@@ -1,4 +1,4 @@
-import type { DeletedRun, Evidence, RunAccount } from "../evidence.ts";
+import type { DeletionAccount, Evidence, RunAccount } from "../evidence.ts";
 import { checkEach, FINE, type Invariant, type Problem, wrong } from "../invariant.ts";
 import { accountOf, isDeleted } from "./observations.ts";
 
@@ -22,7 +22,7 @@ function missingIn(later: readonly RunAccount[], earlier: readonly RunAccount[])
   return earlier.flatMap(({ run: { runId } }) => (accountOf(later, runId) === null ? [runId] : []));
 }
 
-function judgeDeleted({ stone, refused }: DeletedRun, evidence: Evidence): readonly Problem[] {
+function judgeDeleted({ stone, refused }: DeletionAccount, evidence: Evidence): readonly Problem[] {
   const { runId, events, eventHash } = stone;
   if (refused !== "RunDeletedError")
     return wrong(`${runId} is deleted, but ${refused === null ? "verified" : `refused with ${refused}`}`);
