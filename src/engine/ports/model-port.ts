@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from "../../core/json.ts";
 import type { AssistantPart, Message } from "../../core/message.ts";
+import type { LiveListener } from "../../core/turn/live-part.ts";
 import type { Usage } from "../../core/usage/usage.ts";
 
 /**
@@ -11,8 +12,11 @@ export interface ModelPort {
   readonly modelId: string;
   /** Loads what the model needs. Called before a run is started or resumed: what is missing must not make it fail. */
   load?(): Promise<void>;
-  /** Rejects with a `ModelCallError` that records how far the request got. */
-  respond(request: ModelRequest): Promise<ModelResponse>;
+  /**
+   * Rejects with a `ModelCallError` that records how far the request got. With `live`, a port that can stream calls it with
+   * the pieces of the answer as they come; what counts is the response.
+   */
+  respond(request: ModelRequest, live?: LiveListener): Promise<ModelResponse>;
 }
 
 /** One request to a model. */

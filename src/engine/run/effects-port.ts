@@ -1,3 +1,4 @@
+import type { LiveListener } from "../../core/turn/live-part.ts";
 import { type FileContent, replaceFile } from "../../store/guarded-folder.ts";
 import type { PreparedTool } from "../definition/prepared-tool.ts";
 import type { ToolCallContext } from "../definition/tool.ts";
@@ -17,7 +18,13 @@ export type ModelAttemptId = {
  * of a run. The crash explorer replaces it, to see every effect of a run and when it happens.
  */
 export interface EffectsPort {
-  ask(model: ModelPort, request: ModelRequest, attempt: ModelAttemptId): Promise<ModelResponse>;
+  /** `live` is given if somebody may watch the answer while it is written. */
+  ask(
+    model: ModelPort,
+    request: ModelRequest,
+    attempt: ModelAttemptId,
+    live?: LiveListener,
+  ): Promise<ModelResponse>;
   execute(tool: PreparedTool, input: unknown, call: ToolCallContext): unknown;
   reconcile(tool: PreparedTool, input: unknown, call: ToolCallContext): unknown;
   /** Atomic: the file is replaced whole or not at all. */
@@ -26,7 +33,7 @@ export interface EffectsPort {
 
 /** The default: calls the model, the tool and the file system directly. */
 export const DIRECT_EFFECTS: EffectsPort = {
-  ask: (model, request) => model.respond(request),
+  ask: (model, request, _attempt, live) => model.respond(request, live),
   execute: (tool, input, call) => tool.execute(input as never, call),
   reconcile: (tool, input, call) => tool.reconcile?.(input as never, call),
   writeFile: replaceFile,

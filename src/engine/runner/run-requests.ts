@@ -45,6 +45,7 @@ import { namedRunId } from "./run-selection.ts";
 import { assertForkOptions, assertResumeOptions } from "./runner-option-names.ts";
 import {
   milestoneFrom,
+  type HeardOptions,
   type ResumeOptions,
   type RunnerSetup,
   type RunOptions,
@@ -93,7 +94,7 @@ export class RunRequests<O> {
     this.#setup = setup;
   }
 
-  run(given: unknown, options: RunOptions, listener: RunEventListener): Promise<RunResult<O>> {
+  run(given: unknown, options: RunOptions & HeardOptions, listener: RunEventListener): Promise<RunResult<O>> {
     return withStore(this.#setup.options.store, async (store) => {
       const input = inputAsJson(given);
       const { rules, root, options: own } = this.#setup;
@@ -252,7 +253,7 @@ export class RunRequests<O> {
   async #execute(
     store: Store,
     begun: StartOutcome,
-    options: ResumeOptions,
+    options: ResumeOptions & HeardOptions,
     caller: RunEventListener,
     from: MilestoneFrom | null = null,
   ): Promise<RunResult<O>> {
@@ -266,7 +267,7 @@ export class RunRequests<O> {
   async #executeOnce(
     store: Store,
     begun: StartOutcome,
-    options: ResumeOptions,
+    options: ResumeOptions & HeardOptions,
     caller: RunEventListener,
     from: MilestoneFrom | null = null,
   ): Promise<RunResult<O>> {
@@ -290,7 +291,7 @@ export class RunRequests<O> {
   async #resumeAfterAnswer(
     store: Store,
     released: RunResult<O>,
-    { redoTurn: _, ...options }: ResumeOptions,
+    { redoTurn: _, ...options }: ResumeOptions & HeardOptions,
     caller: RunEventListener,
   ): Promise<RunResult<O>> {
     const { runId } = released;

@@ -6,6 +6,7 @@ import type { Agent } from "../definition/agent.ts";
 import { rootOf } from "../definition/pipeline-root.ts";
 import { makeRules } from "../definition/run-rules.ts";
 import type { StepNode, WiredStep } from "../definition/step.ts";
+import type { LiveEvent } from "../ports/live-events.ts";
 import type { RunEvent, RunEventListener } from "../ports/run-events.ts";
 import type { RunResult } from "../ports/run-result.ts";
 import { systemClock } from "../ports/system-clock.ts";
@@ -71,12 +72,30 @@ export class Runner<O = unknown, I = Json> {
    * store (`store.getRun`) and in telemetry; `onEvent` gets the rest of its events, and a `warning` if it fails. Use
    * `signal` to cancel it, or `cancelOnReturn: true`.
    */
-  stream(input: RunInput<I>, options: StreamOptions = {}): AsyncGenerator<RunEvent, void, undefined> {
+  stream(
+    input: RunInput<I>,
+    options: StreamOptions & { readonly live: true },
+  ): AsyncGenerator<RunEvent | LiveEvent, void, undefined>;
+  stream(
+    input: RunInput<I>,
+    options?: StreamOptions & { readonly live?: false },
+  ): AsyncGenerator<RunEvent, void, undefined>;
+  stream(
+    input: RunInput<I>,
+    options: StreamOptions,
+  ): AsyncGenerator<RunEvent | LiveEvent, void, undefined>;
+  stream(
+    input: RunInput<I>,
+    options: StreamOptions = {},
+  ): AsyncGenerator<RunEvent | LiveEvent, void, undefined> {
     assertRunOptions("stream", options);
-    const { cancelOnReturn = false } = options;
+    const { cancelOnReturn = false, live = false } = options;
     const run = givenOptions<RunOptions>(options, RUN_NAMES);
     return new EventStream({
-      start: async (listener, signal) => (await this.#requests()).run(input, { ...run, signal }, listener),
+      start: async (listener, signal, onLive) => {
+        const heard = { ...run, signal, ...(live ? { onLive } : {}) };
+        return (await this.#requests()).run(input, heard, listener);
+      },
       cancel: options.signal,
       cancelOnReturn,
       unread: this.#unlessHeard(),

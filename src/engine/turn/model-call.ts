@@ -14,6 +14,7 @@ import { readResponse } from "../ports/model-response.ts";
 import { NO_RUN_TELEMETRY, type SpanFacts } from "../ports/telemetry-port.ts";
 import { ABORT_GRACE_MS, type RunWith, reach } from "../run/active-run.ts";
 import type { ModelAttemptId } from "../run/effects-port.ts";
+import type { LiveAnswer } from "../run/live-answers.ts";
 import { assertMaySend, reachAfterSentMark } from "../run/sent-mark.ts";
 import type { OpenModelCall } from "./loaded-conversation.ts";
 import { ModelRetries, type NextAttempt } from "./model-retries.ts";
@@ -149,6 +150,7 @@ async function sendRequest(
   attemptId: ModelAttemptId,
   effect: EffectInProgress,
 ): Promise<AttemptOutcome> {
+  const live = beginLive(run, attemptId);
   const stop = new AbortController();
   const unresponsive = Promise.withResolvers<never>();
   const timers: (() => void)[] = [];
@@ -163,15 +165,29 @@ async function sendRequest(
   try {
     // An async function, so that a port that throws synchronously rejects like any other.
     const asked = (async () =>
-      run.effects.ask(prepared.agent.model, { ...request, signal: stop.signal }, attemptId))();
+      run.effects.ask(
+        prepared.agent.model,
+        { ...request, signal: stop.signal },
+        attemptId,
+        live?.listener,
+      ))();
     // A request that ignores its signal is in progress until it ends, even if it is no longer awaited.
     void asked.finally(() => effect.end()).catch(() => undefined);
-    return { kind: "answered", response: readResponse(await Promise.race([asked, unresponsive.promise])) };
+    const response = readResponse(await Promise.race([asked, unresponsive.promise]));
+    live?.answered(response);
+    return { kind: "answered", response };
   } catch (error) {
+    live?.failed(run.stop.signal.aborted ? "interrupted" : "failed");
     return { kind: "failed", error: asModelCallError(error, prepared.agent.model) };
   } finally {
     for (const cancel of timers) cancel();
   }
+}
+
+function beginLive(run: RunWith<"model" | "fence">, attempt: ModelAttemptId): LiveAnswer | null {
+  const { runId, stepPath: step, turnIndex: turn } = attempt;
+  const { epoch } = run.fence;
+  return run.model.live?.begin({ runId, step, turn, attempt: attempt.attempt, epoch }) ?? null;
 }
 
 /** Any error but a `ModelCallError` may come from before or after the sending, so the request counts as sent. */
