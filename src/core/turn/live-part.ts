@@ -18,3 +18,18 @@ export type LivePart = {
 
 /** Receives the pieces of an answer, in order. It never throws and is never waited for. */
 export type LiveListener = (part: LivePart) => void;
+
+/** Adds a piece to a list; one that continues the last piece becomes part of it. */
+export function appendPart(parts: LivePart[], part: LivePart): void {
+  const last = parts.at(-1);
+  const continues =
+    last !== undefined && last.part === part.part && last.kind === part.kind && last.end !== true;
+  if (continues)
+    parts[parts.length - 1] = {
+      ...part,
+      ...last,
+      delta: last.delta + part.delta,
+      ...(part.end === true ? { end: true } : {}),
+    };
+  else parts.push(part);
+}

@@ -137,8 +137,7 @@ export type Retention = {
 };
 
 function assertLive(live: unknown): void {
-  if (typeof live !== "boolean")
-    throw new ConfigurationError(`live is ${kindOf(live)}: give true or false.`);
+  if (typeof live !== "boolean") throw new ConfigurationError(`live is ${kindOf(live)}: give true or false.`);
 }
 
 const RETENTION_NAMES = { runsOlderThan: true, statuses: true } satisfies OptionNames<Retention>;

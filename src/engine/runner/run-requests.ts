@@ -44,8 +44,8 @@ import { aboutRun, assertReasonGiven, assertSamePipeline, inputAsJson, runNotFou
 import { namedRunId } from "./run-selection.ts";
 import { assertForkOptions, assertResumeOptions } from "./runner-option-names.ts";
 import {
-  milestoneFrom,
   type HeardOptions,
+  milestoneFrom,
   type ResumeOptions,
   type RunnerSetup,
   type RunOptions,

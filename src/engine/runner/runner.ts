@@ -1,6 +1,7 @@
 import type { Json } from "../../core/json.ts";
 import { assertOptions, givenOptions } from "../../core/naming/option-names.ts";
 import { assertPricing } from "../../core/usage/usage.ts";
+import { DEFAULT_STORE, openStore } from "../../store/open-store.ts";
 import type { MessageStatus } from "../../store/store.ts";
 import type { Agent } from "../definition/agent.ts";
 import { rootOf } from "../definition/pipeline-root.ts";
@@ -12,6 +13,8 @@ import type { RunResult } from "../ports/run-result.ts";
 import { systemClock } from "../ports/system-clock.ts";
 import { outageWarnings } from "../run/outage-warnings.ts";
 import { assertKnownKinds } from "../steps/step-kinds.ts";
+import { assertWatchOptions, leavable } from "../watch/leavable.ts";
+import type { WatchEvent, WatchOptions } from "../watch/watch-event.ts";
 import { bothListeners } from "./both-listeners.ts";
 import { EventStream } from "./event-stream.ts";
 import type { ResumeForecast } from "./forecast/forecast.ts";
@@ -80,10 +83,7 @@ export class Runner<O = unknown, I = Json> {
     input: RunInput<I>,
     options?: StreamOptions & { readonly live?: false },
   ): AsyncGenerator<RunEvent, void, undefined>;
-  stream(
-    input: RunInput<I>,
-    options: StreamOptions,
-  ): AsyncGenerator<RunEvent | LiveEvent, void, undefined>;
+  stream(input: RunInput<I>, options: StreamOptions): AsyncGenerator<RunEvent | LiveEvent, void, undefined>;
   stream(
     input: RunInput<I>,
     options: StreamOptions = {},
@@ -101,6 +101,35 @@ export class Runner<O = unknown, I = Json> {
       unread: this.#unlessHeard(),
       onUnreadError: (runId, error) => this.#warnUnread(runId, error),
     }).events();
+  }
+
+  /**
+   * Watches a run of the runner's store, whichever process works on it: what is durable, in order, and between that the
+   * pieces of the answer that is being written. Ends after the run has ended. Leaving it changes nothing: `store.requestCancel` stops a
+   * run.
+   *
+   * @example
+   * for await (const event of new Runner(clerk, { store }).watch("q-1"))
+   *   if (event.type === "part" && event.kind === "text") process.stdout.write(event.delta);
+   */
+  watch(runId: string, options: WatchOptions = {}): AsyncGenerator<WatchEvent, void, undefined> {
+    assertWatchOptions("second argument of watch", options);
+    return leavable(options.signal, (over) => this.#watch(runId, options, over));
+  }
+
+  async *#watch(
+    runId: string,
+    options: WatchOptions,
+    over: AbortSignal,
+  ): AsyncGenerator<WatchEvent, void, undefined> {
+    const { watchEvents } = await import("../watch/watch-run.ts");
+    const { clock, options: own } = this.#setup;
+    const store = own.store ?? (await openStore(DEFAULT_STORE, { readOnly: true }));
+    try {
+      yield* watchEvents({ store, runId }, options, clock, over);
+    } finally {
+      if (own.store === undefined) await store.close();
+    }
   }
 
   /** Resumes a run that was interrupted, has failed, waits for a person or was cancelled. */

@@ -1,4 +1,4 @@
-import type { LivePart } from "../../core/turn/live-part.ts";
+import { appendPart, type LivePart } from "../../core/turn/live-part.ts";
 import type { LiveAttempt, LiveParts, LivePosition, LiveRow, LiveSink } from "../live-parts.ts";
 import type { LiveBackend, NewLiveRow } from "./live-backend.ts";
 
@@ -143,7 +143,7 @@ class BufferedSink implements LiveSink {
 
   part(part: LivePart): void {
     if (this.#isOver) return;
-    append(this.#parts, part);
+    appendPart(this.#parts, part);
     this.bytes += part.delta.length;
     this.#offer(this);
   }
@@ -177,23 +177,8 @@ class BufferedSink implements LiveSink {
     this.#rows -= 1;
     const since = this.#parts;
     this.#parts = [...parts];
-    for (const part of since) append(this.#parts, part);
+    for (const part of since) appendPart(this.#parts, part);
     this.bytes = this.#parts.reduce((sum, { delta }) => sum + delta.length, 0);
     return true;
   }
-}
-
-/** Adds a piece to a list; one that continues the last piece becomes part of it. */
-export function append(parts: LivePart[], part: LivePart): void {
-  const last = parts.at(-1);
-  const continues =
-    last !== undefined && last.part === part.part && last.kind === part.kind && last.end !== true;
-  if (continues)
-    parts[parts.length - 1] = {
-      ...part,
-      ...last,
-      delta: last.delta + part.delta,
-      ...(part.end === true ? { end: true } : {}),
-    };
-  else parts.push(part);
 }

@@ -28,7 +28,10 @@ export class SqliteStore extends SqlStore {
     const parts = storeParts(lock, notesIn(path, marks), options);
     const { now = Date.now, onCommit = () => undefined } = options;
     const live = liveIn(path, database.isReadOnly);
-    super(new SqliteDriver({ database, lock, marks, leases: parts.leases, now, onCommit, path, live }), parts);
+    super(
+      new SqliteDriver({ database, lock, marks, leases: parts.leases, now, onCommit, path, live }),
+      parts,
+    );
   }
 
   /** Opens or creates the file. Waits for another process that is doing the same. */
