@@ -1,7 +1,7 @@
 // A model that writes its answers piece by piece, as a test says.
 
-import type { LiveListener, LivePart } from "../../../src/core/turn/live-part.ts";
 import type { AssistantPart } from "../../../src/core/message.ts";
+import type { LiveListener, LivePart } from "../../../src/core/turn/live-part.ts";
 import type { ModelPort, ModelRequest, ModelResponse } from "../../../src/engine/ports/model-port.ts";
 
 /** One answer: what it says before it is whole, and then the response. */
