@@ -4,10 +4,17 @@ import { ConfigurationError } from "../../core/errors.ts";
 /** A place in what a viewer of a run is given: an event of the log, and the number of what was made of it. */
 export type WatchPlace = { readonly seq: number; readonly index: number };
 
+const LAST_INDEX = 999_999;
+
 export const BEGINNING: WatchPlace = { seq: 0, index: 0 };
 
 export function cursorOf(runId: string, { seq, index }: WatchPlace): string {
   return `${seq}.${index}.${markOf(runId)}`;
+}
+
+/** Behind everything that is made of an event. */
+export function cursorBehind(runId: string, seq: number): string {
+  return cursorOf(runId, { seq, index: LAST_INDEX });
 }
 
 /** The place of a cursor. Throws for a text that is none, or is one of another run. */

@@ -48,8 +48,8 @@ export class LiveConnection {
       // Before anything is written: not even the creation of the file waits for the disk.
       connection.exec("PRAGMA synchronous = OFF; PRAGMA temp_store = MEMORY");
       if (maxPages !== null) connection.exec(`PRAGMA max_page_count = ${maxPages}`);
-      // Another program's file is not even looked at twice.
-      isOurs(connection);
+      // Before the mode of the file is changed: another program's stays as it is. A row changes a few hundred bytes.
+      if (!isOurs(connection)) connection.exec("PRAGMA page_size = 1024");
       connection.exec("PRAGMA journal_mode = WAL; BEGIN IMMEDIATE");
       if (!isOurs(connection)) {
         connection.exec(`PRAGMA application_id = ${LIVE_ID}; ${SCHEMA}`);

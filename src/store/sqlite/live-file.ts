@@ -37,7 +37,6 @@ export class LiveFile implements LiveBackend {
     files.add(this);
   }
 
-  // oxlint-disable-next-line require-await -- a rejection, and not an exception
   async write(batch: LiveBatch): Promise<"written" | "busy"> {
     if (this.#options.isReadOnly === true)
       throw new Error(`the file ${this.#file} is only read by this process`);
@@ -56,7 +55,6 @@ export class LiveFile implements LiveBackend {
     }
   }
 
-  // oxlint-disable-next-line require-await -- a rejection, and not an exception
   async read(runs: readonly LivePosition[]): Promise<readonly LiveRow[]> {
     const reader = this.#openReader();
     if (reader === null) return [];
@@ -73,7 +71,6 @@ export class LiveFile implements LiveBackend {
     return reader === null ? 0 : this.#opened * 2 ** 32 + reader.version();
   }
 
-  // oxlint-disable-next-line require-await -- a rejection, and not an exception
   async forget(runId: string): Promise<void> {
     if (this.#options.isReadOnly === true || statOf(this.#file) === undefined) return;
     this.#openWriter().run("DELETE FROM live WHERE run_id = ?", runId);
