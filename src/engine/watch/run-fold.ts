@@ -3,9 +3,9 @@ import type { EventRecord, LiveAttempt } from "../../store/store.ts";
 import type { AttemptWithdrawn } from "../ports/live-events.ts";
 
 /** An attempt of a model call that is over without an answer. */
-export type EndedAttempt = Pick<AttemptWithdrawn, "step" | "turn" | "attempt" | "why">;
+export type UnansweredAttempt = Pick<AttemptWithdrawn, "step" | "turn" | "attempt" | "why">;
 
-type Attempt = Omit<EndedAttempt, "why">;
+type OpenAttempt = Omit<UnansweredAttempt, "why">;
 
 /** After these nothing of earlier attempts is open, and the epoch is known. */
 const CLAIMS: readonly string[] = ["run.created", "run.claimed", "run.arrived"];
@@ -15,7 +15,7 @@ export class RunFold {
   #epoch = 0;
   #isHeld = false;
   #isEnded = false;
-  readonly #open = new Map<string, Attempt>();
+  readonly #open = new Map<string, OpenAttempt>();
 
   /** True if the state after this event does not depend on those before it. */
   static isKnownAfter({ type }: EventRecord): boolean {
@@ -37,7 +37,7 @@ export class RunFold {
   }
 
   /** Goes one event further. Returns the attempts that have ended with it and brought no answer. */
-  apply({ type, data }: EventRecord): readonly EndedAttempt[] {
+  apply({ type, data }: EventRecord): readonly UnansweredAttempt[] {
     const facts = isJsonObject(data) ? data : {};
     if (type.startsWith("run.")) return this.#applyToRun(type, facts);
     const { step, turn, attempt, reserved } = facts;
@@ -62,7 +62,7 @@ export class RunFold {
     }
   }
 
-  #applyToRun(type: string, { epoch }: JsonObject): readonly EndedAttempt[] {
+  #applyToRun(type: string, { epoch }: JsonObject): readonly UnansweredAttempt[] {
     if (CLAIMS.includes(type)) {
       this.#epoch = typeof epoch === "number" ? epoch : this.#epoch;
       this.#isHeld = type !== "run.arrived";
@@ -89,7 +89,10 @@ export class RunFold {
     }
   }
 
-  #end(isOver: (attempt: Attempt) => boolean, why: EndedAttempt["why"]): readonly EndedAttempt[] {
+  #end(
+    isOver: (attempt: OpenAttempt) => boolean,
+    why: UnansweredAttempt["why"],
+  ): readonly UnansweredAttempt[] {
     const over = [...this.#open].filter(([, attempt]) => isOver(attempt));
     for (const [key] of over) this.#open.delete(key);
     return over.map(([, attempt]) => ({ ...attempt, why }));

@@ -1,7 +1,7 @@
 import { appendPart, type LivePart } from "../../core/turn/live-part.ts";
 import type { LiveAttempt, LiveRow } from "../../store/store.ts";
 import type { AttemptWithdrawn, LivePartEvent } from "../ports/live-events.ts";
-import type { EndedAttempt, RunFold } from "./run-fold.ts";
+import type { RunFold, UnansweredAttempt } from "./run-fold.ts";
 
 type Shown = { readonly of: LiveAttempt; next: number; hasShown: boolean; hasGap: boolean };
 
@@ -34,7 +34,7 @@ export class ShownParts {
   }
 
   /** What has to be taken back: those of the ended attempts of which anything was shown. */
-  withdraw(ended: readonly EndedAttempt[]): readonly AttemptWithdrawn[] {
+  withdraw(ended: readonly UnansweredAttempt[]): readonly AttemptWithdrawn[] {
     const withdrawn: AttemptWithdrawn[] = [];
     for (const { step, turn, attempt, why } of ended)
       for (const [key, { of, hasShown }] of this.#attempts) {
