@@ -24,4 +24,5 @@ export type AttemptWithdrawn = AttemptPlace & {
 /** What is told about an answer before it is durable. `stream` yields these with `live: true`. */
 export type LiveEvent = LivePartEvent | AttemptWithdrawn;
 
+/** Called with the pieces of answers, and with withdrawn attempts. Its errors are ignored. */
 export type LiveEventListener = (event: LiveEvent) => void;

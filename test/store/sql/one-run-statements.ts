@@ -13,10 +13,6 @@ export const FAN_OUTS: readonly { readonly text: RegExp; readonly why: string }[
     text: /^SELECT runs\.\*.* WHERE pipeline = \? AND input_hash = \?/,
     why: "A run that was started without an id is looked for by its input, before it begins.",
   },
-  {
-    text: /^SELECT run_id, event_seq FROM runs WHERE run_id IN \(/,
-    why: "The viewers of a process ask at once for the runs that they watch, by their ids.",
-  },
   { text: /^SELECT waits\.\*.* WHERE waits\.status = 'open'/, why: "The open questions, for people." },
   {
     text: /^SELECT run_id, epoch FROM runs WHERE status = 'running' AND owner = \?/,
