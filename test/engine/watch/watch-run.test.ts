@@ -251,16 +251,19 @@ describe("watching a run", () => {
     const store = await memoryStore();
     const events = await watched(store, (seenSoFar) => [
       async (say) => {
-        const old = { runId: "q-1", step: "clerk", turn: 1, attempt: 1, epoch: 0 };
-        store.live?.begin(old, () => undefined).part(text("I am late"));
-        store.live?.begin({ ...old, epoch: 1, attempt: 7 }, () => undefined).part(text("Not open"));
-        await sleep(80);
         say(text("Now"));
         await whenSaid(seenSoFar, "Now");
-        return response("Now.");
+        const old = { runId: "q-1", step: "clerk", turn: 1, attempt: 1, epoch: 0 };
+        store.live?.begin(old, () => undefined).part(text("I am late"));
+        await sleep(100);
+        store.live?.begin({ ...old, epoch: 1, attempt: 7 }, () => undefined).part(text("Not open"));
+        await sleep(100);
+        say(text(" again"));
+        await whenSaid(seenSoFar, "again");
+        return response("Now again.");
       },
     ]);
-    expect(said(events)).toBe("Now");
+    expect(said(events)).toBe("Now again");
   });
 
   it("without live, yields what is durable and nothing else", async () => {
