@@ -199,6 +199,14 @@ export function assertStore(given: unknown): void {
   throw new ConfigurationError(`The runner's store is ${kindOf(given)}: give it an open one, ${how}.`);
 }
 
+/** A store in the place of options: it has a `live` of its own, and so would pass for options with a wrong name. */
+export function assertNoStore(what: string, given: unknown): void {
+  if (typeof given !== "object" || given === null || !("createRun" in given)) return;
+  throw new ConfigurationError(
+    `${what} is ${kindOf(given)}: give an object with named options, such as { store }.`,
+  );
+}
+
 export function assertLimits(options: RunnerOptions): void {
   const live: unknown = options.live;
   if (live !== undefined && typeof live !== "boolean")

@@ -33,6 +33,7 @@ import type { RunRequests } from "./run-requests.ts";
 import { assertRunOptions, RUN_NAMES, RUNNER_NAMES, RUNNER_OTHER_NAMES } from "./runner-option-names.ts";
 import {
   assertLimits,
+  assertNoStore,
   assertStore,
   type ResumeOptions,
   type RunInput,
@@ -214,6 +215,7 @@ export const loadRequests = () => import("./run-requests.ts");
 
 /** Checks a runner's options, and makes the setup that all of its runs share. */
 export function makeSetup(target: Agent | StepNode, options: RunnerOptions): RunnerSetup {
+  assertNoStore("The second argument of Runner", options);
   assertOptions("The second argument of Runner", options, RUNNER_NAMES, RUNNER_OTHER_NAMES);
   assertStore(options.store);
   const root = rootOf(target);
