@@ -62,6 +62,7 @@ export { type Secret, secret } from "./core/secret/secret.ts";
 export type { SessionEvent } from "./core/session-event.ts";
 export type { AnySchema, CheckedJsonSchema, StandardSchema } from "./core/standard-schema.ts";
 export type { CompletedTurn, Completion } from "./core/turn/completion.ts";
+export type { LiveListener, LivePart } from "./core/turn/live-part.ts";
 export { type Limit, Quota } from "./core/usage/quota.ts";
 export type { ResultLimits } from "./core/usage/result-share.ts";
 export type { TokenEstimator } from "./core/usage/token-estimate.ts";
@@ -117,8 +118,13 @@ export type { TimeLimit, TimeLimits } from "./engine/definition/waiting/time-lim
 export { type ReceiveToolOptions, receiveTool, sleepTool } from "./engine/definition/waiting/wait-tools.ts";
 export type { Clock } from "./engine/ports/clock.ts";
 export type {
-  LiveListener,
-  LivePart,
+  AttemptPlace,
+  AttemptWithdrawn,
+  LiveEvent,
+  LiveEventListener,
+  LivePartEvent,
+} from "./engine/ports/live-events.ts";
+export type {
   ModelPort,
   ModelRequest,
   ModelResponse,
@@ -172,6 +178,14 @@ export type {
   StreamOptions,
 } from "./engine/runner/runner-options.ts";
 export type { StepEntry, StepExecution, StepExecutor } from "./engine/steps/step-executor.ts";
+export type {
+  DurableWatchEvent,
+  WatchEvent,
+  WatchedCall,
+  WatchedFact,
+  WatchOptions,
+} from "./engine/watch/watch-event.ts";
+export { watchRun } from "./engine/watch/watch-run.ts";
 export { Worker } from "./engine/worker/worker.ts";
 export type {
   QueueLimits,

@@ -2,6 +2,7 @@ import type { Json } from "../core/json.ts";
 import type { Message } from "../core/message.ts";
 import type { StepPath } from "../core/step-path.ts";
 import type { ResultLimits } from "../core/usage/result-share.ts";
+import type { LiveParts } from "./live-parts.ts";
 import type {
   AbandonedRun,
   MessageRange,
@@ -55,6 +56,12 @@ import type { LiveWorker, QueueActivity } from "./worker-records.ts";
  * state; later parts may be newer.
  */
 export interface StoreReader {
+  /** The answers that are being written now. A store need not have them: then nobody sees an answer before it is whole. */
+  readonly live?: LiveParts;
+  /** The number of the last event of each of these runs, without those that do not exist. For viewers, which ask often. */
+  readProgress(runIds: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  /** Changes with every commit to the store, of any process; null if that is not known without a query. */
+  commitsSeen(): number | null;
   getRun(runId: string): Promise<RunRecord | null>;
   /** Newest first. */
   listRuns(filter?: RunFilter): Promise<readonly RunRecord[]>;

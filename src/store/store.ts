@@ -43,6 +43,7 @@ import type { Attendance, EffectInProgress } from "./work-in-progress.ts";
 export type { Authenticated, Decision, Person } from "../core/person.ts";
 export type * from "./blob-collection.ts";
 export type { WorkerRequest } from "./checkpoint-store.ts";
+export type * from "./live-parts.ts";
 export type * from "./queue-records.ts";
 export type * from "./queue-store.ts";
 export type * from "./retention.ts";

@@ -1,5 +1,5 @@
 import type { LanguageModelV4CallOptions, LanguageModelV4GenerateResult } from "@ai-sdk/provider";
-import type { LiveListener } from "../../engine/ports/model-port.ts";
+import type { LiveListener } from "../../core/turn/live-part.ts";
 
 /** A whole answer of the provider. */
 export type ProviderAnswer = Pick<

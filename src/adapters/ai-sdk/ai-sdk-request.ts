@@ -2,7 +2,8 @@
 
 import type { LanguageModelV4, LanguageModelV4CallOptions } from "@ai-sdk/provider";
 import type { LanguageModel } from "ai";
-import type { LiveListener, ModelRequest, ModelResponse } from "../../engine/ports/model-port.ts";
+import type { LiveListener } from "../../core/turn/live-part.ts";
+import type { ModelRequest, ModelResponse } from "../../engine/ports/model-port.ts";
 import { watchNetwork } from "../net/network-attempt.ts";
 import { type ModelExtras, type SharedCall, SharedCalls } from "./ai-sdk-call-options.ts";
 import { exchange } from "./ai-sdk-exchange.ts";

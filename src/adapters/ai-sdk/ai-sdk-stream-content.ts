@@ -3,7 +3,7 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4ToolCall,
 } from "@ai-sdk/provider";
-import type { LiveListener } from "../../engine/ports/model-port.ts";
+import type { LiveListener } from "../../core/turn/live-part.ts";
 import { makeCallIds } from "./ai-sdk-call-ids.ts";
 
 type StreamPart<T extends LanguageModelV4StreamPart["type"]> = Extract<

@@ -1,6 +1,6 @@
 import type { LanguageModelV4, LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { MAX_ANSWER_CHARACTERS } from "../../core/turn/answer-limits.ts";
-import type { LiveListener } from "../../engine/ports/model-port.ts";
+import type { LiveListener } from "../../core/turn/live-part.ts";
 import type { ExchangeOptions, ProviderAnswer } from "./ai-sdk-provider-answer.ts";
 import { StreamedContent } from "./ai-sdk-stream-content.ts";
 import { UnfinishedAnswerError, unfinishedProblem, withStatus } from "./ai-sdk-stream-error.ts";

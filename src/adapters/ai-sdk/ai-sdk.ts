@@ -41,6 +41,7 @@ function modelPort(
   return {
     provider,
     modelId,
+    streams: true,
     load: async () => {
       await Promise.all([loadAiSdk(), loadRequests()]);
     },

@@ -1,4 +1,6 @@
 import { asksPeople } from "../../core/wait.ts";
+import { cursorBehind } from "../../engine/watch/watch-cursor.ts";
+import { watchRun } from "../../engine/watch/watch-run.ts";
 import { LogReader, WHOLE_LOG } from "../../export/log-reader.ts";
 import { jsonPieces, type TextPieces } from "../../export/text-pieces.ts";
 import type { EventRecord, StoreReader } from "../../store/store.ts";
@@ -9,6 +11,7 @@ import { cut, pad } from "../context/terminal-text.ts";
 import { writePieces } from "../context/write-pieces.ts";
 import { withExistingStore } from "../run/command-store.ts";
 import { findRun } from "../run/find-run.ts";
+import { AnswerBlock } from "../screen/answer-block.ts";
 import { eventDocument } from "../screen/documents.ts";
 import { eventText } from "../screen/event-text.ts";
 import { formatTimeOfDay, paint } from "../screen/format.ts";
@@ -24,6 +27,10 @@ export const tail: Command = {
   arguments: [{ name: "run", summary: "the run's id, or a prefix of it" }],
   options: [
     { flags: "-f, --follow", summary: "print new events as they arrive; with --json, one document per line" },
+    {
+      flags: "--live",
+      summary: "with --follow and --json: also the pieces of answers, and those taken back",
+    },
   ],
   example: "pawl tail q-1 --follow",
   execute: (context, input) =>
@@ -39,7 +46,8 @@ export const tail: Command = {
         }
         return writePieces(context, eventLines(context, store, runId));
       },
-      { readOnly: true },
+      // One who follows is shown the answers as they come: the worker has to know.
+      { readOnly: !(input.flag("follow") && (context.stdout.isTerminal || input.flag("live"))) },
     ),
 };
 
@@ -61,6 +69,9 @@ async function follow(
 ): Promise<CommandResult> {
   const stop = new AbortController();
   const stopListening = context.onInterrupt(() => stop.abort());
+  const { isTerminal } = context.stdout;
+  const block = isTerminal && !input.json ? new AnswerBlock(context.stdout, paint(context).dim) : null;
+  const live = new LiveTail(context, { store, runId }, block, input.json && input.flag("live"));
   try {
     let seen = 0;
     let isReported = false;
@@ -73,7 +84,9 @@ async function follow(
         const line = input.json
           ? `${JSON.stringify(eventDocument(event))}\n`
           : await eventLine(context, store, runId, event);
-        context.stdout.write(line);
+        live.begin(event.seq);
+        if (block === null) context.stdout.write(line);
+        else block.print(line);
         await context.stdout.drained();
         seen = event.seq;
       }
@@ -86,6 +99,53 @@ async function follow(
     }
   } finally {
     stopListening();
+    await live.end();
+  }
+}
+
+/** Shows the answers that are being written, beside the log: on a terminal below it, in JSON as documents of their own. */
+class LiveTail {
+  readonly #context: CliContext;
+  readonly #run: { readonly store: StoreReader; readonly runId: string };
+  readonly #block: AnswerBlock | null;
+  readonly #isJson: boolean;
+  readonly #left = new AbortController();
+  #watching: Promise<void> | null = null;
+
+  constructor(
+    context: CliContext,
+    run: { readonly store: StoreReader; readonly runId: string },
+    block: AnswerBlock | null,
+    isJson: boolean,
+  ) {
+    this.#context = context;
+    this.#run = run;
+    this.#block = block;
+    this.#isJson = isJson;
+  }
+
+  /** Begins with the first event: what is durable is printed by others, so nothing of that is read again. */
+  begin(seq: number): void {
+    if (this.#block === null && !this.#isJson) return;
+    // What it cannot show is no reason to end the log.
+    this.#watching ??= this.#watch(seq).catch(() => undefined);
+  }
+
+  async end(): Promise<void> {
+    this.#left.abort();
+    await this.#watching;
+    this.#block?.end();
+  }
+
+  async #watch(seq: number): Promise<void> {
+    const { store, runId } = this.#run;
+    const { signal } = this.#left;
+    for await (const event of watchRun(store, runId, { after: cursorBehind(runId, seq), signal })) {
+      if (event.type === "turn.journaled") this.#block?.end();
+      if (event.type !== "part" && event.type !== "attempt.withdrawn") continue;
+      if (this.#isJson) this.#context.stdout.write(`${JSON.stringify(event)}\n`);
+      else this.#block?.show(event);
+    }
   }
 }
 

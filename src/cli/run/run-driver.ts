@@ -69,6 +69,8 @@ class RunDriver {
     this.#runner = new Runner(pipeline, {
       ...runnerOptions(work),
       onEvent: (event) => this.#onEvent(event),
+      // Elsewhere nobody watches: the model is still asked for pieces, for viewers of other processes.
+      ...(context.stderr.isTerminal ? { onLive: (event) => screen.showLive(event) } : {}),
     });
     this.#interruption = new Interruption(context, {
       onFirst: () => this.#reportStopping(),

@@ -57,7 +57,15 @@ export function constraintsFor(
 
 /** The runner options from the configuration. */
 export function runnerOptions({ context, store, loaded, pipeline, isJob }: RunWork): RunnerOptions {
-  const { policy, budgets, pipelines = {}, stopConditions, telemetry, workspaceRoot = "." } = loaded.config;
+  const {
+    policy,
+    budgets,
+    pipelines = {},
+    stopConditions,
+    telemetry,
+    live,
+    workspaceRoot = ".",
+  } = loaded.config;
   const constraints = constraintsFor(loaded, { isJob });
   // Prices are known for common models; an unknown model has no price, and none is guessed.
   const { pricing = pricesFor(modelsOf(rootOf(pipeline))).pricing } = loaded.config;
@@ -73,6 +81,7 @@ export function runnerOptions({ context, store, loaded, pipeline, isJob }: RunWo
     pricing,
     ...(stopConditions === undefined ? {} : { stopConditions }),
     ...(telemetry === undefined ? {} : { telemetry }),
+    ...(live === undefined ? {} : { live }),
     otherPipelines: Object.values(pipelines).filter((each) => each !== pipeline),
     startedBy: userOf(context),
   };

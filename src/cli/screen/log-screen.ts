@@ -49,6 +49,8 @@ export class LogScreen implements RunScreen {
     return this.#progress;
   }
 
+  /** A log has what happened, and nothing that may be taken back. */
+  showLive(): void {}
   start(): void {}
   stop(): void {}
   resume(): void {}

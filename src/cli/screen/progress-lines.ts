@@ -163,6 +163,7 @@ export function outside(tone: Tone, text: string, figures = ""): ProgressLine {
   return { tone, isInside: false, text: cleanLine(text), figures };
 }
 
-function inside(tone: Tone, text: string, figures = ""): ProgressLine {
+/** A line below its step. */
+export function inside(tone: Tone, text: string, figures = ""): ProgressLine {
   return { ...outside(tone, text, figures), isInside: true };
 }

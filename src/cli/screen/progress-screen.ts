@@ -1,17 +1,29 @@
 import type { Amount } from "../../core/usage/usage.ts";
 import type { Clock } from "../../engine/ports/clock.ts";
+import type { LiveEvent } from "../../engine/ports/live-events.ts";
 import type { RunEvent } from "../../engine/ports/run-events.ts";
 import type { TextOutput } from "../context/cli-context.ts";
 import { cut, widthOf, wrap } from "../context/terminal-text.ts";
+import { type AnswerText, answerAfter, answerRows, withdrawnText } from "./answer-text.ts";
 import { progressAfter, progressAt, type RunProgress, withChargedBefore } from "./progress.ts";
 import { activityText, progressBlock } from "./progress-block.ts";
-import { outside, type ProgressLine, progressLines, type Tone } from "./progress-lines.ts";
+import { inside, outside, type ProgressLine, progressLines, type Tone } from "./progress-lines.ts";
 
 type Painter = { readonly [T in Tone | "block"]: (text: string) => string };
 
 const MARKS: { readonly [T in Tone]: string } = { good: "✓", bad: "✗", warning: "!", quiet: "·", plain: "›" };
 
 const REDRAW_MS = 200;
+/** While an answer is written. */
+const REDRAW_LIVE_MS = 50;
+
+/** After these the answer that was shown is a line of its own, or the result. */
+const ENDS_ANSWER: readonly RunEvent["type"][] = [
+  "turn.started",
+  "turn.committed",
+  "step.finished",
+  "run.finished",
+];
 
 /** Without a live block, a line is printed after this much silence. */
 const SILENCE_MS = 30_000;
@@ -26,7 +38,7 @@ const CLEAR_BELOW = "\u001b[J";
 /** A display of a run in progress. */
 export type RunScreen = Pick<
   ProgressScreen,
-  "start" | "stop" | "resume" | "showEvent" | "print" | "addEarlierCharges" | "hint" | "progress"
+  "start" | "stop" | "resume" | "showEvent" | "showLive" | "print" | "addEarlierCharges" | "hint" | "progress"
 >;
 
 /**
@@ -40,6 +52,9 @@ export class ProgressScreen {
   readonly #phaseOf: (path: string) => string | null;
   #progress: RunProgress;
   #hint = "";
+  /** What the model is writing now, above the block. */
+  #answer: AnswerText | null = null;
+  #drawnAt = Number.NEGATIVE_INFINITY;
   #drawn: readonly string[] = [];
   #isResumed = false;
   #lastLineAt: number;
@@ -82,7 +97,16 @@ export class ProgressScreen {
     const audience = this.#output.isTerminal ? "terminal" : "log";
     const lines = this.#isKnown(event) ? [] : progressLines(this.#progress, event, now, audience);
     this.#progress = progressAfter(this.#progress, event, now, this.#phaseOf);
+    if (ENDS_ANSWER.includes(event.type)) this.#answer = null;
     this.#show(lines);
+  };
+
+  /** On a terminal, shows an answer while it is written. It is taken back when it is withdrawn, and when its turn is there. */
+  readonly showLive = (event: LiveEvent): void => {
+    if (!this.#output.isTerminal) return;
+    this.#answer = answerAfter(this.#answer, event);
+    if (event.type === "attempt.withdrawn") this.#show([inside("quiet", withdrawnText(event))]);
+    else if (this.#clock.monotonic() - this.#drawnAt >= REDRAW_LIVE_MS) this.#show([]);
   };
 
   /** Prints a line that is not about an event. */
@@ -142,7 +166,9 @@ export class ProgressScreen {
     const top = this.#backToTop();
     const frame = FRAMES[Math.floor(now / REDRAW_MS) % FRAMES.length] ?? "";
     const [first = "", ...rest] = progressBlock(this.#progress, now, columns - 2, this.#hint);
-    this.#drawn = [`${frame} ${first}`, ...rest.map((line) => `  ${line}`)];
+    const answer = answerRows(this.#answer, columns - 5).map((row) => `  │ ${row}`);
+    this.#drawn = [...answer, `${frame} ${first}`, ...rest.map((line) => `  ${line}`)];
+    this.#drawnAt = now;
     const printed = this.#rendered(lines).replaceAll("\n", `${CLEAR_LINE}\n`);
     const block = this.#drawn.map((line) => `${this.#paint.block(line)}${CLEAR_LINE}\n`).join("");
     this.#output.write(`${top}${printed}${block}${CLEAR_BELOW}`);

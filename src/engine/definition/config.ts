@@ -63,6 +63,8 @@ export type PawlConfig = {
   readonly tools?: { readonly [name: string]: ConfiguredTool };
   /** The conditions that the `stopConditions` of a job may name. */
   readonly stopConditions?: { readonly [name: string]: StopCondition };
+  /** Streams every answer (true) or none (false); by default those of runs that somebody watches. */
+  readonly live?: boolean;
   /** Receives traces and metrics: `otel()` of `pawl/otel`. */
   readonly telemetry?: Telemetry;
   /** The stand-ins for `pawl crashtest`, by the pipeline's name. */
@@ -97,6 +99,7 @@ const CHECKS: { readonly [K in keyof Required<PawlConfig>]: (value: unknown) => 
   models: assertModels,
   tools: assertTools,
   stopConditions: assertStopConditions,
+  live: assertLive,
   telemetry: assertTelemetry,
   crashtests: assertCrashtests,
   schedules: assertSchedules,
@@ -132,6 +135,10 @@ export type Retention = {
   /** Only runs that ended in one of these ways; all of them by default. */
   readonly statuses?: readonly ("succeeded" | "failed" | "cancelled")[];
 };
+
+function assertLive(live: unknown): void {
+  if (typeof live !== "boolean") throw new ConfigurationError(`live is ${kindOf(live)}: give true or false.`);
+}
 
 const RETENTION_NAMES = { runsOlderThan: true, statuses: true } satisfies OptionNames<Retention>;
 const ENDS: readonly unknown[] = ["succeeded", "failed", "cancelled"];

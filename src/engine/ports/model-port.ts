@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from "../../core/json.ts";
 import type { AssistantPart, Message } from "../../core/message.ts";
+import type { LiveListener } from "../../core/turn/live-part.ts";
 import type { Usage } from "../../core/usage/usage.ts";
 
 /**
@@ -9,6 +10,8 @@ import type { Usage } from "../../core/usage/usage.ts";
 export interface ModelPort {
   readonly provider: string;
   readonly modelId: string;
+  /** True if `respond` passes on its answers as they arrive. */
+  readonly streams?: boolean;
   /** Loads what the model needs. Called before a run is started or resumed: what is missing must not make it fail. */
   load?(): Promise<void>;
   /**
@@ -17,25 +20,6 @@ export interface ModelPort {
    */
   respond(request: ModelRequest, live?: LiveListener): Promise<ModelResponse>;
 }
-
-/** Gets the parts of an answer that is under way. It returns at once, and an error of it does not end the answer. */
-export type LiveListener = (part: LivePart) => void;
-
-/** A piece of an answer that is under way, which may still turn out to be none. Nothing of it is stored or used. */
-export type LivePart = {
-  /** The number of the part of the answer that it belongs to, from 0. */
-  readonly part: number;
-  /** What it is a piece of. `tool_input` is the JSON text of a call's arguments. */
-  readonly kind: "text" | "reasoning" | "tool_input";
-  /** The name of the tool that is called. */
-  readonly tool?: string;
-  /** The id of the call, as the response will have it. */
-  readonly toolCallId?: string;
-  /** What to append; it may be empty at the end. */
-  readonly delta: string;
-  /** Nothing more comes for this part. */
-  readonly end?: true;
-};
 
 /** One request to a model. */
 export type ModelRequest = {

@@ -16,6 +16,7 @@ import type { EffectsPort } from "./effects-port.ts";
 import type { FailureStreaks } from "./failure-streaks.ts";
 import type { LatestGranularState } from "./latest-granular-state.ts";
 import type { ClockReading, Lease } from "./lease-keeper.ts";
+import type { LiveAnswers } from "./live-answers.ts";
 import type { MilestoneRequest, SavedCheckpoint } from "./milestone-request.ts";
 import type { RunArtifacts } from "./run-artifacts.ts";
 import type { RunBudget } from "./run-budget.ts";
@@ -107,6 +108,8 @@ export type ModelParts = {
   readonly pricing: Pricing;
   readonly estimateTokens: TokenEstimator;
   readonly estimateWarnings: TokenEstimateWarnings;
+  /** Shows answers while they are written; null if the runner is told not to. */
+  readonly live: LiveAnswers | null;
   /** Charges that the store could not take yet. They are written before the run is released: else they would be free. */
   readonly unsettledCharges: ModelCallSettlement[];
 };

@@ -1,7 +1,8 @@
+import type { LiveListener } from "../../core/turn/live-part.ts";
 import { type FileContent, replaceFile } from "../../store/guarded-folder.ts";
 import type { PreparedTool } from "../definition/prepared-tool.ts";
 import type { ToolCallContext } from "../definition/tool.ts";
-import type { LiveListener, ModelPort, ModelRequest, ModelResponse } from "../ports/model-port.ts";
+import type { ModelPort, ModelRequest, ModelResponse } from "../ports/model-port.ts";
 
 /** Identifies one model attempt of a run. */
 export type ModelAttemptId = {
@@ -17,6 +18,7 @@ export type ModelAttemptId = {
  * of a run. The crash explorer replaces it, to see every effect of a run and when it happens.
  */
 export interface EffectsPort {
+  /** `live` is given if somebody may watch the answer while it is written. */
   ask(
     model: ModelPort,
     request: ModelRequest,

@@ -1,6 +1,6 @@
 import type { StreamedRedaction } from "../../core/secret/streamed-redaction.ts";
+import type { LiveListener } from "../../core/turn/live-part.ts";
 import type { RunSecrets } from "../definition/run-secrets.ts";
-import type { LiveListener } from "../ports/model-port.ts";
 
 /**
  * Passes on the parts of an answer without the run's secrets, also one that comes in several pieces. The end of a part that

@@ -1,8 +1,16 @@
+import type { LiveEvent } from "../ports/live-events.ts";
 import type { RunEvent, RunEventListener } from "../ports/run-events.ts";
+
+/** Puts an event into the stream, as long as somebody reads it. */
+type Push<E> = (event: E) => void;
 
 /** What an event stream needs to know about its run. */
 export type StreamedRun = {
-  readonly start: (listener: RunEventListener, signal: AbortSignal) => Promise<unknown>;
+  readonly start: (
+    listener: RunEventListener,
+    signal: AbortSignal,
+    onLive: Push<LiveEvent>,
+  ) => Promise<unknown>;
   /** The caller's own signal, which cancels the run. */
   readonly cancel: AbortSignal | undefined;
   readonly cancelOnReturn: boolean;
@@ -21,22 +29,28 @@ export class EventStream {
   }
 
   /** Ends when the run ends, and throws the run's error. A run whose reader leaves continues, or is cancelled. */
-  async *events(): AsyncGenerator<RunEvent, void, undefined> {
+  async *events(): AsyncGenerator<RunEvent | LiveEvent, void, undefined> {
     const { start, cancel, cancelOnReturn, unread, onUnreadError } = this.#run;
-    const queue: RunEvent[] = [];
+    const queue: (RunEvent | LiveEvent)[] = [];
     let wake = Promise.withResolvers<void>();
     let runId = "";
     let ended = false;
     let hasLeft = false;
     const left = new AbortController();
+    const push = (event: RunEvent | LiveEvent) => {
+      queue.push(event);
+      wake.resolve();
+    };
     const run = start(
       (event) => {
         if (hasLeft) return unread(event);
         runId = event.runId;
-        queue.push(event);
-        wake.resolve();
+        push(event);
       },
       cancel === undefined ? left.signal : AbortSignal.any([cancel, left.signal]),
+      (event) => {
+        if (!hasLeft) push(event);
+      },
     ).finally(() => {
       ended = true;
       wake.resolve();

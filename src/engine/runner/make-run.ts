@@ -24,6 +24,7 @@ import { endedAttempts, FailureStreaks } from "../run/failure-streaks.ts";
 import { guardTelemetry } from "../run/guarded-telemetry.ts";
 import { LatestGranularState } from "../run/latest-granular-state.ts";
 import type { ClockReading } from "../run/lease-keeper.ts";
+import { LiveAnswers } from "../run/live-answers.ts";
 import { type MilestoneFrom, MilestoneRequest, type SavedCheckpoint } from "../run/milestone-request.ts";
 import { RunArtifacts } from "../run/run-artifacts.ts";
 import { RunBudget } from "../run/run-budget.ts";
@@ -32,7 +33,7 @@ import { RunToolSources } from "../run/run-tool-sources.ts";
 import { SessionKeeper } from "../run/session-keeper.ts";
 import { TokenEstimateWarnings } from "../run/token-estimate-warnings.ts";
 import { UncertainCalls } from "../run/uncertain-calls.ts";
-import type { ResumeOptions, RunnerSetup } from "./runner-options.ts";
+import type { HeardOptions, ResumeOptions, RunnerSetup } from "./runner-options.ts";
 
 /** A run that this worker has claimed, and how the caller wants it executed. */
 export type ClaimedWork = {
@@ -43,7 +44,7 @@ export type ClaimedWork = {
   readonly resumed: boolean;
   /** The caller continues a run that had stopped. */
   readonly isRequested: boolean;
-  readonly options: ResumeOptions;
+  readonly options: ResumeOptions & HeardOptions;
   readonly listener: RunEventListener;
   /** The milestone to start from; null: steps continue after their last turn. */
   readonly from: MilestoneFrom | null;
@@ -83,7 +84,7 @@ export async function makeRun(
     },
     stop,
     policy,
-    model: modelParts(setup),
+    model: modelParts(setup, liveAnswers(setup, store, work, { secrets, warn })),
     calls: await callParts(setup, store, work),
     resume: {
       isRequested: work.isRequested,
@@ -137,8 +138,27 @@ function digestOf(store: Store, { redactionKey }: RunRules): SecretDigest {
   return digestWith(() => redactionKey ?? store.redactionKey());
 }
 
-function modelParts({ options }: RunnerSetup): ModelParts {
+/** Null if the runner does not want them. */
+function liveAnswers(
+  { options }: RunnerSetup,
+  store: Store,
+  { options: { onLive } }: ClaimedWork,
+  { secrets, warn }: { readonly secrets: RunSecrets; readonly warn: (message: string) => void },
+): LiveAnswers | null {
+  if (options.live === false) return null;
+  const listeners = [options.onLive, onLive].filter((each) => each !== undefined);
+  return new LiveAnswers({
+    store: store.live ?? null,
+    listener: listeners.length === 0 ? null : (event) => listeners.forEach((listener) => listener(event)),
+    isAlways: options.live === true,
+    secrets,
+    warn,
+  });
+}
+
+function modelParts({ options }: RunnerSetup, live: LiveAnswers | null): ModelParts {
   return {
+    live,
     timeoutMs: options.modelTimeoutMs ?? 600_000,
     idleTimeoutMs: options.modelIdleTimeoutMs ?? 60_000,
     maxAttempts: options.maxModelAttempts ?? 3,

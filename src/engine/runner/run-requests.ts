@@ -43,6 +43,7 @@ import { aboutRun, assertReasonGiven, assertSamePipeline, inputAsJson, requireRu
 import { namedRunId } from "./run-selection.ts";
 import { assertForkOptions, assertResumeOptions } from "./runner-option-names.ts";
 import {
+  type HeardOptions,
   milestoneFrom,
   type ResumeOptions,
   type RunnerSetup,
@@ -91,7 +92,7 @@ export class RunRequests<O> {
     this.#setup = setup;
   }
 
-  run(given: unknown, options: RunOptions, listener: RunEventListener): Promise<RunResult<O>> {
+  run(given: unknown, options: RunOptions & HeardOptions, listener: RunEventListener): Promise<RunResult<O>> {
     return withStore(this.#setup.options.store, async (store) => {
       const input = inputAsJson(given);
       const { rules, root, options: own } = this.#setup;
@@ -247,7 +248,7 @@ export class RunRequests<O> {
   async #execute(
     store: Store,
     begun: StartOutcome,
-    options: ResumeOptions,
+    options: ResumeOptions & HeardOptions,
     caller: RunEventListener,
     from: MilestoneFrom | null = null,
   ): Promise<RunResult<O>> {
@@ -261,7 +262,7 @@ export class RunRequests<O> {
   async #executeOnce(
     store: Store,
     begun: StartOutcome,
-    options: ResumeOptions,
+    options: ResumeOptions & HeardOptions,
     caller: RunEventListener,
     from: MilestoneFrom | null = null,
   ): Promise<RunResult<O>> {
@@ -285,7 +286,7 @@ export class RunRequests<O> {
   async #resumeAfterAnswer(
     store: Store,
     released: RunResult<O>,
-    { redoTurn: _, ...options }: ResumeOptions,
+    { redoTurn: _, ...options }: ResumeOptions & HeardOptions,
     caller: RunEventListener,
   ): Promise<RunResult<O>> {
     const { runId } = released;

@@ -35,6 +35,8 @@ export const RUNNER_NAMES = {
   tags: true,
   onSession: true,
   onEvent: true,
+  live: true,
+  onLive: true,
   telemetry: true,
   onCheckpoint: true,
   onDivergence: true,
@@ -85,7 +87,7 @@ export const RUN_NAMES = {
   startedBy: true,
 } satisfies OptionNames<RunOptions>;
 
-const STREAM_NAMES = { ...RUN_NAMES, cancelOnReturn: true } satisfies OptionNames<StreamOptions>;
+const STREAM_NAMES = { ...RUN_NAMES, cancelOnReturn: true, live: true } satisfies OptionNames<StreamOptions>;
 
 const RESUME_NAMES = {
   ...CONTINUE_NAMES,

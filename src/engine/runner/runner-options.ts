@@ -20,6 +20,7 @@ import type { StopConditions } from "../definition/stop-conditions.ts";
 import { assertDivergencePolicy, type DivergencePolicy } from "../definition/waiting/divergence-policy.ts";
 import type { Clock, Random } from "../ports/clock.ts";
 import type { CrashProbe } from "../ports/crash-points.ts";
+import type { LiveEventListener } from "../ports/live-events.ts";
 import type { RunEventListener } from "../ports/run-events.ts";
 import type { Telemetry } from "../ports/telemetry-port.ts";
 import type { Deadline } from "../run/deadline.ts";
@@ -92,6 +93,14 @@ export type RunnerOptions = {
   readonly onSession?: (session: Session) => void;
   /** Called with the events of every run, as `stream` yields them. Its errors are ignored. */
   readonly onEvent?: RunEventListener;
+  /**
+   * Which answers are streamed, to be shown while the model writes them: all of them, or (false) none. By default those of
+   * runs that somebody watches when the answer begins: by `watch` in any process, by `stream({ live: true })` or `onLive`. A
+   * model that cannot stream is asked for whole answers either way.
+   */
+  readonly live?: boolean;
+  /** Called with the pieces of answers of every run while they are written, and when an attempt is withdrawn. */
+  readonly onLive?: LiveEventListener;
   /** Receives traces and metrics: `otel()` of `pawl/otel`. */
   readonly telemetry?: Telemetry;
   /** Called with every checkpoint once it is durable; the run waits for it. An error is reported as a warning. */
@@ -176,7 +185,12 @@ export type RunOptions = ContinueOptions &
 export type StreamOptions = RunOptions & {
   /** Cancels the run if its reader leaves the stream early, and waits until it is released. By default it continues. */
   readonly cancelOnReturn?: boolean;
+  /** Yields the pieces of answers while they are written, and withdrawn attempts, in order with the events. */
+  readonly live?: boolean;
 };
+
+/** What a stream wants to hear of its own run. */
+export type HeardOptions = { readonly onLive?: LiveEventListener };
 
 /** Node's longest timeout: a longer one fires at once. */
 const LARGEST_LIMIT = 2 ** 31 - 1;
@@ -199,7 +213,18 @@ export function assertStore(given: unknown): void {
   throw new ConfigurationError(`The runner's store is ${kindOf(given)}: give it an open one, ${how}.`);
 }
 
+/** A store in the place of options: it has a `live` of its own, and so would pass for options with a wrong name. */
+export function assertNoStore(what: string, given: unknown): void {
+  if (typeof given !== "object" || given === null || !("createRun" in given)) return;
+  throw new ConfigurationError(
+    `${what} is ${kindOf(given)}: give an object with named options, such as { store }.`,
+  );
+}
+
 export function assertLimits(options: RunnerOptions): void {
+  const live: unknown = options.live;
+  if (live !== undefined && typeof live !== "boolean")
+    throw new ConfigurationError(`The runner's live is ${kindOf(live)}: give true or false.`);
   assertDivergencePolicy(options.onDivergence);
   for (const [name, least] of Object.entries(LEAST)) {
     const value = options[name as keyof typeof LEAST] ?? least;

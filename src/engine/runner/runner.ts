@@ -2,16 +2,20 @@ import { readBudgets } from "../../core/job/default-budgets.ts";
 import type { Json } from "../../core/json.ts";
 import { assertOptions, givenOptions } from "../../core/naming/option-names.ts";
 import { assertPricing } from "../../core/usage/usage.ts";
+import { DEFAULT_STORE, openStore } from "../../store/open-store.ts";
 import type { MessageStatus } from "../../store/store.ts";
 import type { Agent } from "../definition/agent.ts";
 import { rootOf } from "../definition/pipeline-root.ts";
 import { makeRules } from "../definition/run-rules.ts";
 import type { StepNode, WiredStep } from "../definition/step.ts";
+import type { LiveEvent } from "../ports/live-events.ts";
 import type { RunEvent, RunEventListener } from "../ports/run-events.ts";
 import type { RunResult } from "../ports/run-result.ts";
 import { systemClock } from "../ports/system-clock.ts";
 import { outageWarnings } from "../run/outage-warnings.ts";
 import { assertKnownKinds } from "../steps/step-kinds.ts";
+import { assertWatchOptions, leavable } from "../watch/leavable.ts";
+import type { WatchEvent, WatchOptions } from "../watch/watch-event.ts";
 import { bothListeners } from "./both-listeners.ts";
 import { EventStream } from "./event-stream.ts";
 import type { ResumeForecast } from "./forecast/forecast.ts";
@@ -30,6 +34,7 @@ import type { RunRequests } from "./run-requests.ts";
 import { assertRunOptions, RUN_NAMES, RUNNER_NAMES, RUNNER_OTHER_NAMES } from "./runner-option-names.ts";
 import {
   assertLimits,
+  assertNoStore,
   assertStore,
   type ResumeOptions,
   type RunInput,
@@ -72,17 +77,61 @@ export class Runner<O = unknown, I = Json> {
    * store (`store.getRun`) and in telemetry; `onEvent` gets the rest of its events, and a `warning` if it fails. Use
    * `signal` to cancel it, or `cancelOnReturn: true`.
    */
-  stream(input: RunInput<I>, options: StreamOptions = {}): AsyncGenerator<RunEvent, void, undefined> {
+  stream(
+    input: RunInput<I>,
+    options: StreamOptions & { readonly live: true },
+  ): AsyncGenerator<RunEvent | LiveEvent, void, undefined>;
+  stream(
+    input: RunInput<I>,
+    options?: StreamOptions & { readonly live?: false },
+  ): AsyncGenerator<RunEvent, void, undefined>;
+  stream(input: RunInput<I>, options: StreamOptions): AsyncGenerator<RunEvent | LiveEvent, void, undefined>;
+  stream(
+    input: RunInput<I>,
+    options: StreamOptions = {},
+  ): AsyncGenerator<RunEvent | LiveEvent, void, undefined> {
     assertRunOptions("stream", options);
-    const { cancelOnReturn = false } = options;
+    const { cancelOnReturn = false, live = false } = options;
     const run = givenOptions<RunOptions>(options, RUN_NAMES);
     return new EventStream({
-      start: async (listener, signal) => (await this.#requests()).run(input, { ...run, signal }, listener),
+      start: async (listener, signal, onLive) => {
+        const heard = { ...run, signal, ...(live ? { onLive } : {}) };
+        return (await this.#requests()).run(input, heard, listener);
+      },
       cancel: options.signal,
       cancelOnReturn,
       unread: this.#unlessHeard(),
       onUnreadError: (runId, error) => this.#warnUnread(runId, error),
     }).events();
+  }
+
+  /**
+   * Watches a run of the runner's store, whichever process works on it: what is durable, in order, and between that the
+   * pieces of the answer that is being written. Ends after the run has ended. Leaving it changes nothing: `store.requestCancel` stops a
+   * run.
+   *
+   * @example
+   * for await (const event of new Runner(clerk, { store }).watch("q-1"))
+   *   if (event.type === "part" && event.kind === "text") process.stdout.write(event.delta);
+   */
+  watch(runId: string, options: WatchOptions = {}): AsyncGenerator<WatchEvent, void, undefined> {
+    assertWatchOptions("second argument of watch", options);
+    return leavable(options.signal, (over) => this.#watch(runId, options, over));
+  }
+
+  async *#watch(
+    runId: string,
+    options: WatchOptions,
+    over: AbortSignal,
+  ): AsyncGenerator<WatchEvent, void, undefined> {
+    const { watchEvents } = await import("../watch/watch-run.ts");
+    const { clock, options: own } = this.#setup;
+    const store = own.store ?? (await openStore(DEFAULT_STORE, { readOnly: true }));
+    try {
+      yield* watchEvents({ store, runId }, options, clock, over);
+    } finally {
+      if (own.store === undefined) await store.close();
+    }
   }
 
   /** Resumes a run that was interrupted, has failed, waits for a person or was cancelled. */
@@ -167,6 +216,7 @@ export const loadRequests = () => import("./run-requests.ts");
 
 /** Checks a runner's options, and makes the setup that all of its runs share. */
 export function makeSetup(target: Agent | StepNode, options: RunnerOptions): RunnerSetup {
+  assertNoStore("The second argument of Runner", options);
   assertOptions("The second argument of Runner", options, RUNNER_NAMES, RUNNER_OTHER_NAMES);
   assertStore(options.store);
   const root = rootOf(target);

@@ -14,6 +14,7 @@ import { readResponse } from "../ports/model-response.ts";
 import { NO_RUN_TELEMETRY, type SpanFacts } from "../ports/telemetry-port.ts";
 import { ABORT_GRACE_MS, type RunWith, reach } from "../run/active-run.ts";
 import type { ModelAttemptId } from "../run/effects-port.ts";
+import type { LiveAnswer } from "../run/live-answers.ts";
 import { assertMaySend, reachAfterSentMark } from "../run/sent-mark.ts";
 import type { OpenModelCall } from "./loaded-conversation.ts";
 import { ModelRetries, type NextAttempt } from "./model-retries.ts";
@@ -39,17 +40,19 @@ export async function askModel(
   request: UnsentRequest,
   open: () => Promise<OpenModelCall>,
 ): Promise<ModelAnswer> {
-  const { run, path } = scope;
+  const { run, path, prepared } = scope;
   const retries = new ModelRetries(run);
   for (;;) {
     retries.assertMayAsk();
     const call = await open();
+    const isShown = prepared.agent.model.streams === true && (await run.model.live?.isWanted(run.runId));
     reach(run, "model:before-request", path, turnIndex);
     const effect = await run.store.beginEffect(run.fence, { stepKey: scope.stepKey, callIndex: 0, ...call });
     reachAfterSentMark(run, "model:noted", { stepPath: path, turnIndex }, effect);
     // If the run was cancelled during the reservation, nothing is sent, and the release refunds the reservation.
     assertMaySend(run, effect);
-    const outcome = await tracedAttempt(scope, call, request, effect);
+    const live = isShown === true ? beginLive(scope, call) : null;
+    const outcome = await tracedAttempt(scope, call, request, { effect, live });
     if (outcome.kind === "answered") {
       const charge = chargeOf(scope, call, { kind: "answered", usage: outcome.response.usage });
       emitCharge(scope, call, charge);
@@ -96,6 +99,9 @@ export async function settleModelCall(
   }
 }
 
+/** A request that is being sent: its effect, and where its answer is shown; null if nobody watches. */
+type Sending = { readonly effect: EffectInProgress; readonly live: LiveAnswer | null };
+
 type AttemptOutcome =
   | { readonly kind: "answered"; readonly response: ModelResponse }
   | { readonly kind: "failed"; readonly error: ModelCallError };
@@ -104,11 +110,11 @@ function tracedAttempt(
   scope: TurnScope,
   { turnIndex: turn, attempt: number }: OpenModelCall,
   request: UnsentRequest,
-  effect: EffectInProgress,
+  sending: Sending,
 ): Promise<AttemptOutcome> {
   const { run, path: step, prepared } = scope;
   const attemptId = { runId: run.runId, stepPath: step, turnIndex: turn, attempt: number };
-  if (run.observe.telemetry === NO_RUN_TELEMETRY) return sendRequest(scope, request, attemptId, effect);
+  if (run.observe.telemetry === NO_RUN_TELEMETRY) return sendRequest(scope, request, attemptId, sending);
   const { provider, modelId: model } = prepared.agent.model;
   const { settings, instructions, messages } = request;
   const span = {
@@ -124,7 +130,7 @@ function tracedAttempt(
     messages,
   } as const;
   return run.observe.telemetry.within(span, async (open) => {
-    const outcome = await sendRequest(scope, request, attemptId, effect);
+    const outcome = await sendRequest(scope, request, attemptId, sending);
     open.record(outcome.kind === "failed" ? failureFacts(outcome.error) : responseFacts(outcome.response));
     return outcome;
   });
@@ -149,7 +155,7 @@ async function sendRequest(
   { run, prepared }: TurnScope,
   request: UnsentRequest,
   attemptId: ModelAttemptId,
-  effect: EffectInProgress,
+  { effect, live }: Sending,
 ): Promise<AttemptOutcome> {
   const stop = new AbortController();
   const { timeoutMs, idleTimeoutMs } = run.model;
@@ -165,15 +171,31 @@ async function sendRequest(
   try {
     // An async function, so that a port that throws synchronously rejects like any other.
     const asked = (async () =>
-      run.effects.ask(prepared.agent.model, { ...request, signal: stop.signal, idleTimeoutMs }, attemptId))();
+      run.effects.ask(
+        prepared.agent.model,
+        { ...request, signal: stop.signal, idleTimeoutMs },
+        attemptId,
+        live?.listener,
+      ))();
     // A request that ignores its signal is in progress until it ends, even if it is no longer awaited.
     void asked.finally(() => effect.end()).catch(() => undefined);
-    return { kind: "answered", response: readResponse(await Promise.race([asked, unresponsive.promise])) };
+    const response = readResponse(await Promise.race([asked, unresponsive.promise]));
+    live?.answered(response);
+    return { kind: "answered", response };
   } catch (error) {
+    live?.failed(run.stop.signal.aborted ? "interrupted" : "failed");
     return { kind: "failed", error: asModelCallError(error, prepared.agent.model) };
   } finally {
     for (const cancel of timers) cancel();
   }
+}
+
+function beginLive(
+  { run, path: step }: TurnScope,
+  { turnIndex: turn, attempt }: OpenModelCall,
+): LiveAnswer | null {
+  const { runId, fence, model } = run;
+  return model.live?.begin({ runId, step, turn, attempt, epoch: fence.epoch }) ?? null;
 }
 
 /** Any error but a `ModelCallError` may come from before or after the sending, so the request counts as sent. */

@@ -8,7 +8,7 @@ import type { StepNode } from "../definition/step.ts";
 import { assertDivergencePolicies, type DivergencePolicy } from "../definition/waiting/divergence-policy.ts";
 import type { WorkerNotice } from "../ports/worker-notices.ts";
 import { RUNNER_NAMES } from "../runner/runner-option-names.ts";
-import { assertStore, type RunnerOptions } from "../runner/runner-options.ts";
+import { assertNoStore, assertStore, type RunnerOptions } from "../runner/runner-options.ts";
 
 export type { WorkerNotice } from "../ports/worker-notices.ts";
 
@@ -113,6 +113,7 @@ const OTHER_NAMES = {
 };
 
 export function assertWorkerOptions(options: WorkerOptions): void {
+  assertNoStore("The argument of Worker", options);
   assertOptions("The argument of Worker", options, WORKER_NAMES, OTHER_NAMES);
   const { store, pipelines, queues, limits = {} } = options;
   if ((store as unknown) === undefined)

@@ -1,3 +1,4 @@
+import type { LiveParts } from "../live-parts.ts";
 import type { Dispatch } from "../postgres-jobs/dispatch.ts";
 import type { Connection } from "../postgres-wire/connection.ts";
 import {
@@ -34,6 +35,7 @@ export type PostgresDriverParts = {
   readonly clockOffset: number;
   readonly redactionKey: () => Uint8Array;
   readonly dispatch: Dispatch;
+  readonly live: LiveParts;
   readonly onCommit: (intents: readonly string[]) => void;
 };
 
@@ -41,6 +43,7 @@ export type PostgresDriverParts = {
 export class PostgresDriver implements Driver {
   readonly name: string;
   readonly isReadOnly: boolean;
+  readonly live: LiveParts;
   readonly #parts: PostgresDriverParts;
   readonly #server: Server;
   readonly #commits: PlannedCommits;
@@ -49,6 +52,7 @@ export class PostgresDriver implements Driver {
     const { name, isReadOnly, leases, owner, onCommit } = parts;
     this.name = name;
     this.isReadOnly = isReadOnly;
+    this.live = parts.live;
     this.#parts = parts;
     this.#server = new Server(parts);
     this.#commits = new PlannedCommits(this.#server, planContext(leases, owner, new Map()), onCommit);
@@ -79,16 +83,23 @@ export class PostgresDriver implements Driver {
     return this.#parts.dispatch.watch(listener, onNotice);
   }
 
+  /** The server counts none that would be cheaper to ask for than what is wanted. */
+  commitsSeen(): null {
+    return null;
+  }
+
   async close(ownerLock: "release" | "hold"): Promise<void> {
     await this.#commits.close();
-    await Promise.all([this.#server.end(), this.#parts.readers.end(), this.#parts.dispatch.close()]);
+    const { readers, dispatch } = this.#parts;
+    await Promise.all([this.#server.end(), readers.end(), dispatch.close(), this.live.close()]);
     if (ownerLock === "release") await this.#parts.owner.release();
   }
 
   async vanish(): Promise<void> {
     this.#commits.abandon();
     const { readers, owner, dispatch } = this.#parts;
-    await Promise.all([this.#server.end(), readers.end(), dispatch.close(), owner.release()]);
+    const others = [readers.end(), dispatch.close(), owner.release(), this.live.close()];
+    await Promise.all([this.#server.end(), ...others]);
   }
 
   /** The server checks its own pages; a damaged one fails the query that reads it. */

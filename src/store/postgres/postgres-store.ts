@@ -1,10 +1,12 @@
-import { StoreUnavailableError } from "../../core/errors.ts";
+import { LiveBuffer } from "../live/live-buffer.ts";
 import { postgresAddress } from "../postgres-address.ts";
 import { Dispatch, type JobsPlace, placeOfJobs, type WakingOptions } from "../postgres-jobs/dispatch.ts";
+import { PostgresLive } from "../postgres-live/postgres-live.ts";
 import { Connection, type ConnectionOptions } from "../postgres-wire/connection.ts";
 import { type Network, realNetwork } from "../postgres-wire/pg-driver.ts";
 import { isConnectionLost, postgresError } from "../postgres-wire/postgres-error.ts";
 import { ReadyChannel } from "../postgres-wire/ready-channel.ts";
+import { keyIn } from "../postgres-wire/redaction-key.ts";
 import { assertUsable, clockOffsetOf, onPrimary } from "../postgres-wire/usable-server.ts";
 import { NO_NOTES } from "../sql/owners.ts";
 import { Readers } from "../sql/planned/readers.ts";
@@ -78,6 +80,7 @@ export class PostgresStore extends SqlStore {
         clockOffset,
         redactionKey: keyIn(options.redactionKey),
         dispatch: new Dispatch({ url, network, readers, channel, jobs }),
+        live: new LiveBuffer(new PostgresLive({ connect, name, isReadOnly: readOnly })),
         onCommit,
       };
       return new PostgresStore(parts, options);
@@ -85,15 +88,4 @@ export class PostgresStore extends SqlStore {
       throw postgresError(error, name);
     }
   }
-}
-
-/** There is no file beside the database in which it could be: every process has to be given the same one. */
-function keyIn(given: string | undefined): () => Uint8Array {
-  return () => {
-    if (given !== undefined && /^[0-9a-f]{64}$/i.test(given)) return Buffer.from(given, "hex");
-    throw new StoreUnavailableError(
-      "A store on PostgreSQL needs a key for the digests of secrets, the same for every process: pass redactionKey (64 hex digits, from `openssl rand -hex 32`) to openStore, set PAWL_REDACTION_KEY for the command line, or give the runner a policy.redactionKey.",
-      { reason: "redaction_key" },
-    );
-  };
 }

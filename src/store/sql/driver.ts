@@ -1,3 +1,4 @@
+import type { LiveParts } from "../live-parts.ts";
 import type { SqlScript } from "./script.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -23,6 +24,10 @@ export interface Driver {
    * something that could wake workers does not.
    */
   watch(listener: () => void, onNotice: (reason: string) => void): Promise<() => void>;
+  /** The answers that are being written now, apart from the rows of runs. */
+  readonly live: LiveParts;
+  /** Changes with every commit to the database; null if that is not known without a query. */
+  commitsSeen(): number | null;
   /** Finishes what was submitted, and disconnects. A held owner lock is freed only by the death of the process. */
   close(ownerLock: "release" | "hold"): Promise<void>;
   /** Ends as a killed process would, for tests. */

@@ -51,6 +51,18 @@ export abstract class SqlReader implements contract.StoreReader {
   /** True if the store is closed and no worker is left that may still read. */
   protected abstract get isOver(): boolean;
 
+  get live(): contract.LiveParts {
+    return this.driver.live;
+  }
+
+  commitsSeen(): number | null {
+    return this.isOver ? null : this.driver.commitsSeen();
+  }
+
+  readProgress(runIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
+    return this.read(() => readers.readProgress(runIds));
+  }
+
   getRun(runId: string): Promise<contract.RunRecord | null> {
     return this.read(() => getRun(runId));
   }

@@ -320,6 +320,7 @@ export class SqlStore extends SqlQueue implements contract.Store {
     await this.lookAtOwner(runId);
     const stone = await this.act("deleteRun", runId, (tx) => deleteRun(tx, runId, deletion));
     this.leases.forget(runId);
+    this.live.forget(runId);
     return stone;
   }
 

@@ -203,11 +203,15 @@ export class Database {
     this.#files = new KeptFiles(realpathSync(this.file));
   }
 
-  /** Counts the commits of all connections but this one's companion; null if there is none, or it is busy. */
+  /**
+   * Counts the commits of all connections, by one that makes none: the companion, or a connection that only reads. Null if
+   * there is none, or it is busy.
+   */
   commitsSeen(): number | null {
-    if (this.#companion?.isOpen !== true) return null;
+    const watcher = this.isReadOnly ? this.#connection : this.#companion;
+    if (watcher?.isOpen !== true) return null;
     try {
-      const row = this.#companion.prepare("PRAGMA data_version").get();
+      const row = watcher.prepare("PRAGMA data_version").get();
       return Number(row?.data_version ?? 0);
     } catch {
       return null;

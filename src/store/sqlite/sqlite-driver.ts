@@ -1,3 +1,4 @@
+import type { LiveParts } from "../live-parts.ts";
 import type { Driver } from "../sql/driver.ts";
 import type { Leases } from "../sql/leases.ts";
 import type { RunHead } from "../sql/run-head.ts";
@@ -25,10 +26,12 @@ export type SqliteDriverParts = {
   readonly onCommit: CommitObserver;
   /** The real path of the database: its sidecar files are beside it. */
   readonly path: string;
+  readonly live: LiveParts;
 };
 
 /** One SQLite file: its connection, its transactions, and the sidecar files of this process. */
 export class SqliteDriver implements Driver {
+  readonly live: LiveParts;
   readonly #database: Database;
   readonly #lock: OwnerLock;
   readonly #marks: SentMarks | null;
@@ -41,7 +44,8 @@ export class SqliteDriver implements Driver {
   readonly #heads = new Map<string, RunHead>();
   readonly #watch: CommitWatch;
 
-  constructor({ database, lock, marks, leases, now, onCommit, path }: SqliteDriverParts) {
+  constructor({ database, lock, marks, leases, now, onCommit, path, live }: SqliteDriverParts) {
+    this.live = live;
     this.#database = database;
     this.#lock = lock;
     this.#marks = marks;
@@ -88,7 +92,12 @@ export class SqliteDriver implements Driver {
     return Promise.resolve(this.#watch.watch(listener));
   }
 
+  commitsSeen(): number | null {
+    return this.#database.commitsSeen();
+  }
+
   async close(ownerLock: "release" | "hold"): Promise<void> {
+    await this.live.close();
     this.#watch.close();
     this.#commits.close();
     this.#marks?.close();
@@ -97,6 +106,7 @@ export class SqliteDriver implements Driver {
   }
 
   async vanish(): Promise<void> {
+    await this.live.close();
     this.#watch.close();
     this.#commits.abandon();
     this.#marks?.close();

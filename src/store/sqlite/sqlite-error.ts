@@ -22,6 +22,12 @@ export function isBusy(error: unknown): boolean {
   return code === BUSY || code === LOCKED;
 }
 
+/** True if the file is no database, or a damaged one. */
+export function isCorrupt(error: unknown): boolean {
+  const code = primaryCode(error);
+  return code === CORRUPT || code === NOTADB;
+}
+
 /** True if the file system failed, not SQLite. */
 export function isFileError(error: unknown): boolean {
   return primaryCode(error) === IOERR;

@@ -1,4 +1,6 @@
 import { realpathSync } from "node:fs";
+import { LiveBuffer } from "../live/live-buffer.ts";
+import { MemoryLive } from "../live/memory-live.ts";
 import { isNeeded } from "../sql/intents/run-interruption.ts";
 import { latestVersion, newerSchema } from "../sql/migration.ts";
 import { NO_NOTES, type SentNotes } from "../sql/owners.ts";
@@ -6,6 +8,7 @@ import { SqlStore } from "../sql/sql-store.ts";
 import { type SqlStoreOptions, storeParts } from "../sql/store-options.ts";
 import { Database } from "./database.ts";
 import { MIGRATIONS } from "./embedded-migrations.ts";
+import { LiveFile } from "./live-file.ts";
 import { migrate, schemaVersion } from "./migrate.ts";
 import { type Doorbell, idOf, OwnerFiles, OwnerLock } from "./owner-lock.ts";
 import { readSentMarks, SentMarks } from "./sent-marks.ts";
@@ -24,7 +27,11 @@ export class SqliteStore extends SqlStore {
     const marks = makeMarks(path, lock);
     const parts = storeParts(lock, notesIn(path, marks), options);
     const { now = Date.now, onCommit = () => undefined } = options;
-    super(new SqliteDriver({ database, lock, marks, leases: parts.leases, now, onCommit, path }), parts);
+    const live = liveIn(path, database.isReadOnly);
+    super(
+      new SqliteDriver({ database, lock, marks, leases: parts.leases, now, onCommit, path, live }),
+      parts,
+    );
   }
 
   /** Opens or creates the file. Waits for another process that is doing the same. */
@@ -72,6 +79,13 @@ export class SqliteStore extends SqlStore {
 /** The real path of the database: other processes look for its sidecar files there. */
 function pathOf({ file }: Database): string {
   return file === ":memory:" ? file : realpathSync(file);
+}
+
+/** The file of live parts is opened when there is something to write or to read. */
+function liveIn(path: string, isReadOnly: boolean): LiveBuffer {
+  return new LiveBuffer(
+    path === ":memory:" ? new MemoryLive() : new LiveFile(`${path}-live`, { isReadOnly }),
+  );
 }
 
 /** Marks are useful only with a lock that shows whether their owner lives. */

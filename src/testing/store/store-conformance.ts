@@ -43,6 +43,7 @@ import { forkChecks } from "./turns/forks.ts";
 import { historyChecks } from "./turns/history.ts";
 import { lateCheckpointChecks } from "./turns/late-checkpoints.ts";
 import { lineageChecks } from "./turns/lineages.ts";
+import { livePartChecks } from "./turns/live-parts.ts";
 import { sessionChecks } from "./turns/session.ts";
 import { sessionEventChecks } from "./turns/session-events.ts";
 import { turnChecks } from "./turns/turns.ts";
@@ -102,6 +103,7 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   "session events": sessionEventChecks,
   checkpoints: checkpointChecks,
   "late checkpoints": lateCheckpointChecks,
+  "live parts": livePartChecks,
   lineages: lineageChecks,
   divergence: divergenceChecks,
   forks: forkChecks,

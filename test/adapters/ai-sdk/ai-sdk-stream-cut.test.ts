@@ -4,7 +4,8 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { aiSdkModel } from "../../../src/adapters/ai-sdk/ai-sdk.ts";
 import { ModelCallError } from "../../../src/core/errors.ts";
-import type { LivePart, ModelPort, ModelResponse } from "../../../src/engine/ports/model-port.ts";
+import type { LivePart } from "../../../src/core/turn/live-part.ts";
+import type { ModelPort, ModelResponse } from "../../../src/engine/ports/model-port.ts";
 import { sampled } from "../../full-test.ts";
 import { type ConnectionEnd, CuttingServer } from "./cutting-server.ts";
 import { requestOf, sendMail } from "./model-request.ts";

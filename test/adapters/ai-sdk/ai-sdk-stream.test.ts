@@ -9,7 +9,7 @@ import type {
 import { MockLanguageModelV4 } from "ai/test";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { aiSdkModel } from "../../../src/adapters/ai-sdk/ai-sdk.ts";
-import type { LivePart } from "../../../src/engine/ports/model-port.ts";
+import type { LivePart } from "../../../src/core/turn/live-part.ts";
 import { answer, FakeOpenAiServer } from "./fake-openai-server.ts";
 import { failureOf, openAiModel, requestOf, sendMail } from "./model-request.ts";
 import { call, figures, finish, heard, streaming, streamOf, text } from "./streaming-model.ts";

@@ -4,12 +4,8 @@ import { MockLanguageModelV4 } from "ai/test";
 import { aiSdkModel } from "../../../src/adapters/ai-sdk/ai-sdk.ts";
 import { ModelCallError } from "../../../src/core/errors.ts";
 import { isJsonObject } from "../../../src/core/json.ts";
-import type {
-  LiveListener,
-  ModelPort,
-  ModelRequest,
-  ModelTool,
-} from "../../../src/engine/ports/model-port.ts";
+import type { LiveListener } from "../../../src/core/turn/live-part.ts";
+import type { ModelPort, ModelRequest, ModelTool } from "../../../src/engine/ports/model-port.ts";
 
 export const API_KEY = "sk-test-0123456789abcdef";
 

@@ -1,12 +1,8 @@
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { MockLanguageModelV4 } from "ai/test";
 import { aiSdkModel } from "../../../src/adapters/ai-sdk/ai-sdk.ts";
-import type {
-  LivePart,
-  ModelPort,
-  ModelRequest,
-  ModelResponse,
-} from "../../../src/engine/ports/model-port.ts";
+import type { LivePart } from "../../../src/core/turn/live-part.ts";
+import type { ModelPort, ModelRequest, ModelResponse } from "../../../src/engine/ports/model-port.ts";
 import { requestOf } from "./model-request.ts";
 
 /** How a stream ends after its parts. */

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
+import type { LivePart } from "../../../src/core/turn/live-part.ts";
 import { RunSecrets } from "../../../src/engine/definition/run-secrets.ts";
-import type { LivePart } from "../../../src/engine/ports/model-port.ts";
 import { hiddenLive } from "../../../src/engine/run/hidden-live.ts";
 
 const secrets = new RunSecrets(new Set(["password"]), () => "0123456789ab", ["s-456789"]);

@@ -1,10 +1,12 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { embeddedMigrations } from "../../../scripts/embed-migrations.ts";
+import { agent, type RunEvent, Runner, watchRun } from "../../../src/index.ts";
 import { openStore } from "../../../src/store/open-store.ts";
 import { MIGRATIONS } from "../../../src/store/postgres/embedded-migrations.ts";
 import { ALL_TABLES, type TableShape } from "../../../src/store/sql/table-list.ts";
 import { newRun, SampleRun } from "../../../src/testing/store/sample-run.ts";
+import { response, streamingPort, text } from "../../engine/watch/streaming-port.ts";
 import { IS_FULL_TEST } from "../../full-test.ts";
 import { type PostgresServer, startPostgres } from "./postgres-server.ts";
 
@@ -148,5 +150,41 @@ describe("a store on PostgreSQL", () => {
       message:
         "The database postgres://127.0.0.1:1/nothing cannot be reached: nothing was written; check the server, and resume.",
     });
+  });
+});
+
+describe("answers that are being written", () => {
+  it("are shown to a viewer on another store, and a table that is gone ends the show and not the run", async () => {
+    const schema = server.newSchema();
+    const [store, other] = [
+      await openStore(server.url, { schema }),
+      await openStore(server.url, { schema, readOnly: true }),
+    ];
+    const heard: string[] = [];
+    const warnings: string[] = [];
+    const seen = Promise.withResolvers<void>();
+    const model = streamingPort(async (say) => {
+      say(text("Half an answer"));
+      await seen.promise;
+      await server.sql(`DROP TABLE ${schema}.live_parts`);
+      say(text(" and more"));
+      await new Promise((resolve) => setTimeout(resolve, 150));
+      return response("The whole answer.");
+    });
+    const onEvent = (event: RunEvent) => {
+      if (event.type === "warning") warnings.push(event.message);
+    };
+    const runner = new Runner(agent({ name: "clerk", model, instructions: "Answer." }), { store, onEvent });
+    await runner.enqueue("Hello?", { runId: "q-1" });
+    const run = runner.resume("q-1");
+    for await (const event of watchRun(other, "q-1")) {
+      heard.push(event.type === "part" ? event.delta : event.type);
+      if (event.type === "part") seen.resolve();
+    }
+    expect((await run).output).toBe("The whole answer.");
+    expect(heard).toContain("Half an answer");
+    expect(heard.at(-1)).toBe("run.ended");
+    expect(warnings).toEqual([expect.stringMatching(/^Its answers are not shown/)]);
+    await Promise.all([store.close(), other.close()]);
   });
 });

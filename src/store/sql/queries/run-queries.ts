@@ -87,6 +87,19 @@ export function* isCancelRequested(runId: string): SqlScript<boolean> {
   return row.optionalInt("cancel_requested_at") !== null;
 }
 
+/** The last event of each run. The list is filled up to a power of two, so that there are few different statements. */
+export function* readProgress(runIds: readonly string[]): SqlScript<ReadonlyMap<string, number>> {
+  const [first] = runIds;
+  if (first === undefined) return new Map();
+  const places = 2 ** Math.ceil(Math.log2(runIds.length));
+  const ids = [...runIds, ...Array.from({ length: places - runIds.length }, () => first)];
+  const rows = yield* all(
+    `SELECT run_id, event_seq FROM runs WHERE run_id IN (${ids.map(() => "?").join(", ")})`,
+    ...ids,
+  );
+  return new Map(rows.map((row) => [row.text("run_id"), row.int("event_seq")]));
+}
+
 export function* listEvents(runId: string, after: number, limit: number): SqlScript<EventRecord[]> {
   const rows = yield* all(
     "SELECT seq, created_at, type, data, hash FROM events WHERE run_key = ? AND seq > ? ORDER BY seq LIMIT ?",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { LeaseLostError, RunNotFoundError } from "../../../core/errors.ts";
-import type { Fence, Store } from "../../../store/store.ts";
+import type { Fence, Store, StoreIntent } from "../../../store/store.ts";
 import { assertRefused, type Check, check } from "../check.ts";
 import { readEverything } from "../everything.ts";
 import {
@@ -22,7 +22,7 @@ import { milestone } from "../sample-session.ts";
  * another one: see `arriving.ts`.
  */
 type WorkerIntent = Exclude<
-  { [K in keyof Store]: Parameters<Store[K]> extends [Fence, ...unknown[]] ? K : never }[keyof Store],
+  { [K in StoreIntent]: Parameters<Store[K]> extends [Fence, ...unknown[]] ? K : never }[StoreIntent],
   "attend" | "beginEffect" | "dropArrivingRows" | "storeArrivingRows" | "finishArrival"
 >;
 

@@ -1,0 +1,103 @@
+import type { ReceiptStatus } from "../../core/call/tool-call-decision.ts";
+import type { Json } from "../../core/json.ts";
+import type { AssistantPart, ToolOutput } from "../../core/message.ts";
+import type { WaitAnswer, WaitKind } from "../../core/wait.ts";
+import type { AttemptWithdrawn, LivePartEvent } from "../ports/live-events.ts";
+
+/** A tool call of a journaled answer. */
+export type WatchedCall = {
+  /** The id in the ledger: `q-1/research#3.1`. */
+  readonly toolCallId: string;
+  /** The provider's id of the call, which the live parts and the content of the answer have. */
+  readonly providerCallId: string;
+  readonly tool: string;
+  readonly input: Json;
+};
+
+type OfTurn = { readonly step: string; readonly turn: number };
+
+/** Something that is durable, without its place in the log. */
+export type WatchedFact =
+  /** The run was created; `epoch` is 0 until a worker claims it. */
+  | { readonly type: "run.started"; readonly epoch: number }
+  /** A worker has taken the run, under a new epoch. Whatever an earlier one still writes is not shown. */
+  | { readonly type: "run.claimed"; readonly epoch: number }
+  /** A request to the model is about to be sent. */
+  | (OfTurn & { readonly type: "turn.opened"; readonly attempt: number })
+  /** The answer of the model is whole and stored. It replaces everything that was shown of it. */
+  | (OfTurn & {
+      readonly type: "turn.journaled";
+      readonly content: readonly AssistantPart[];
+      readonly calls: readonly WatchedCall[];
+    })
+  /** The stored answer was dropped before any of its calls ran: the model is asked again. */
+  | (OfTurn & { readonly type: "turn.dropped" })
+  /** A tool call has its outcome, for good. */
+  | (OfTurn & {
+      readonly type: "tool.receipt";
+      readonly toolCallId: string;
+      readonly tool: string;
+      readonly status: ReceiptStatus;
+      readonly result: ToolOutput;
+    })
+  /** The run waits for a person, a time or a message. */
+  | {
+      readonly type: "wait.opened";
+      readonly waitId: string;
+      readonly kind: WaitKind;
+      readonly toolCallId: string | null;
+      readonly question: string;
+      readonly subject: Json;
+    }
+  | {
+      readonly type: "wait.answered";
+      readonly waitId: string;
+      readonly kind: WaitKind;
+      readonly toolCallId: string | null;
+      readonly answer: WaitAnswer | null;
+      readonly answeredBy: string | null;
+    }
+  /** The turn is done: its answer and all of its receipts are part of the history. */
+  | (OfTurn & { readonly type: "turn.committed"; readonly text: string; readonly isComplete: boolean })
+  | { readonly type: "step.finished"; readonly step: string }
+  /** The step begins again from `baseTurn`, with turn `firstTurn`: the turns in between are no longer part of its history. */
+  | {
+      readonly type: "lineage.begun";
+      readonly step: string;
+      readonly firstTurn: number;
+      readonly baseTurn: number;
+    }
+  /** Nothing happens until the open waits are answered. */
+  | { readonly type: "run.waiting" }
+  /** The run has ended. One that failed or was cancelled may be resumed later: then more follows for who watches then. */
+  | {
+      readonly type: "run.ended";
+      readonly status: "succeeded" | "failed" | "cancelled";
+      readonly output: Json;
+      readonly error: { readonly code: string; readonly message: string } | null;
+    };
+
+/** Something that is durable. `cursor` is its place: `after: cursor` continues behind it, in any process. */
+export type DurableWatchEvent = WatchedFact & {
+  readonly runId: string;
+  /** Opaque. The same for every viewer, whenever it joins. */
+  readonly cursor: string;
+  /** When it became durable, in milliseconds since 1970. */
+  readonly at: number;
+};
+
+/**
+ * What `watch` yields: what is durable, in order, and between that the pieces of the answer that is being written, which
+ * count for nothing. Ignore types that you do not know: later versions have more.
+ */
+export type WatchEvent = DurableWatchEvent | LivePartEvent | AttemptWithdrawn;
+
+/** Options of `Runner.watch` and `watchRun`. */
+export type WatchOptions = {
+  /** The cursor of the last event that was seen: continues behind it. By default from the beginning of the run. */
+  readonly after?: string;
+  /** False: without the pieces of answers that are being written. */
+  readonly live?: boolean;
+  /** Ends the watching, and nothing else. */
+  readonly signal?: AbortSignal;
+};

@@ -1,0 +1,194 @@
+import { appendPart, type LivePart } from "../../core/turn/live-part.ts";
+import type { LiveAttempt, LiveParts, LivePosition, LiveRow, LiveSink } from "../live-parts.ts";
+import type { LiveBackend, NewLiveRow } from "./live-backend.ts";
+
+/** People see no difference between this and every single piece, and a row costs as much as many pieces. */
+const FLUSH_EVERY_MS = 50;
+const FLUSH_AT_BYTES = 4 * 1024;
+/** What an attempt may have waiting while nothing can be written. */
+const MOST_BYTES = 256 * 1024;
+/** How long nothing is tried after an error. */
+const OFF_MS = 30_000;
+const SWEEP_EVERY_MS = 60_000;
+const KEPT_MS = 3_600_000;
+/** A viewer says several times in this time that it is there. */
+const WATCHED_MS = 30_000;
+
+/**
+ * Collects the pieces of all answers of a process, and writes them in batches: the first piece of an answer at once, the
+ * others a few times a second. The same for every database. Nothing here can stop or delay a run.
+ */
+export class LiveBuffer implements LiveParts {
+  readonly #backend: LiveBackend;
+  readonly #waiting = new Set<BufferedSink>();
+  #timer: NodeJS.Timeout | null = null;
+  #soon: NodeJS.Immediate | null = null;
+  #isWriting = false;
+  #isClosed = false;
+  #sweptAt = Number.NEGATIVE_INFINITY;
+  #off: { readonly until: number; readonly reason: string } | null = null;
+
+  constructor(backend: LiveBackend) {
+    this.#backend = backend;
+  }
+
+  begin(attempt: LiveAttempt, onTrouble: (reason: string) => void): LiveSink {
+    return new BufferedSink(attempt, onTrouble, (sink) => this.#offer(sink));
+  }
+
+  read(runs: readonly LivePosition[]): Promise<readonly LiveRow[]> {
+    if (this.#isClosed || runs.length === 0) return Promise.resolve([]);
+    return this.#backend.read(runs).catch(() => []);
+  }
+
+  version(): number | null {
+    return this.#isClosed ? 0 : this.#backend.version();
+  }
+
+  announce(runId: string): void {
+    if (!this.#isClosed) this.#backend.announce(runId, WATCHED_MS).catch(() => undefined);
+  }
+
+  isWatched(runId: string): Promise<boolean> {
+    return this.#isClosed ? Promise.resolve(false) : this.#backend.isWatched(runId).catch(() => false);
+  }
+
+  forget(runId: string): void {
+    if (!this.#isClosed) this.#backend.forget(runId).catch(() => undefined);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    if (this.#soon !== null) clearImmediate(this.#soon);
+    this.#waiting.clear();
+    await this.#backend.close();
+  }
+
+  /** A sink has something to write. */
+  #offer(sink: BufferedSink): void {
+    const reason = this.#reasonToStop(sink);
+    if (reason !== null) {
+      this.#waiting.delete(sink);
+      sink.stop(reason);
+      return;
+    }
+    this.#waiting.add(sink);
+    if (sink.isFirst || sink.bytes >= FLUSH_AT_BYTES) this.#flushSoon();
+    else this.#flushLater();
+  }
+
+  #reasonToStop({ bytes }: BufferedSink): string | null {
+    if (this.#isClosed) return "the store is closed";
+    if (this.#off !== null && performance.now() < this.#off.until) return this.#off.reason;
+    return bytes > MOST_BYTES ? "its pieces came faster than they could be written" : null;
+  }
+
+  #flushSoon(): void {
+    this.#soon ??= setImmediate(() => {
+      this.#soon = null;
+      void this.#flush();
+    });
+  }
+
+  /** The timer keeps no process alive: what it would write is of no use without a run in progress. */
+  #flushLater(): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = null;
+      void this.#flush();
+    }, FLUSH_EVERY_MS).unref();
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#isWriting || this.#waiting.size === 0) return;
+    this.#isWriting = true;
+    const taken = [...this.#waiting];
+    this.#waiting.clear();
+    const rows = taken.map((sink) => sink.take());
+    try {
+      const isDue = performance.now() - this.#sweptAt >= SWEEP_EVERY_MS;
+      const outcome = await this.#backend.write({ rows, sweepOlderThanMs: isDue ? KEPT_MS : null });
+      if (outcome === "written" && isDue) this.#sweptAt = performance.now();
+      if (outcome === "busy") for (const [i, sink] of taken.entries()) this.#putBack(sink, rows[i]);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#off = { until: performance.now() + OFF_MS, reason };
+      for (const sink of taken) sink.stop(reason);
+    } finally {
+      this.#isWriting = false;
+      if (this.#waiting.size > 0) this.#flushLater();
+    }
+  }
+
+  #putBack(sink: BufferedSink, row: NewLiveRow | undefined): void {
+    if (row === undefined || !sink.putBack(row)) return;
+    this.#waiting.add(sink);
+  }
+}
+
+/** The pieces of one answer that are not written yet. */
+class BufferedSink implements LiveSink {
+  readonly #attempt: LiveAttempt;
+  readonly #onTrouble: (reason: string) => void;
+  readonly #offer: (sink: BufferedSink) => void;
+  #parts: LivePart[] = [];
+  #rows = 0;
+  #isOver = false;
+  bytes = 0;
+
+  constructor(
+    attempt: LiveAttempt,
+    onTrouble: (reason: string) => void,
+    offer: (sink: BufferedSink) => void,
+  ) {
+    this.#attempt = attempt;
+    this.#onTrouble = onTrouble;
+    this.#offer = offer;
+  }
+
+  /** True until its first row is taken. */
+  get isFirst(): boolean {
+    return this.#rows === 0;
+  }
+
+  part(part: LivePart): void {
+    if (this.#isOver) return;
+    appendPart(this.#parts, part);
+    this.bytes += part.delta.length;
+    this.#offer(this);
+  }
+
+  end(): void {
+    this.#isOver = true;
+    this.#parts = [];
+  }
+
+  stop(reason: string): void {
+    if (this.#isOver) return;
+    this.end();
+    try {
+      this.#onTrouble(reason);
+    } catch {
+      // The listener's own error.
+    }
+  }
+
+  take(): NewLiveRow {
+    const row = { ...this.#attempt, index: this.#rows, parts: this.#parts };
+    this.#rows += 1;
+    this.#parts = [];
+    this.bytes = 0;
+    return row;
+  }
+
+  /** The row was not written. False if nobody wants it any more. */
+  putBack({ parts }: NewLiveRow): boolean {
+    if (this.#isOver) return false;
+    this.#rows -= 1;
+    const since = this.#parts;
+    this.#parts = [...parts];
+    for (const part of since) appendPart(this.#parts, part);
+    this.bytes = this.#parts.reduce((sum, { delta }) => sum + delta.length, 0);
+    return true;
+  }
+}
