@@ -128,4 +128,15 @@ export const livePartChecks: readonly Check[] = [
     assert.equal((await other.readProgress(asked)).get("run-1"), events + 1);
     assert.ok(seen === null || other.commitsSeen() !== seen, "another store sees that there is a commit");
   }),
+
+  checkSeveral("a run that somebody watches is known in every process", async ({ store, openAnother }) => {
+    const other = await openAnother();
+    const [live, ofOther] = [liveOf(store), liveOf(other)];
+    if (live === null || ofOther === null) return;
+    assert.equal(await live.isWatched("run-1"), false);
+    ofOther.announce("run-1");
+    for (let looks = 0; looks < 500 && !(await live.isWatched("run-1")); looks++) await sleep(10);
+    assert.equal(await live.isWatched("run-1"), true);
+    assert.equal(await live.isWatched("run-2"), false);
+  }),
 ];
