@@ -83,6 +83,10 @@ function lineOf(event: RunEvent): Line {
       return warn("tool call in doubt: it may or may not have happened");
     case "checkpoint.saved":
       return info("checkpoint saved", { checkpoint: event.checkpoint });
+    case "exchange.ended":
+      return event.why === null
+        ? info("exchange complete", { exchange: event.exchange })
+        : warn(`exchange ended without a complete answer: ${event.why}`, pick(event, "exchange", "outcome"));
     case "lineage.begun":
       return info("step continues with a new lineage", { checkpoint: event.checkpoint });
     case "lease.lost":

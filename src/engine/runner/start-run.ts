@@ -11,7 +11,7 @@ import type {
   RunStatus,
   Store,
 } from "../../store/store.ts";
-import { shapeOf } from "../definition/pipeline-shape.ts";
+import { shapeOf } from "../definition/pipeline/pipeline-shape.ts";
 import { makeRules } from "../definition/run-rules.ts";
 import { assertRunnable, assertSameSpec, combineConstraints } from "../definition/run-spec-checks.ts";
 import { type ClockReading, readClock } from "../run/lease-keeper.ts";

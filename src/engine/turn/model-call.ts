@@ -60,6 +60,7 @@ export async function askModel(
     emitCharge(scope, call, charge);
     emitFailure(scope, call, next);
     run.stop.signal.throwIfAborted();
+    run.stop.cuts.throwIfCut();
     if (next.inMs === null) throw next.error;
     await retries.pause(next.inMs);
   }
@@ -159,7 +160,11 @@ async function sendRequest(
   };
   const timeout = () =>
     abort(new DOMException(`It took longer than ${run.model.timeoutMs} ms.`, "TimeoutError"));
-  timers.push(run.time.clock.after(run.model.timeoutMs, timeout), run.stop.onAbort(abort));
+  timers.push(
+    run.time.clock.after(run.model.timeoutMs, timeout),
+    run.stop.onAbort(abort),
+    run.stop.cuts.onCut(abort),
+  );
   try {
     // An async function, so that a port that throws synchronously rejects like any other.
     const asked = (async () =>

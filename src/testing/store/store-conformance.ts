@@ -50,6 +50,7 @@ import { answerChecks } from "./waits/answers.ts";
 import { approvalChecks } from "./waits/approvals.ts";
 import { budgetWaitChecks } from "./waits/budget-waits.ts";
 import { clockWaitChecks } from "./waits/clock-waits.ts";
+import { exchangeChecks } from "./waits/exchanges.ts";
 import { messageChecks } from "./waits/messages.ts";
 import { peopleChecks } from "./waits/people.ts";
 import { questionChecks } from "./waits/questions.ts";
@@ -95,6 +96,7 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   questions: questionChecks,
   "the clock": clockWaitChecks,
   messages: messageChecks,
+  exchanges: exchangeChecks,
   settlements: settlementChecks,
   "late receipts": lateReceiptChecks,
   history: historyChecks,

@@ -1,8 +1,15 @@
 import { canonicalJson } from "../../../core/canonical-json.ts";
 import { isJsonObject } from "../../../core/json.ts";
-import { type Authenticated, type Decision, decisionJson } from "../../../core/person.ts";
+import {
+  type Authenticated,
+  type Decision,
+  decisionJson,
+  decisionOf,
+  readDecision,
+} from "../../../core/person.ts";
 import type { Row } from "../row.ts";
-import { all, type SqlScript } from "../script.ts";
+import type { RunHead } from "../run-head.ts";
+import { all, get, type SqlScript } from "../script.ts";
 import { changeRow, removeRow, type Transaction } from "../transaction.ts";
 import { parseJson, type RunRow } from "./run-row.ts";
 
@@ -32,6 +39,19 @@ export function senderOf(row: Row): Decision {
     at: row.int("sent_at"),
     authenticated: authenticated as Authenticated | null,
   };
+}
+
+/** The name of a stored sender. */
+export function senderIn(text: string): string {
+  const stored = parseJson(text);
+  return isJsonObject(stored) && typeof stored.name === "string" ? stored.name : "";
+}
+
+/** The person who started the run, as the sender of its input. */
+export function* starterText(tx: Transaction, run: Pick<RunHead, "key">): SqlScript<string> {
+  const row = yield* get("SELECT started_by FROM runs WHERE run_key = ?", run.key);
+  const starter = readDecision(parseJson(row?.optionalText("started_by") ?? null));
+  return senderText(starter ?? decisionOf({}, tx.now));
 }
 
 /** The run has ended: nothing will take the messages that are left, and its addresses are free. */

@@ -57,6 +57,7 @@ export const lineageChecks: readonly Check[] = [
       tokens: 0,
       tail: [],
       journaled: null,
+      taken: [],
       lineages: [{ firstTurn: 3, baseTurn: 1 }],
     });
     const { fingerprint, isComplete } = await store.readConversation(run.runId, run.stepKey, 0);
@@ -100,6 +101,7 @@ export const lineageChecks: readonly Check[] = [
       tokens: 30,
       tail: [3, 4],
       journaled: 5,
+      taken: [],
       lineages: [{ firstTurn: 3, baseTurn: 1 }],
     });
     assert.deepEqual(
