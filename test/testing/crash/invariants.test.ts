@@ -3,6 +3,7 @@ import { checkInvariants } from "../../../src/testing/crash/check-invariants.ts"
 import type { Evidence } from "../../../src/testing/crash/evidence.ts";
 import { INVARIANTS } from "../../../src/testing/crash/invariants/index.ts";
 import { FALSIFIED_CALLS } from "./falsified-calls.ts";
+import { FALSIFIED_EXCHANGES } from "./falsified-exchanges.ts";
 import { FALSIFIED_RUNS } from "./falsified-runs.ts";
 import { FALSIFIED_USAGE } from "./falsified-usage.ts";
 import { FALSIFIED_WAITS } from "./falsified-waits.ts";
@@ -16,6 +17,7 @@ import {
   takeOut,
 } from "./invariants-evidence.ts";
 import { diverged, fork } from "./scenarios/continuations.ts";
+import { conversationStop } from "./scenarios/conversations.ts";
 import { planning } from "./scenarios/plans.ts";
 import { scheduleFires } from "./scenarios/schedules.ts";
 import { agentWaits } from "./scenarios/waits.ts";
@@ -33,6 +35,10 @@ const [, waited] = (await evidenceOf(agentWaits(), "crash after store.sendMessag
   Evidence,
   Evidence,
 ];
+const [, talked] = (await evidenceOf(conversationStop(), "crash after store.openTurn 1")) as [
+  Evidence,
+  Evidence,
+];
 const forks = await evidenceOf(fork(), "crash before store.forkRun 1", "crash after tool.charge 2");
 const [, scheduled] = (await evidenceOf(scheduleFires(), "crash after store.fireSchedule 2")) as [
   Evidence,
@@ -40,7 +46,7 @@ const [, scheduled] = (await evidenceOf(scheduleFires(), "crash after store.fire
 ];
 
 describe("real evidence", () => {
-  it.each([undisturbed, crashed, paused, otherPrompt, planned, waited, scheduled, ...forks])(
+  it.each([undisturbed, crashed, paused, otherPrompt, planned, waited, talked, scheduled, ...forks])(
     "breaks no promise",
     async (evidence) => {
       expect((await checkInvariants(evidence, INVARIANTS)).broken).toEqual([]);
@@ -49,7 +55,7 @@ describe("real evidence", () => {
 
   it("tests every promise, taken together", async () => {
     const looked = new Map<string, number>();
-    for (const evidence of [crashed, otherPrompt, waited, scheduled])
+    for (const evidence of [crashed, otherPrompt, waited, talked, scheduled])
       for (const [name, times] of Object.entries((await checkInvariants(evidence, INVARIANTS)).looked))
         looked.set(name, (looked.get(name) ?? 0) + times);
     // No process was silent and alive: pauses.test.ts tests that.
@@ -116,10 +122,18 @@ describe("an invariant notices that", () => {
     expect(found?.join("\n")).toMatch(message);
   });
 
+  it.each(FALSIFIED_EXCHANGES)("%s: %s", async (invariant, _how, change, message) => {
+    const { broken } = await checkInvariants(falsified(talked, change), INVARIANTS);
+    const found = broken.find((each) => each.invariant === invariant)?.problems.map(({ what }) => what);
+    expect(found?.join("\n")).toMatch(message);
+  });
+
   it("diverged-is-silent: a process that found the run diverged asked the model", async () => {
-    const asked = one(crashed.witness, ({ kind }) => kind === "asked");
+    const asked = structuredClone(one(crashed.witness, ({ kind }) => kind === "asked"));
     const { broken } = await checkInvariants(
-      falsified(otherPrompt, ({ witness }) => witness.push({ ...asked, life: 1 })),
+      falsified(otherPrompt, ({ witness }) =>
+        witness.push({ ...(asked as (typeof witness)[number]), life: 1 }),
+      ),
       INVARIANTS,
     );
     const found = broken.find(({ invariant }) => invariant === "diverged-is-silent");
@@ -142,7 +156,9 @@ describe("an invariant notices that", () => {
   });
 
   it("every promise is broken by at least one of these", () => {
-    const names = [...FALSIFICATIONS, ...FALSIFIED_WAITS, ...FALSIFIED_SCHEDULES].map(([name]) => name);
+    const names = [...FALSIFICATIONS, ...FALSIFIED_WAITS, ...FALSIFIED_EXCHANGES, ...FALSIFIED_SCHEDULES].map(
+      ([name]) => name,
+    );
     const shown = new Set([...names, "diverged-is-silent"]);
     expect([...shown].sort()).toEqual(INVARIANTS.map(({ name }) => name).sort());
   });

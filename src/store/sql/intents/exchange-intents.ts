@@ -76,7 +76,7 @@ export function* requestStop(tx: Transaction, runId: string, person: Person): Sq
   saveRun(tx, run, "exchange.stop_requested", {
     exchange: exchangeNo,
     ...personFacts(by),
-    ...(refused.length === 0 ? {} : { refused }),
+    ...(refused.length === 0 ? {} : { waits: refused }),
   });
   return { kind: "requested", exchange: exchangeNo, again: false };
 }

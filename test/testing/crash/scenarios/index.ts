@@ -1,6 +1,16 @@
 import type { Scenario } from "../../../../src/testing/crash/scenario.ts";
 import { acceptDivergence, changedShape, diverged, fork, redoTurn, released } from "./continuations.ts";
 import {
+  conversationDeploy,
+  conversationIdle,
+  conversationInterrupt,
+  conversationMilestone,
+  conversationQueue,
+  conversationSteer,
+  conversationStop,
+  conversationTwoSenders,
+} from "./conversations.ts";
+import {
   budget,
   budgetAsked,
   budgetReached,
@@ -87,5 +97,13 @@ export const SCENARIOS: { readonly [name: string]: () => Scenario } = {
   "message-while-waiting": messageWhileWaiting,
   "receive-times-out": receiveTimesOut,
   "approval-times-out": approvalTimesOut,
+  "conversation-queue": conversationQueue,
+  "conversation-steer": conversationSteer,
+  "conversation-two-senders": conversationTwoSenders,
+  "conversation-interrupt": conversationInterrupt,
+  "conversation-stop": conversationStop,
+  "conversation-idle": conversationIdle,
+  "conversation-deploy": conversationDeploy,
+  "conversation-milestone": conversationMilestone,
   "schedule-fires": scheduleFires,
 };
