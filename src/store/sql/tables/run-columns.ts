@@ -216,9 +216,10 @@ export function originColumns(origin: RunOrigin): RowValues {
 
 /** The digest of a run's row, without what every intent changes and what renewals change. */
 export function runRowDigest(run: RunRow): string {
-  const { takes_text: takesText, ...columns } = { ...originColumns(run.origin), ...stateColumns(run) };
+  const columns = { ...originColumns(run.origin), ...stateColumns(run) };
+  const { takes_text: takesText, ...covered } = columns;
   // Only if it is set, so that the events of runs from before there were conversations still cover them.
-  return digestOf([run.runId, ...Object.values(columns), ...(takesText === 1 ? ["takes_text"] : [])]);
+  return digestOf([run.runId, ...Object.values(covered), ...(takesText === 1 ? ["takes_text"] : [])]);
 }
 
 /** The stored row of a run, as its events must have it. */

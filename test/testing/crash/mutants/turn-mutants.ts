@@ -6,7 +6,7 @@ import type { Mutant } from "./mutant.ts";
 const CHANGE_UNNOTICED = {
   file: "engine/steps/agent-executor.ts",
   right:
-    "  if (storedFingerprint === null || storedFingerprint.hash === fingerprint || isComplete) return null;\n",
+    "  if (storedFingerprint === null || storedFingerprint.hash === fingerprint) return null;\n",
   wrong: "  if (storedFingerprint !== undefined) return null;\n",
 };
 
