@@ -44,3 +44,6 @@ export function decideConversation(state: ConversationState): ConversationMove {
   if (hasText) return { kind: "begin", with: "text" };
   return { kind: isClosed ? "close" : "wait" };
 }
+
+/** Why a changed agent is accepted by itself, as it is recorded. */
+export const BETWEEN_EXCHANGES = "The agent was changed between two exchanges of its conversation.";

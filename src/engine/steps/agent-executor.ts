@@ -2,6 +2,7 @@ import { assertPayload } from "../../core/canonical-json.ts";
 import { ConfigurationError, MaxTurnsExceededError, ResumeError } from "../../core/errors.ts";
 import { type Json, withoutUndefined } from "../../core/json.ts";
 import { stepId } from "../../core/step-path.ts";
+import { BETWEEN_EXCHANGES } from "../../core/turn/exchange-decision.ts";
 import { fingerprintOf } from "../../core/turn/turn-fingerprint.ts";
 import { priceOfModel } from "../../core/usage/usage.ts";
 import { fingerprintDocument, prepareAgent } from "../definition/agent.ts";
@@ -127,8 +128,6 @@ async function acceptedBecause(
   milestone.setDefault({ kind: "last" });
   return null;
 }
-
-const BETWEEN_EXCHANGES = "The agent was changed between two exchanges of its conversation.";
 
 /** A loop does not switch to another agent half way, unless the policy accepts that. */
 async function assertSameIteration({ run, path }: StepExecution, scope: TurnScope): Promise<void> {
