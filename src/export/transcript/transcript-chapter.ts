@@ -159,9 +159,9 @@ export class ChapterWriter {
     switch (event.type) {
       // The event with the model's answer, or without one, covers the rest of it.
       case "turn.opened":
-        return ofExchange.takenTexts(incident);
+        return this.#taken(incident);
       case "turn.denied":
-        return [...ofExchange.takenTexts(incident), ...ofRun.deniedTurn(incident)];
+        return [...(await this.#taken(incident)), ...ofRun.deniedTurn(incident)];
       case "model.settled":
         return answered === null ? [] : [answeredModel(answered)];
       case "turn.journaled":
@@ -219,14 +219,26 @@ export class ChapterWriter {
     return texts;
   }
 
-  async #commit({ event, facts, step, turnIndex }: Incident): Promise<readonly string[]> {
+  async #commit(incident: Incident): Promise<readonly string[]> {
+    const { event, facts, step, turnIndex } = incident;
     const followUp = await this.#source.findFollowUp(step?.path ?? "", turnIndex ?? 0);
     const done = facts.complete === true ? " The agent is done." : "";
     return [
       ...(followUp === null ? [] : [`**User:**\n\n${fence(followUp)}`]),
       `Committed at ${timeOfDay(event.at)}.${done}`,
-      ...ofExchange.takenByNext(facts),
+      // For the next turn, which is opened with the commit.
+      ...(await this.#taken(incident)),
     ];
+  }
+
+  /** What a turn takes from the mailbox as it is opened. */
+  async #taken(incident: Incident): Promise<readonly string[]> {
+    const texts = [...ofExchange.begunExchange(incident)];
+    for (const number of ofExchange.takenIn(incident)) {
+      const message = await this.#source.findMessage(number);
+      if (message !== null) texts.push(ofExchange.takenText(message));
+    }
+    return texts;
   }
 
   async #written({ facts }: Incident): Promise<readonly string[]> {

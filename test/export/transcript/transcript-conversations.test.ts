@@ -22,14 +22,14 @@ it("shows a conversation: what people wrote, which turn took it, and how its exc
   const text = await transcriptOf(talk.store, "chat");
   for (const part of [
     "a conversation, exchange by exchange",
-    "**ann** wrote message 1",
-    "**Exchange 1 begins.** It takes message 1.",
+    "**Exchange 1 begins.**",
+    "**ann**, message 1:\n\n```text\nOne.",
     "**ben** asked at",
     "**Exchange 1 ended without a complete answer** (stopped): stopped by ben.",
     "The conversation waits for a message",
     "**The conversation continues with a changed agent**",
-    "**Exchange 2 begins.** It takes message 2.",
-    ", to steer:",
+    "**Exchange 2 begins.**",
+    ", to steer.",
   ])
     expect(text).toContain(part);
 });
