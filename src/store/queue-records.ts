@@ -1,7 +1,7 @@
 import type { Json } from "../core/json.ts";
 import type { Person } from "../core/person.ts";
 import type { StepPath } from "../core/step-path.ts";
-import type { MessageMode } from "./exchange-records.ts";
+import type { MessageMode } from "./exchange/exchange-records.ts";
 
 // Runs that wait for a worker, and the messages to runs.
 

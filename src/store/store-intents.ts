@@ -13,7 +13,6 @@ import type { StepPath } from "../core/step-path.ts";
 import type { StoredError } from "../core/stored-error.ts";
 import type { BudgetName } from "../core/usage/budget.ts";
 import type { Limit } from "../core/usage/quota.ts";
-import type { Amount } from "../core/usage/usage.ts";
 import type { NewWait } from "../core/wait.ts";
 import type { ClaimLimits, RunPlace } from "./queue-records.ts";
 import type { RunStatus } from "./run-move.ts";

@@ -19,7 +19,7 @@ import type { Amount, ChargeBasis, Usage } from "../core/usage/usage.ts";
 import type { OnDue, WaitAnswer, WaitKind } from "../core/wait.ts";
 
 import type { WorkerRequest } from "./checkpoint-store.ts";
-import type { TakenMessage } from "./exchange-records.ts";
+import type { TakenMessage } from "./exchange/exchange-records.ts";
 import type { RunMetadata } from "./queue-records.ts";
 import type { OwnStatus, RunMove, RunStatus } from "./run-move.ts";
 

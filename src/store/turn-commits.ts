@@ -1,6 +1,6 @@
 import type { Json } from "../core/json.ts";
 import type { Amount } from "../core/usage/usage.ts";
-import type { ExchangeTurn } from "./exchange-records.ts";
+import type { ExchangeTurn } from "./exchange/exchange-records.ts";
 import type { NewReceipt, SessionCommit, TurnJournal } from "./store-intents.ts";
 
 // How turns are opened and committed.

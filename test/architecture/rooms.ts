@@ -10,6 +10,7 @@ type Rank = string | readonly string[];
 export const rooms: Readonly<Record<string, readonly Rank[]>> = {
   "src/core": [".", "naming", "secret", "call", "job", "usage", "turn", "run", "schedule"],
   "src/store": [
+    "exchange",
     ".",
     "sql",
     "postgres-wire",

@@ -58,7 +58,7 @@ const CONVERSATION_NAMES = {
 
 const OTHER_NAMES = { maxSteps: "maxTurns", mode: "whileBusy", closeAfterMs: "closesAfterMs" };
 
-export function isConversationStep(step: StepNode): step is ConversationStep {
+function isConversationStep(step: StepNode): step is ConversationStep {
   return step.kind === "conversation" && "whileBusy" in step;
 }
 

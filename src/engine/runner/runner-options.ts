@@ -1,7 +1,7 @@
 import { ConfigurationError } from "../../core/errors.ts";
 import type { RunSpecInput } from "../../core/job/run-spec-input.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
-import { assertOptions, kindOf, type OptionNames } from "../../core/naming/option-names.ts";
+import { kindOf } from "../../core/naming/option-names.ts";
 import { decisionOf, type Person } from "../../core/person.ts";
 import type { BudgetName } from "../../core/usage/budget.ts";
 import type { Budget } from "../../core/usage/given-budget.ts";

@@ -9,7 +9,7 @@ export type NextMessages = {
   readonly isStopped: boolean;
 };
 
-export const NO_MESSAGES: NextMessages = { joining: [], isStopped: false };
+const NO_MESSAGES: NextMessages = { joining: [], isStopped: false };
 
 /** Reads the mailbox of a conversation. Any other step has none. */
 export async function nextMessages({ run, stepKey, exchange }: TurnScope): Promise<NextMessages> {

@@ -23,7 +23,7 @@ export function heardIn(prompt: Said): string[] {
 }
 
 /** The same, of a stored history. */
-export function heard(history: readonly Message[]): string[] {
+function heard(history: readonly Message[]): string[] {
   return heardIn(history);
 }
 

@@ -160,7 +160,7 @@ describe("an exchange without an answer", () => {
 describe("a conversation that nobody writes to", () => {
   it("succeeds after closesAfterMs with its last answer, and returns what comes later", async () => {
     const clock = fakeClock();
-    const store = await memoryStore({ now: clock.now });
+    const store = await memoryStore({ now: () => clock.now() });
     const talk = await chat(ECHO, { closesAfterMs: 60_000, runner: { store, clock } });
     await talk.say("One.");
     expect(await talk.runner.advance("chat", { turns: 3 })).toEqual({ next: "at", at: clock.now() + 60_000 });
@@ -172,7 +172,7 @@ describe("a conversation that nobody writes to", () => {
 
   it("takes a text that came after the time and before the end", async () => {
     const clock = fakeClock();
-    const store = await memoryStore({ now: clock.now });
+    const store = await memoryStore({ now: () => clock.now() });
     const talk = await chat(ECHO, { closesAfterMs: 60_000, runner: { store, clock } });
     await talk.say("One.");
     await talk.work();

@@ -29,7 +29,7 @@ async function turnsOf(run: SampleRun): Promise<string[]> {
 /** The step's conversation, without a token limit. */
 async function conversationOf({ store, runId, stepKey }: SampleRun) {
   const read = await store.readConversation(runId, stepKey, Number.MAX_SAFE_INTEGER);
-  const { fingerprint: _, isComplete: __, tail, journaled, ...rest } = read;
+  const { fingerprint: _, isComplete: __, taken: ___, tail, journaled, ...rest } = read;
   return { ...rest, tail: tail.map((turn) => turn.turnIndex), journaled: journaled?.turnIndex ?? null };
 }
 
@@ -57,7 +57,6 @@ export const lineageChecks: readonly Check[] = [
       tokens: 0,
       tail: [],
       journaled: null,
-      taken: [],
       lineages: [{ firstTurn: 3, baseTurn: 1 }],
     });
     const { fingerprint, isComplete } = await store.readConversation(run.runId, run.stepKey, 0);
@@ -101,7 +100,6 @@ export const lineageChecks: readonly Check[] = [
       tokens: 30,
       tail: [3, 4],
       journaled: 5,
-      taken: [],
       lineages: [{ firstTurn: 3, baseTurn: 1 }],
     });
     assert.deepEqual(

@@ -1,6 +1,6 @@
-import type { Json } from "../core/json.ts";
-import type { StepPath } from "../core/step-path.ts";
-import type { Limit } from "../core/usage/quota.ts";
+import type { Json } from "../../core/json.ts";
+import type { StepPath } from "../../core/step-path.ts";
+import type { Limit } from "../../core/usage/quota.ts";
 
 // Conversations: an exchange is what a user said, and the turns up to the complete answer.
 
