@@ -3,10 +3,10 @@ import type { Json, Jsonified, JsonObject, Storable } from "../../core/json.ts";
 import { assertOptions, givenOptions, kindOf, type OptionNames } from "../../core/naming/option-names.ts";
 import { assertStepName } from "../../core/step-path.ts";
 import type { WaitClock } from "../../core/wait.ts";
-import { isAgent } from "./agent.ts";
+import { type Agent, isAgent } from "./agent.ts";
 import type { CodeStep, CodeStepContext } from "./code-step-context.ts";
 import { conversationStep } from "./conversation-step.ts";
-import { assertPhase, assertPositive, granularStep } from "./granular-step.ts";
+import { assertPhase, assertPositive, type GranularOptions, granularStep } from "./granular-step.ts";
 import type { After, PipelineOf } from "./pipeline-of.ts";
 import type { PipelineStep, StepNode, WiredStep } from "./step-node.ts";
 import type { StopConditions } from "./stop-conditions.ts";
@@ -34,7 +34,18 @@ export const Step = {
    * @example
    * const research = Step.granular("research", researcher, { maxTurns: 20 });
    */
-  granular: granularStep,
+  granular<O, I = Json>(
+    name: string,
+    agent: Agent<O>,
+    options: Partial<GranularOptions<I>> & {
+      /** The most turns that it may take. By default the agent's, or 20. */
+      readonly maxTurns?: number;
+      /** A name, for people, for steps that belong together. */
+      readonly phase?: string;
+    } = {},
+  ): PipelineStep<O, I> {
+    return granularStep(name, agent, options);
+  },
 
   /**
    * An agent that talks with people: each text that is sent to the run (`runner.send`) begins an exchange, which ends with the
