@@ -7,9 +7,9 @@ import { INTENT_NAMES, type Intent } from "../../../src/testing/crash/ported-sto
 import { IS_FULL_TEST } from "../../full-test.ts";
 import { PATIENCE } from "../../patience.ts";
 import { explored, sumOf } from "./explored-scenario.ts";
-import { SCENARIOS } from "./scenarios/index.ts";
+import { EXPLORED_NAMES } from "./scenarios/index.ts";
 
-const NAMES = Object.keys(SCENARIOS);
+const NAMES = EXPLORED_NAMES;
 
 /** The number of points of each scenario; `npm run test:full` takes all of them. */
 const CRASHES = 14;
@@ -35,6 +35,8 @@ const NOT_OF_RUNNERS: ReadonlySet<string> = new Set<Intent>([
   "interruptRun",
   // A sender takes back a message, a person deletes a run, and a worker tells people about itself: no run depends on it.
   "withdrawMessage",
+  // Other people stop an exchange: `conversation-stop` does it while a tool is at work.
+  "requestStop",
   "deleteRun",
   "reportWorker",
   "forgetWorker",

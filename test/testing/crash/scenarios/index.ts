@@ -1,4 +1,5 @@
 import type { Scenario } from "../../../../src/testing/crash/scenario.ts";
+import { IS_FULL_TEST } from "../../../full-test.ts";
 import { acceptDivergence, changedShape, diverged, fork, redoTurn, released } from "./continuations.ts";
 import {
   conversationDeploy,
@@ -48,6 +49,12 @@ import {
   sleepInCode,
   sleepStep,
 } from "./waits.ts";
+
+const SAMPLED: ReadonlySet<string> = new Set([
+  "conversation-steer",
+  "conversation-stop",
+  "conversation-milestone",
+]);
 
 /** All scenarios, by name; each exploration makes its own. */
 export const SCENARIOS: { readonly [name: string]: () => Scenario } = {
@@ -107,3 +114,8 @@ export const SCENARIOS: { readonly [name: string]: () => Scenario } = {
   "conversation-milestone": conversationMilestone,
   "schedule-fires": scheduleFires,
 };
+
+/** The scenarios that a test explores: of the many conversations a sample, and all of them in the full test. */
+export const EXPLORED_NAMES: readonly string[] = Object.keys(SCENARIOS).filter(
+  (name) => IS_FULL_TEST || !name.startsWith("conversation-") || SAMPLED.has(name),
+);
