@@ -36,7 +36,7 @@ export const turnChecks: readonly Check[] = [
     );
     assert.deepEqual(
       { tail, journaled, turnIndex, messages, tokens, isComplete },
-      { tail: [turn], journaled: null, taken: [], turnIndex: 1, messages: 3, tokens: 44, isComplete: false },
+      { tail: [turn], journaled: null, turnIndex: 1, messages: 3, tokens: 44, isComplete: false },
     );
   }),
 
