@@ -69,7 +69,8 @@ export const SECTIONS: readonly Section[] = [
   { title: "`Step.granular`", about: "An agent as a step.", source: step("granular", 2) },
   {
     title: "`conversation(agent, { … })`, `Step.conversation`",
-    about: "An agent that talks with people, with the options of `Step.granular` besides. See [conversations.md](conversations.md).",
+    about:
+      "An agent that talks with people, with the options of `Step.granular` besides. See [conversations.md](conversations.md).",
     source: type("ConversationOptions"),
     without: "GranularOptions",
   },
