@@ -67,6 +67,16 @@ describe("a conversation", () => {
     await ended;
   });
 
+  it("is forecast: the turn that a text would be answered with, or that nothing would be done", async () => {
+    const { runner, say, work } = await chat();
+    await say("One.");
+    expect(await runner.forecast("chat")).toMatchObject({ turn: { index: 1, response: "asked" } });
+    await work();
+    expect(await runner.forecast("chat")).toMatchObject({ turn: null });
+    await say("Two.");
+    expect(await runner.forecast("chat")).toMatchObject({ turn: { index: 2, response: "asked" } });
+  });
+
   it("is a step of a pipeline: its last answer is the input of the next one", async () => {
     const { agent } = scriptedAgent(ECHO, { name: "clerk" });
     let now = Date.UTC(2026, 0, 1);
