@@ -67,6 +67,13 @@ export const SECTIONS: readonly Section[] = [
   },
   { title: "`tool({ … })`", about: "See [tools.md](tools.md).", source: type("ToolDefinition") },
   { title: "`Step.granular`", about: "An agent as a step.", source: step("granular", 2) },
+  {
+    title: "`conversation(agent, { … })`, `Step.conversation`",
+    about:
+      "An agent that talks with people, with the options of `Step.granular` besides. See [conversations.md](conversations.md).",
+    source: type("ConversationOptions"),
+    without: "GranularOptions",
+  },
   { title: "`Step.run`", about: "Code as a step.", source: step("run", 2) },
   { title: "`Step.human`", about: "A question as a step.", source: step("human", 1) },
   { title: "`Step.loop`", about: "A loop over a step.", source: step("loop", 2) },

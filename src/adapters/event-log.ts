@@ -64,13 +64,8 @@ function lineOf(event: RunEvent): Line {
       return debug("model call charged", { basis: event.basis, ...event.charged, reserved: event.reserved });
     case "tool.started":
       return { ...debug("tool started", { tool: event.tool }), content: { input: event.input } };
-    case "tool.finished": {
-      const fields = pick(event, "tool", "status");
-      if (event.status === "succeeded") return info("tool done", fields);
-      return event.status === "needs_human"
-        ? info("tool needs a person", fields)
-        : warn("tool failed", fields);
-    }
+    case "tool.finished":
+      return toolEnd(event);
     case "tool.retrying":
       return warn(`tool is retried: ${event.message}`, pick(event, "tool", "retryInMs"));
     case "tool.reconciled":
@@ -83,6 +78,8 @@ function lineOf(event: RunEvent): Line {
       return warn("tool call in doubt: it may or may not have happened");
     case "checkpoint.saved":
       return info("checkpoint saved", { checkpoint: event.checkpoint });
+    case "exchange.ended":
+      return exchangeEnd(event);
     case "lineage.begun":
       return info("step continues with a new lineage", { checkpoint: event.checkpoint });
     case "lease.lost":
@@ -115,4 +112,16 @@ function warn(message: string, fields: JsonObject = {}): Line {
 
 function pick<E, K extends keyof E & string>(event: E, ...names: readonly K[]): JsonObject {
   return Object.fromEntries(names.map((name) => [name, event[name]])) as JsonObject;
+}
+
+function exchangeEnd(event: Extract<RunEvent, { readonly type: "exchange.ended" }>) {
+  const fields = pick(event, "exchange", "outcome");
+  if (event.why === null) return info("exchange complete", fields);
+  return warn(`exchange ended without a complete answer: ${event.why}`, fields);
+}
+
+function toolEnd(event: Extract<RunEvent, { readonly type: "tool.finished" }>) {
+  const fields = pick(event, "tool", "status");
+  if (event.status === "succeeded") return info("tool done", fields);
+  return event.status === "needs_human" ? info("tool needs a person", fields) : warn("tool failed", fields);
 }

@@ -8,7 +8,7 @@ import type { Json, JsonObject } from "./json.ts";
  * - `question`: the call itself asks a person, and the answer is its result.
  * - `budget`: may the run exceed its budget?
  * - `time`: the call waits until a time. The clock answers it.
- * - `message`: the call waits for a message. The mailbox of the run answers it.
+ * - `message`: the call, or a conversation, waits for a message. The mailbox of the run answers it.
  */
 export type WaitKind = PersonWaitKind | "time" | "message";
 
@@ -62,7 +62,27 @@ export type NeededWait = WaitClock & {
 };
 
 /** What has to be answered before the run can continue. */
-export type NewWait = NewCallWait | NewBudgetWait | NewRunWait;
+export type NewWait = NewCallWait | NewBudgetWait | NewRunWait | NewMailWait;
+
+/** A conversation waits for the next message of anybody. */
+export type NewMailWait = WaitClock & {
+  readonly kind: "message";
+  readonly question: string;
+  readonly subject: { readonly conversation: string; readonly after: number };
+};
+
+/** What the wait of a conversation is about: its step, and its last exchange. The same subject is the same wait. */
+export function mailSubject(stepPath: string, lastExchange: number): NewMailWait["subject"] {
+  return { conversation: stepPath, after: lastExchange };
+}
+
+/** The answer of the clock to a conversation that nobody writes to. */
+export const CLOSED = { closed: true } as const;
+
+/** True for the wait of a conversation. */
+export function isMailWait(wait: NewWait): wait is NewMailWait {
+  return wait.kind === "message" && !("stepKey" in wait);
+}
 
 /** A question about the run as a whole that only a person can answer. */
 export type NewRunWait = WaitClock & {

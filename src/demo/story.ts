@@ -34,6 +34,8 @@ const POINT_TEXTS: Readonly<Record<CrashPoint, string>> = {
   "tool:receipt-stored": "a receipt was stored, nothing after it was",
   "turn:before-commit": "the turn was about to be committed",
   "turn:committed": "the turn was committed, nothing after it had started",
+  "exchange:before-end": "an exchange was about to end without an answer",
+  "exchange:ended": "an exchange had ended without an answer",
   "lineage:before-begin": "a new lineage was about to start",
   "lineage:begun": "a new lineage had started",
   "loop:decided": "the loop had decided whether to continue",

@@ -1,12 +1,22 @@
 import { canonicalJson } from "../core/canonical-json.ts";
 import type { Json } from "../core/json.ts";
 import { type Message, type ToolOutput, toolCallsOf } from "../core/message.ts";
-import type { StoredResponse } from "./store.ts";
+import type { StoredResponse, TakenMessage } from "./store.ts";
 
-/** The head of every history: the system prompt and the first user message. */
-export function headMessages(prompt: string, input: Json): Message[] {
-  const user: Message = { role: "user", content: typeof input === "string" ? input : canonicalJson(input) };
-  return prompt === "" ? [user] : [{ role: "system", content: prompt }, user];
+/** The head of every history: the system prompt and the first user message. A conversation may begin without an input. */
+export function headMessages(
+  prompt: string,
+  input: Json,
+  { isConversation }: { readonly isConversation: boolean },
+): Message[] {
+  const system: Message[] = prompt === "" ? [] : [{ role: "system", content: prompt }];
+  if (isConversation && input === null) return system;
+  return [...system, { role: "user", content: typeof input === "string" ? input : canonicalJson(input) }];
+}
+
+/** A message of a user, as the model sees it. */
+export function userMessage({ body }: Pick<TakenMessage, "body">): Message {
+  return { role: "user", content: typeof body === "string" ? body : canonicalJson(body) };
 }
 
 /** The parts of a turn's messages: its response, and the outputs of its calls, in call order. */
@@ -14,11 +24,14 @@ export type TurnParts = {
   readonly response: StoredResponse;
   readonly outputs: readonly (ToolOutput | null)[];
   readonly followUp: string | null;
+  /** What a user said before it. */
+  readonly taken: readonly Pick<TakenMessage, "body">[];
 };
 
-/** The messages of one turn: the response, a result for each call that has one, and the follow-up. */
-export function turnMessages({ response, outputs, followUp }: TurnParts): Message[] {
-  const messages: Message[] = [{ role: "assistant", content: response.content }];
+/** The messages of one turn: what it took, the response, a result for each call that has one, and the follow-up. */
+export function turnMessages({ response, outputs, followUp, taken }: TurnParts): Message[] {
+  const messages = taken.map(userMessage);
+  messages.push({ role: "assistant", content: response.content });
   toolCallsOf(response.content).forEach(({ toolCallId, toolName }, i) => {
     const output = outputs[i] ?? null;
     if (output !== null)

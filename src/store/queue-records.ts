@@ -1,5 +1,7 @@
 import type { Json } from "../core/json.ts";
 import type { Person } from "../core/person.ts";
+import type { StepPath } from "../core/step-path.ts";
+import type { MessageMode } from "./exchange/exchange-records.ts";
 
 // Runs that wait for a worker, and the messages to runs.
 
@@ -76,7 +78,7 @@ export type AbandonedRun = {
 /** A run for which the clock has something to do, and how long that is ahead; 0 if it is due. */
 export type SleepingRun = { readonly runId: string; readonly inMs: number };
 
-/** The message waits, was taken by a call, was withdrawn by its sender, or will never be taken. */
+/** The message waits, was taken by a call or a turn, was withdrawn by its sender, or will never be taken. */
 export type MessageStatus = "waiting" | "taken" | "withdrawn" | "returned";
 
 /** A message to a run. */
@@ -86,6 +88,8 @@ export type NewMessage = {
   /** The name of an event; null for a text. */
   readonly event: string | null;
   readonly body: Json;
+  /** For a text; `queue` by default. */
+  readonly mode?: MessageMode;
   readonly by?: Person;
 };
 
@@ -117,6 +121,10 @@ export type MessageRecord = {
   readonly reason: string | null;
   /** The call that took it. */
   readonly toolCallId: string | null;
+  /** Of a text. A `steer` that came while another person's exchange was open is a `queue`. */
+  readonly mode: MessageMode | null;
+  /** The turn that took it, and the exchange that it belongs to. */
+  readonly takenBy: { readonly stepPath: StepPath; readonly turn: number; readonly exchange: number } | null;
 };
 
 /** Which messages are listed. */

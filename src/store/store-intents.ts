@@ -13,7 +13,6 @@ import type { StepPath } from "../core/step-path.ts";
 import type { StoredError } from "../core/stored-error.ts";
 import type { BudgetName } from "../core/usage/budget.ts";
 import type { Limit } from "../core/usage/quota.ts";
-import type { Amount } from "../core/usage/usage.ts";
 import type { NewWait } from "../core/wait.ts";
 import type { ClaimLimits, RunPlace } from "./queue-records.ts";
 import type { RunStatus } from "./run-move.ts";
@@ -181,24 +180,6 @@ export type NewLineage = {
   readonly receipts?: readonly NewReceipt[];
   readonly fingerprint: { readonly hash: string; readonly document: Json };
 };
-
-/** A turn to open, with the amount to reserve for its model attempt. */
-export type TurnOpening = {
-  readonly stepKey: number;
-  readonly turnIndex: number;
-  readonly reserve: Amount;
-  readonly fingerprint: { readonly hash: string; readonly document: Json };
-};
-
-/** The outcome of opening a turn: the amount is reserved, or the limit denies it. */
-export type TurnOpened =
-  | { readonly kind: "opened"; readonly attempt: number; readonly reserved: Amount }
-  | {
-      readonly kind: "denied";
-      readonly unit: keyof Amount;
-      readonly wanted: number;
-      readonly remaining: number;
-    };
 
 /** The charge for a model attempt that brought no response. */
 export type ModelCallSettlement = {
@@ -379,20 +360,3 @@ export type AcceptedDivergence = {
 
 /** A journaled response is dropped, and the model is asked again. */
 export type DroppedTurn = { readonly stepKey: number; readonly turnIndex: number };
-
-/** Everything that a turn changes, in one commit. */
-export type TurnCommit = {
-  readonly stepKey: number;
-  readonly turnIndex: number;
-  /** A response without tool calls is journaled and committed at once. */
-  readonly journal: TurnJournal | null;
-  /** The user message after the response, if the agent needs one to continue. */
-  readonly followUp: string | null;
-  readonly receipts: readonly NewReceipt[];
-  readonly isComplete: boolean;
-  /** The messages and tokens that this turn adds to the history. */
-  readonly messages: number;
-  readonly tokens: number;
-  readonly next: TurnOpening | null;
-  readonly session?: SessionCommit;
-};

@@ -2,6 +2,7 @@ import type { Json } from "../core/json.ts";
 import type { Message } from "../core/message.ts";
 import type { StepPath } from "../core/step-path.ts";
 import type { ResultLimits } from "../core/usage/result-share.ts";
+import type { ExchangeRange, ExchangeRecord, Mailbox, RunRequestsSeen } from "./exchange/exchange-records.ts";
 import type { LiveParts } from "./live-parts.ts";
 import type {
   AbandonedRun,
@@ -87,6 +88,12 @@ export interface StoreReader {
   watchReady(listener: () => void, onNotice?: (reason: string) => void): Promise<() => void>;
   /** The messages to a run, in order. */
   listMessages(runId: string, range?: MessageRange): Promise<readonly MessageRecord[]>;
+  /** The exchanges of the run's conversations, step by step, in order. */
+  listExchanges(runId: string, range?: ExchangeRange): Promise<readonly ExchangeRecord[]>;
+  /** What the next turn of a conversation depends on. */
+  readMailbox(runId: string, stepKey: number): Promise<Mailbox>;
+  /** What others have asked of the worker that holds the run. */
+  readRequests(runId: string): Promise<RunRequestsSeen>;
   /** The run that is reached by this address; null if there is none. */
   findAddress(address: string): Promise<string | null>;
   /** Runs that have ended and can be deleted, the one that ended first at first. */

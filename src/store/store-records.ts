@@ -19,6 +19,7 @@ import type { Amount, ChargeBasis, Usage } from "../core/usage/usage.ts";
 import type { OnDue, WaitAnswer, WaitKind } from "../core/wait.ts";
 
 import type { WorkerRequest } from "./checkpoint-store.ts";
+import type { TakenMessage } from "./exchange/exchange-records.ts";
 import type { RunMetadata } from "./queue-records.ts";
 import type { OwnStatus, RunMove, RunStatus } from "./run-move.ts";
 
@@ -285,6 +286,8 @@ export type TurnRecord = {
   readonly tokens: number;
   readonly followUp: string | null;
   readonly calls: readonly ToolCallRecord[];
+  /** The messages that it took: they come before its response. */
+  readonly taken: readonly TakenMessage[];
   readonly committed: boolean;
   readonly at: number;
 };
@@ -305,6 +308,8 @@ export type Conversation = {
   readonly tail: readonly TurnRecord[];
   /** The turn after them, if its response was journaled but not committed. */
   readonly journaled: TurnRecord | null;
+  /** The messages that the turn after them has taken so far. */
+  readonly taken: readonly TakenMessage[];
 };
 
 /** The state of an agent's step after its last committed turn. */

@@ -3,7 +3,7 @@ import type { Person } from "../core/person.ts";
 import type { Settlement } from "../core/wait.ts";
 import type { BlobCollection, BlobRetention } from "./blob-collection.ts";
 import type { WorkerRequest } from "./checkpoint-store.ts";
-import type { QueueStore } from "./queue-store.ts";
+import type { ExchangeStore, QueueStore } from "./queue-store.ts";
 import type { RetentionStore } from "./retention.ts";
 import type { RunMove } from "./run-move.ts";
 import type { ScheduleStore } from "./schedule-store.ts";
@@ -30,19 +30,18 @@ import type {
   ToolCallAttemptEnd,
   ToolCallCorrelation,
   ToolCallStart,
-  TurnCommit,
   TurnJournal,
-  TurnOpened,
-  TurnOpening,
 } from "./store-intents.ts";
 import type { ArrivalOutcome, ArrivingRun, BundleRow } from "./store-moving.ts";
 import type { StoreReader } from "./store-reader.ts";
 import type { ArtifactRecord, LoopDecision, NewStep, RunRecord, StepRecord } from "./store-records.ts";
+import type { TurnCommit, TurnCommitted, TurnOpened, TurnOpening } from "./turn-commits.ts";
 import type { Attendance, EffectInProgress } from "./work-in-progress.ts";
 
 export type { Authenticated, Decision, Person } from "../core/person.ts";
 export type * from "./blob-collection.ts";
 export type { WorkerRequest } from "./checkpoint-store.ts";
+export type * from "./exchange/exchange-records.ts";
 export type * from "./live-parts.ts";
 export type * from "./queue-records.ts";
 export type * from "./queue-store.ts";
@@ -58,6 +57,7 @@ export type * from "./store-moving.ts";
 export type * from "./store-ranges.ts";
 export type * from "./store-reader.ts";
 export type * from "./store-records.ts";
+export type * from "./turn-commits.ts";
 export type { Attendance, EffectInProgress } from "./work-in-progress.ts";
 export type * from "./worker-records.ts";
 
@@ -70,7 +70,7 @@ export type * from "./worker-records.ts";
  *
  * The contract covers SQLite and PostgreSQL alike; `storeConformance` in `pawl/testing/store` checks it.
  */
-export interface Store extends StoreReader, QueueStore, ScheduleStore, RetentionStore {
+export interface Store extends StoreReader, QueueStore, ExchangeStore, ScheduleStore, RetentionStore {
   /**
    * Creates the run and claims it for this process, in one transaction. `exists` if the id is taken; then
    * nothing changes.
@@ -142,7 +142,7 @@ export interface Store extends StoreReader, QueueStore, ScheduleStore, Retention
   /**
    * Reserves quota for one attempt of a turn's model call; durable before a byte is sent. The first one of a
    * step also pins the fingerprint. Refused while an attempt is open, and once the turn's response is
-   * journaled.
+   * journaled. The same transaction takes the messages of a conversation's turn, and begins its exchange.
    */
   openTurn(fence: Fence, opening: TurnOpening): Promise<TurnOpened>;
 
@@ -188,10 +188,7 @@ export interface Store extends StoreReader, QueueStore, ScheduleStore, Retention
    * and `next` reports it. It also applies the session changes and can take a checkpoint, whose number is
    * `checkpoint`.
    */
-  commitTurn(
-    fence: Fence,
-    commit: TurnCommit,
-  ): Promise<{ readonly next: TurnOpened | null; readonly checkpoint: number | null }>;
+  commitTurn(fence: Fence, commit: TurnCommit): Promise<TurnCommitted>;
 
   /**
    * Saves a checkpoint of the last committed turn of a step, after its commit. Refused once the session may have
@@ -203,7 +200,8 @@ export interface Store extends StoreReader, QueueStore, ScheduleStore, Retention
   /**
    * Begins a new lineage of a granular step, from a checkpoint: the session is rolled back to it, the history
    * is empty, the fingerprint is new, and turn numbers continue. An open turn is abandoned; refused while one
-   * of its calls has no receipt. Resolves to the number of the first turn.
+   * of its calls has no receipt. Messages that were taken since that checkpoint wait again. Resolves to the number of the
+   * first turn.
    */
   beginLineage(fence: Fence, lineage: NewLineage): Promise<number>;
 
@@ -326,6 +324,8 @@ const NAMES = {
   wakeRun: true,
   sendMessage: true,
   withdrawMessage: true,
+  endExchange: true,
+  requestStop: true,
   reportWorker: true,
   forgetWorker: true,
   deleteRun: true,

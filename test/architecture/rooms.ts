@@ -10,6 +10,7 @@ type Rank = string | readonly string[];
 export const rooms: Readonly<Record<string, readonly Rank[]>> = {
   "src/core": [".", "naming", "secret", "call", "job", "usage", "turn", "run", "schedule"],
   "src/store": [
+    "exchange",
     ".",
     "live",
     "sql",
@@ -36,7 +37,7 @@ export const rooms: Readonly<Record<string, readonly Rank[]>> = {
   "src/store/postgres": [".", "postgres-store.ts", "migrations"],
   "src/export": [".", "transcript", "run-telemetry.ts", "export-run.ts"],
   "src/engine": ["ports", "definition", "run", "call", "turn", "steps", "watch", "runner", "worker"],
-  "src/engine/definition": ["artifact-access.ts", "value-schema.ts", "tool.ts", "waiting", "."],
+  "src/engine/definition": ["artifact-access.ts", "value-schema.ts", "tool.ts", "waiting", ".", "pipeline"],
   "src/engine/steps": [".", "blueprint", "built-in-executors.ts"],
   "src/engine/runner": [".", "forecast", "run-requests.ts", "runner.ts", "durable-main-loop.ts"],
   "src/adapters": [

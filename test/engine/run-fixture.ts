@@ -9,6 +9,7 @@ import { systemClock } from "../../src/engine/ports/system-clock.ts";
 import { NO_RUN_TELEMETRY } from "../../src/engine/ports/telemetry-port.ts";
 import type { ActiveRun } from "../../src/engine/run/active-run.ts";
 import { LeaseKeeper, readClock } from "../../src/engine/run/lease-keeper.ts";
+import { ModelCuts } from "../../src/engine/run/model-cuts.ts";
 import { makeRun } from "../../src/engine/runner/make-run.ts";
 import { makeSetup } from "../../src/engine/runner/runner.ts";
 import { openScope } from "../../src/engine/steps/agent-executor.ts";
@@ -206,7 +207,8 @@ export async function beginRun(
     from: null,
     telemetry: NO_RUN_TELEMETRY,
   };
-  const stop = { lease, signal, onAbort: () => () => undefined, releasing: signal, closing: signal };
+  const cuts = new ModelCuts();
+  const stop = { lease, signal, cuts, onAbort: () => () => undefined, releasing: signal, closing: signal };
   const run = await makeRun(setup, store, work, stop);
   const loop = turnLoopOf(step);
   const path = loop.name;
@@ -220,7 +222,6 @@ export async function beginRun(
   return {
     run,
     openScope: (other = step, givenInput = input) => {
-      const { children, maxTurns } = turnLoopOf(other);
       const enter = () => Promise.reject(new Error("A single turn enters no steps."));
       const stepSession = new StepSession(run.keeper, run.policy.secrets);
       const execution = {
@@ -232,7 +233,7 @@ export async function beginRun(
         session: stepSession,
         enter,
       };
-      return openScope(children[0], maxTurns, execution);
+      return openScope(turnLoopOf(other), execution);
     },
   };
 }

@@ -123,6 +123,7 @@ export class RunMetrics {
       case "tool.reconciled":
       case "tool.waiting":
       case "checkpoint.saved":
+      case "exchange.ended":
       case "lineage.begun":
       case "warning":
         return;

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { RunNotFoundError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
-import type { SentMessage, Store } from "../../store/store.ts";
+import type { NewMessage, SentMessage, Store } from "../../store/store.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { Command, CommandInput, CommandResult } from "../context/command.ts";
 import { commandHint } from "../context/command-hint.ts";
@@ -15,13 +15,17 @@ import { formatNextSteps } from "../screen/next-steps.ts";
 
 export const send: Command = {
   name: "send",
-  summary: "Send a message to a run: an event that it waits for, now or later",
+  summary: "Send a message to a run: a text for a conversation, or an event that it waits for, now or later",
   arguments: [
     { name: "run", summary: "the run's id, a prefix of it, or its address" },
-    { name: "data", summary: "the data of the event: JSON, or a text", isOptional: true },
+    { name: "data", summary: "the text; of an event its data: JSON, or a text", isOptional: true },
   ],
   options: [
-    { flags: "--event <name>", summary: "the name of the event" },
+    { flags: "--event <name>", summary: "the name of the event; without it, the message is a text" },
+    {
+      flags: "--mode <mode>",
+      summary: "what a text does while the agent answers: queue, steer or interrupt",
+    },
     { flags: "--id <id>", summary: "your own id of the message; the same id again is the same message" },
     BY_OPTION,
   ],
@@ -29,12 +33,11 @@ export const send: Command = {
   execute: (context, input) =>
     withExistingStore(context, input, async (store) => {
       const event = input.text("event");
-      if (event === null)
-        throw new WrongUseError("send needs the name of an event: add --event payment.confirmed.");
+      const contents = event === null ? textOf(input) : { event, body: dataOf(input) };
       const id = input.text("id") ?? randomUUID();
       if (id.trim() === "")
         throw new WrongUseError("--id is blank: give your own id of the message, or leave it out.");
-      const message = { id, event, body: dataOf(input), by: personOf(context, input) };
+      const message = { id, ...contents, by: personOf(context, input) };
       const runId = await addressee(store, input.argument("run"));
       return resultOf(context, input, id, await store.sendMessage(runId, message));
     }),
@@ -53,6 +56,20 @@ async function addressee(store: Store, word: string): Promise<string> {
       error.details,
     );
   }
+}
+
+const MODES = ["queue", "steer", "interrupt"] as const;
+
+/** A text for a conversation. */
+function textOf(input: CommandInput): Pick<NewMessage, "event" | "body" | "mode"> {
+  const body = input.optionalArgument("data");
+  if (body === null)
+    throw new WrongUseError("send needs a text, or the name of an event: add --event payment.confirmed.");
+  const given = input.text("mode");
+  const mode = MODES.find((each) => each === given);
+  if (given !== null && mode === undefined)
+    throw new WrongUseError(`There is no mode ${JSON.stringify(given)}: use queue, steer or interrupt.`);
+  return { event: null, body, ...(mode === undefined ? {} : { mode }) };
 }
 
 /** JSON where it is JSON, otherwise the text itself. A text that begins like JSON is a mistake in it. */
@@ -85,5 +102,8 @@ const SENTENCES: { readonly [S in SentMessage["status"]]: (runId: string, reason
   taken: (runId) => `Run ${runId} has received the message.`,
   waiting: (runId) => `The message is in the mailbox of run ${runId}, until something waits for it.`,
   withdrawn: (runId) => `The message to run ${runId} was withdrawn.`,
-  returned: (runId, reason) => `The message was returned: run ${runId} has ${reason}.`,
+  returned: (runId, reason) =>
+    reason === "no_conversation"
+      ? `The message was returned: run ${runId} is no conversation, and takes no texts. Send an event, with --event.`
+      : `The message was returned: run ${runId} has ${reason}.`,
 };

@@ -65,6 +65,10 @@ export function progressLines(
       return [
         inside("quiet", `${event.tool} is not run again: it reuses the receipt of ${event.duplicateOf}`),
       ];
+    case "exchange.ended":
+      return event.why === null
+        ? []
+        : [inside("warning", `exchange ${event.exchange} ended without a complete answer: ${event.why}`)];
     case "lineage.begun":
       return [
         inside("quiet", `${event.step} resumes ${beginning(event.checkpoint)} with turn ${event.turn}`),

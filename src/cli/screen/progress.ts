@@ -84,6 +84,7 @@ export function progressAfter(
     case "step.skipped":
     case "usage.baseline":
     case "checkpoint.saved":
+    case "exchange.ended":
     case "lineage.begun":
     case "tool.in_doubt":
     case "lease.lost":

@@ -20,7 +20,9 @@ export function waitHints(input: CommandInput, wait: WaitRecord): readonly strin
     case "time":
       return [];
     case "message":
-      return [hint("send", wait.runId, "--event", wait.matches ?? "…", "{…}")];
+      return wait.matches === null
+        ? [hint("send", wait.runId, "…")]
+        : [hint("send", wait.runId, "--event", wait.matches, "{…}")];
     case "budget":
       return [hint("answer", waitId, higherThan(wait)), hint("deny", waitId, "--why", "…")];
   }

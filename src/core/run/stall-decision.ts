@@ -11,6 +11,7 @@ const PROGRESS: ReadonlySet<string> = new Set([
   "loop.decided",
   "turn.journaled",
   "turn.committed",
+  "exchange.ended",
   "turn.dropped",
   "call.receipt",
   "lineage.begun",

@@ -69,7 +69,7 @@ export async function toolsIn(step: StepNode, sources: OpenSources | null): Prom
   ]);
 }
 
-const WITHOUT_TOOLS: readonly string[] = ["pipeline", "loop", "turn-loop", "when"];
+const WITHOUT_TOOLS: readonly string[] = ["pipeline", "loop", "turn-loop", "conversation", "when"];
 
 async function ownTools(step: StepNode, sources: OpenSources | null): Promise<BindableTools> {
   if (isAgentStep(step)) {

@@ -2,14 +2,12 @@ import { ConfigurationError } from "../../core/errors.ts";
 import type { Json, Jsonified, JsonObject, Storable } from "../../core/json.ts";
 import { assertOptions, givenOptions, kindOf, type OptionNames } from "../../core/naming/option-names.ts";
 import { assertStepName } from "../../core/step-path.ts";
-import type { Completion } from "../../core/turn/completion.ts";
-import { defaultResultTokens } from "../../core/usage/result-share.ts";
 import type { WaitClock } from "../../core/wait.ts";
 import { type Agent, isAgent } from "./agent.ts";
 import type { CodeStep, CodeStepContext } from "./code-step-context.ts";
-import type { EarlierSteps } from "./earlier-steps.ts";
+import { conversationStep } from "./conversation-step.ts";
+import { assertPhase, assertPositive, type GranularOptions, granularStep } from "./granular-step.ts";
 import type { After, PipelineOf } from "./pipeline-of.ts";
-import { classify } from "./prepared-tool.ts";
 import type { PipelineStep, StepNode, WiredStep } from "./step-node.ts";
 import type { StopConditions } from "./stop-conditions.ts";
 import { receiveStep, sleepStep } from "./wait-steps.ts";
@@ -17,6 +15,7 @@ import { askAt, askHuman, assertQuestion, questionOf } from "./waiting/ask-human
 import { type TimeLimit, timeLimitOf } from "./waiting/time-limits.ts";
 
 export type { CodeStep } from "./code-step-context.ts";
+export * from "./granular-step.ts";
 export type { PipelineStep, StepNode, WiredStep } from "./step-node.ts";
 
 /** A body that is repeated on its own output. */
@@ -26,66 +25,6 @@ export interface LoopStep<O = unknown, I = never> extends WiredStep<O, I> {
   readonly until: (output: O, context: JsonObject) => boolean | Promise<boolean>;
   readonly maxIterations: number;
 }
-
-/** The loop over an agent's turns: each iteration is one turn of the same conversation. */
-export interface TurnLoopStep<O = unknown> extends StepNode<O> {
-  readonly kind: "turn-loop";
-  readonly children: readonly [GranularStep<O>];
-  readonly maxTurns: number;
-}
-
-/** One turn of an agent. */
-export interface GranularStep<O = unknown> extends StepNode<O> {
-  readonly kind: "granular";
-  readonly agent: Agent<O>;
-  readonly options: GranularOptions;
-}
-
-export function isAgentStep(step: StepNode): step is GranularStep {
-  return step.kind === "granular" && "agent" in step;
-}
-
-/** The models of all agents in a step. */
-export function modelsOf(step: StepNode): readonly Agent["model"][] {
-  const own = isAgentStep(step) ? [step.agent.model] : [];
-  return [...own, ...(step.children ?? []).flatMap(modelsOf)];
-}
-
-/** Loads what the models of a step need. A package that is missing is found before a run is started. */
-export async function loadModels(step: StepNode): Promise<void> {
-  for (const model of modelsOf(step)) await model.load?.();
-}
-
-/** Options of `Step.granular`. `I` is the output of the step before it. */
-export type GranularOptions<I = never> = {
-  /** The step's input instead of the previous output: a value, or a deterministic function of the earlier outputs. */
-  readonly input?: Json | ((given: I, earlier: EarlierSteps) => Json | Promise<Json>);
-  /** The most tokens of history that the model sees; 128,000 by default. */
-  readonly historyMaxTokens: number;
-  /**
-   * The most tokens of one tool result that the model sees; by default a third of `historyMaxTokens`. The whole result is
-   * stored. Not part of the fingerprint: a run with a result that is too large can be resumed with another value.
-   */
-  readonly maxResultTokens: number;
-  /** A larger tool result is stored as a blob; 20,000 by default. */
-  readonly blobThresholdBytes: number;
-  /** Requires an idempotency key of every tool that is not safe to repeat; false by default. */
-  readonly enforceIdempotency: boolean;
-  /** Decides when the agent is done; `"auto"` by default. */
-  readonly completion: Completion;
-  /** Continues with a marker if a large result is lost and its tool is `repeat` or `keyed`; false by default. */
-  readonly degradedReplay: boolean;
-};
-
-const GRANULAR_DEFAULTS: Omit<GranularOptions, "maxResultTokens"> = {
-  historyMaxTokens: 128_000,
-  blobThresholdBytes: 20_000,
-  enforceIdempotency: false,
-  completion: "auto",
-  degradedReplay: false,
-};
-
-const DEFAULT_MAX_TURNS = 20;
 
 /** Makes the steps of a pipeline. */
 export const Step = {
@@ -105,40 +44,17 @@ export const Step = {
       readonly phase?: string;
     } = {},
   ): PipelineStep<O, I> {
-    assertStepName("step", name);
-    assertOptions(`Step.granular(${JSON.stringify(name)}, …)`, options, GRANULAR_NAMES, {
-      maxSteps: "maxTurns",
-    });
-    assertAgent(name, agent);
-    const {
-      maxTurns = agent.maxTurns ?? DEFAULT_MAX_TURNS,
-      phase,
-      ...rest
-    } = givenOptions(options, GRANULAR_NAMES);
-    assertPhase(name, phase);
-    const given = { ...GRANULAR_DEFAULTS, ...rest };
-    const maxResultTokens =
-      rest.maxResultTokens ?? agent.maxResultTokens ?? defaultResultTokens(given.historyMaxTokens);
-    const granular: GranularStep<O> = {
-      kind: "granular",
-      name,
-      agent,
-      options: { ...given, maxResultTokens },
-    };
-    assertPositive(`maxTurns of step ${name}`, maxTurns);
-    assertPositive(`historyMaxTokens of step ${name}`, granular.options.historyMaxTokens);
-    assertPositive(`maxResultTokens of step ${name}`, maxResultTokens);
-    assertPositive(`blobThresholdBytes of step ${name}`, granular.options.blobThresholdBytes);
-    if (granular.options.enforceIdempotency) assertKeysEnforced(name, agent.tools);
-    const loop: TurnLoopStep<O> = { kind: "turn-loop", name, children: [granular], maxTurns };
-    return {
-      kind: "pipeline",
-      name,
-      children: [loop],
-      inline: true,
-      ...(phase === undefined ? {} : { phase }),
-    };
+    return granularStep(name, agent, options);
   },
+
+  /**
+   * An agent that talks with people: each text that is sent to the run (`runner.send`) begins an exchange, which ends with the
+   * complete answer. Between exchanges the run waits, without a process. `maxTurns` and `budget` are for one exchange.
+   *
+   * @example
+   * const support = Step.conversation("support", clerk, { maxTurns: 10, closesAfterMs: 7 * 86_400_000 });
+   */
+  conversation: conversationStep,
 
   /**
    * Ordinary code. An interrupted step runs again from its start; its calls through `ctx.call` have receipts and are not
@@ -309,18 +225,6 @@ export const Pipeline: {
   },
 };
 
-const GRANULAR_NAMES = {
-  input: true,
-  historyMaxTokens: true,
-  maxResultTokens: true,
-  blobThresholdBytes: true,
-  enforceIdempotency: true,
-  completion: true,
-  degradedReplay: true,
-  maxTurns: true,
-  phase: true,
-} satisfies OptionNames<NonNullable<Parameters<typeof Step.granular>[2]>>;
-
 const RUN_NAMES = { phase: true } satisfies OptionNames<NonNullable<Parameters<typeof Step.run>[2]>>;
 
 const HUMAN_NAMES = { question: true, choices: true, timeLimit: true, phase: true } satisfies OptionNames<
@@ -340,13 +244,6 @@ const LOOP_NAMES = { until: true, maxIterations: true, onFailure: true, phase: t
   Parameters<typeof Step.loop>[2]
 >;
 
-function assertAgent(step: string, agent: unknown): void {
-  if (isAgent(agent)) return;
-  throw new ConfigurationError(
-    `Step.granular(${JSON.stringify(step)}, …) has ${kindOf(agent)} where its agent belongs: make one with agent({ … }).`,
-  );
-}
-
 function assertStep(which: string, step: unknown): void {
   if (isAgent(step))
     throw new ConfigurationError(
@@ -354,7 +251,7 @@ function assertStep(which: string, step: unknown): void {
     );
   if (typeof step === "object" && step !== null && "kind" in step && "name" in step) return;
   throw new ConfigurationError(
-    `${which} has ${kindOf(step)} where a step belongs: make one with Step.granular, Step.run, Step.human, Step.sleep, Step.receive or Step.loop.`,
+    `${which} has ${kindOf(step)} where a step belongs: make one with Step.granular, Step.conversation, Step.run, Step.human, Step.sleep, Step.receive or Step.loop.`,
   );
 }
 
@@ -371,26 +268,4 @@ function assertChoice(step: string, limit: WaitClock | null, choices: readonly s
   throw new ConfigurationError(
     `timeLimit of step ${step} answers ${JSON.stringify(onDue.value)}, which is none of its choices: use one of ${choices.join(", ")}.`,
   );
-}
-
-function assertPhase(step: string, phase: unknown): void {
-  if (phase === undefined || (typeof phase === "string" && phase.trim() === phase && phase !== "")) return;
-  throw new ConfigurationError(`Step ${step} has phase ${JSON.stringify(phase)}: give a name, or none.`);
-}
-
-/** With `enforceIdempotency`, every tool that is not safe to repeat must take an idempotency key. */
-export function assertKeysEnforced(step: string, tools: Agent["tools"]): void {
-  for (const [key, tool] of Object.entries(tools)) {
-    const name = tool.name ?? key;
-    const { effect, recovery } = classify(name, tool, {});
-    if (effect === "read_only" || recovery === "repeat" || tool.requiresIdempotencyKey) continue;
-    throw new ConfigurationError(
-      `Step ${step} enforces idempotency and tool ${name} takes no key: set requiresIdempotencyKey on it, or declare effect "read_only" or recovery "repeat".`,
-    );
-  }
-}
-
-function assertPositive(what: string, value: number): void {
-  if (Number.isSafeInteger(value) && value >= 1) return;
-  throw new ConfigurationError(`${what} is ${value}: give a whole number of at least 1.`);
 }

@@ -25,6 +25,8 @@ export const CRASH_POINTS = [
   "tool:receipt-stored",
   "turn:before-commit",
   "turn:committed",
+  "exchange:before-end",
+  "exchange:ended",
   "lineage:before-begin",
   "lineage:begun",
   "loop:decided",

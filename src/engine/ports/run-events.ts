@@ -5,6 +5,7 @@ import type {
 } from "../../core/call/tool-call-decision.ts";
 import type { Json } from "../../core/json.ts";
 import type { Amount, ChargeBasis } from "../../core/usage/usage.ts";
+import type { ExchangeOutcome } from "../../store/store.ts";
 import type { RunResult } from "./run-result.ts";
 
 /** Something that happened in a run, emitted once it is durable. `stream` yields these. */
@@ -129,6 +130,16 @@ export type RunEvent =
       readonly step: string;
       readonly turn: number;
       readonly checkpoint: number;
+    }
+  /** An exchange of a conversation has ended: with the complete answer, or without one. */
+  | {
+      readonly type: "exchange.ended";
+      readonly runId: string;
+      readonly step: string;
+      readonly exchange: number;
+      readonly outcome: ExchangeOutcome;
+      /** Why it ended without a complete answer. */
+      readonly why: string | null;
     }
   /** A step abandoned its history and continues with this turn, from a checkpoint or from its beginning (null). */
   | {

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../core/json.ts";
-import type { GranularState, RunUsage, WaitRecord } from "../../store/store.ts";
+import type { ExchangeRecord, GranularState, RunUsage, WaitRecord } from "../../store/store.ts";
 
 /** The outcome of a run. A failure is thrown, not returned. Check `status` before you use `output`. */
 export type RunResult<O> = FinishedRun & RunOutcome<O>;
@@ -17,6 +17,8 @@ type FinishedRun = {
   readonly usage: RunUsage;
   /** The questions to answer before the run can continue: `store.approve`, `deny`, `answer`, `settle`; then resume. */
   readonly waits: readonly WaitRecord[];
+  /** For a run that waits in a conversation: its last exchange, and the text of the agent's last answer in it. */
+  readonly conversation?: { readonly exchange: ExchangeRecord; readonly answer: string | null };
   /** True if this call resumed an existing run. */
   readonly resumed: boolean;
 };

@@ -18,6 +18,7 @@ import type { LatestGranularState } from "./latest-granular-state.ts";
 import type { ClockReading, Lease } from "./lease-keeper.ts";
 import type { LiveAnswers } from "./live-answers.ts";
 import type { MilestoneRequest, SavedCheckpoint } from "./milestone-request.ts";
+import type { ModelCuts } from "./model-cuts.ts";
 import type { RunArtifacts } from "./run-artifacts.ts";
 import type { RunBudget } from "./run-budget.ts";
 import type { RunToolSources } from "./run-tool-sources.ts";
@@ -87,6 +88,8 @@ export type RunStop = {
    * Our own list: there is one listener a model call, and those of an AbortSignal are slow to add and remove.
    */
   readonly onAbort: (listener: (reason: Error) => void) => () => void;
+  /** Cuts a model call of a conversation short, and nothing else. */
+  readonly cuts: ModelCuts;
   /** Aborts when the caller releases the run: calls in progress finish, and nothing new begins. */
   readonly releasing: AbortSignal;
   /** Aborts, together with `releasing`, when the store is closed: not even the calls of an open turn begin any more. */

@@ -7,13 +7,13 @@ import type { GranularState, Store } from "../../store/store.ts";
 /** The run's context, and the state of its last agent. */
 export type ContextWithGranularState = JsonObject & { readonly granularState?: GranularState };
 
-/** The kind of the steps that have a granular state. */
-const AGENT_KIND = "turn-loop";
+/** The kinds of the steps that have a granular state. */
+const AGENT_KINDS: readonly string[] = ["turn-loop", "conversation"];
 
 /** The state of the last granular step of a run, finished or not. */
 export async function lastGranularState(store: Store, runId: string): Promise<GranularState | null> {
   for (const { path, kind } of (await store.listSteps(runId)).toReversed()) {
-    const state = kind === AGENT_KIND ? await store.readGranularState(runId, path) : null;
+    const state = AGENT_KINDS.includes(kind) ? await store.readGranularState(runId, path) : null;
     if (state !== null) return state;
   }
   return null;

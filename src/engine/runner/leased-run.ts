@@ -8,6 +8,7 @@ import {
 } from "../../core/errors.ts";
 import { finalOutputOf } from "../../core/job/run-outputs.ts";
 import { isJsonObject, type JsonObject, throughJson } from "../../core/json.ts";
+import { textOf } from "../../core/message.ts";
 import { ROOT_PATH } from "../../core/step-path.ts";
 import type { StoredError } from "../../core/stored-error.ts";
 import type {
@@ -19,12 +20,15 @@ import type {
   Store,
 } from "../../store/store.ts";
 import { personNeeded } from "../call/call-questions.ts";
+import { conversationsOf } from "../definition/conversation-step.ts";
 import { agentSteps } from "../definition/known-tools.ts";
 import type { RunSecrets } from "../definition/run-secrets.ts";
 import type { RunOutcome, RunResult } from "../ports/run-result.ts";
 import { type ActiveRun, type RunStop, type RunWith, reach } from "../run/active-run.ts";
 import { lastGranularState } from "../run/latest-granular-state.ts";
 import { type Lease, LeaseKeeper } from "../run/lease-keeper.ts";
+import { ModelCuts } from "../run/model-cuts.ts";
+import { onLook } from "../run/run-lookers.ts";
 import { isTelemetryExpected, writeTelemetry } from "../run/telemetry-files.ts";
 import { BUILT_IN_EXECUTORS } from "../steps/built-in-executors.ts";
 import { stepFailed } from "../steps/execute-step.ts";
@@ -56,6 +60,7 @@ export class LeasedRun {
   readonly #stop = new AbortController();
   readonly #releasing = new AbortController();
   readonly #listeners = new Set<(reason: Error) => void>();
+  readonly #cuts = new ModelCuts();
 
   constructor(setup: RunnerSetup, store: Store, work: ClaimedWork) {
     this.#setup = setup;
@@ -77,7 +82,9 @@ export class LeasedRun {
     if (cancel?.aborted === true) onCancel();
     release?.addEventListener("abort", onRelease, { once: true });
     if (release?.aborted === true) onRelease();
-    const stopPolling = clock.every(CANCEL_POLL_MS, () => void this.#checkForCancel());
+    const look = () => void this.#lookForRequests();
+    const stopPolling = clock.every(LOOK_MS, look);
+    const stopListening = onLook(this.#store, this.#fence.runId, look);
     const attendance = this.#store.attend(this.#fence);
     const { closing } = attendance;
     const onClosing = () => this.#releasing.abort(closing.reason);
@@ -97,6 +104,7 @@ export class LeasedRun {
     } finally {
       lease.stop();
       stopPolling();
+      stopListening();
       cancel?.removeEventListener("abort", onCancel);
       release?.removeEventListener("abort", onRelease);
       closing.removeEventListener("abort", onClosing);
@@ -125,6 +133,7 @@ export class LeasedRun {
     return {
       lease,
       closing,
+      cuts: this.#cuts,
       releasing: this.#releasing.signal,
       signal: this.#stop.signal,
       onAbort: (listener) => {
@@ -135,10 +144,18 @@ export class LeasedRun {
     };
   }
 
-  /** A cancel request may come from another process, through the store. */
-  async #checkForCancel(): Promise<void> {
+  /** Requests may come from other processes, through the store. Only a conversation has others than to cancel. */
+  async #lookForRequests(): Promise<void> {
+    const { runId } = this.#fence;
     try {
-      if (await this.#store.isCancelRequested(this.#fence.runId)) this.#abort(new Cancelled());
+      if (conversationsOf(this.#setup.root).length === 0) {
+        if (await this.#store.isCancelRequested(runId)) this.#abort(new Cancelled());
+        return;
+      }
+      const { cancel, stop, interrupt } = await this.#store.readRequests(runId);
+      if (cancel) this.#abort(new Cancelled());
+      if (stop) this.#cuts.request("stop");
+      else if (interrupt) this.#cuts.request("interrupt");
     } catch {
       // A store that is busy may answer the next poll.
     }
@@ -253,8 +270,8 @@ export class LeasedRun {
   }
 }
 
-/** How often a worker checks for a cancel request. */
-const CANCEL_POLL_MS = 1_000;
+/** How often a worker looks for requests to its run. */
+const LOOK_MS = 1_000;
 
 /** The caller releases the run: calls in progress are finished. */
 class Released extends Error {
@@ -309,7 +326,9 @@ export async function resultOf<O>(
   run: RunRecord,
   { resumed }: Pick<ClaimFindings, "resumed">,
 ): Promise<RunResult<O>> {
-  const state = await lastGranularState(store, run.runId);
+  const talk = run.status === "waiting" ? await conversationOf(store, run) : null;
+  // The history of a conversation grows for weeks: whoever needs it reads it.
+  const state = talk === null ? await lastGranularState(store, run.runId) : null;
   const context = isJsonObject(run.context) ? run.context : {};
   const waits = (await store.listWaits(run.runId)).filter(({ status }) => status === "open");
   if (run.status === "waiting" && waits.length === 0) {
@@ -323,8 +342,23 @@ export async function resultOf<O>(
     context: { ...context, ...(state === null ? {} : { granularState: state }) },
     usage: await store.readUsage(run.runId),
     waits,
+    ...(talk === null ? {} : { conversation: talk }),
     resumed,
   };
+}
+
+/** The conversation that the run waits in; null if it waits elsewhere. */
+async function conversationOf(
+  store: Store,
+  { runId, currentStep }: RunRecord,
+): Promise<NonNullable<RunResult<unknown>["conversation"]> | null> {
+  const step = currentStep === null ? null : await store.findStep(runId, currentStep);
+  if (step?.kind !== "conversation") return null;
+  const { exchange } = await store.readMailbox(runId, step.stepKey);
+  if (exchange === null) return null;
+  const last = (await store.readConversation(runId, step.stepKey, 0)).tail.at(-1);
+  const isAnswer = last !== undefined && last.turnIndex >= exchange.firstTurn;
+  return { exchange, answer: isAnswer ? textOf(last.response.content) : null };
 }
 
 function outcomeOf<O>({ status, output }: RunRecord): RunOutcome<O> {

@@ -3,7 +3,7 @@ import { estimateTokens, withBuiltInFallback } from "../../core/usage/token-esti
 import { UNPRICED } from "../../core/usage/usage.ts";
 import { Session } from "../../session/session.ts";
 import type { Claim, RunRecord, Store } from "../../store/store.ts";
-import { phasesOf } from "../definition/phases.ts";
+import { phasesOf } from "../definition/pipeline/phases.ts";
 import { makeRules, type RunRules } from "../definition/run-rules.ts";
 import { RunSecrets } from "../definition/run-secrets.ts";
 import { combineConstraints, conditionsOf } from "../definition/run-spec-checks.ts";

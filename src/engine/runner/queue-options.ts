@@ -1,7 +1,8 @@
+import { ConfigurationError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
 import { assertOptions, type OptionNames } from "../../core/naming/option-names.ts";
 import type { Person } from "../../core/person.ts";
-import type { MessageStatus } from "../../store/store.ts";
+import type { MessageMode, MessageStatus } from "../../store/store.ts";
 import { PLACE_NAMES, type PlaceOptions } from "./place-options.ts";
 import type { RunOptions } from "./runner-options.ts";
 
@@ -31,8 +32,20 @@ export type SendOptions = {
   readonly id?: string;
   /** Who sends it. */
   readonly by?: string | Person;
-  /** Starts the run if there is none: its input, and how it is enqueued. */
-  readonly orStart?: Omit<EnqueueOptions, "runId" | "key" | "address"> & { readonly input: Json };
+  /**
+   * What a text does while the agent of the conversation answers another one. `queue`: it begins the next exchange. `steer`:
+   * the next turn takes it, if it is of the same sender. `interrupt`: the same, and a model that is being asked is asked again
+   * with it; the request that was cut is charged. By default `whileBusy` of the conversation, or `queue`.
+   */
+  readonly mode?: MessageMode;
+  /** Starts the run if there is none: its input, if the pipeline takes one, and how it is enqueued. */
+  readonly orStart?: Omit<EnqueueOptions, "runId" | "key" | "address"> & { readonly input?: Json };
+};
+
+/** Options of `Runner.stop`. */
+export type StopOptions = {
+  /** Who stops it. */
+  readonly by?: string | Person;
 };
 
 /** What became of a message. */
@@ -43,7 +56,7 @@ export type MessageReceipt = {
   readonly duplicate: boolean;
   /** The run was started for it. */
   readonly started: boolean;
-  /** `taken`: a call has received it. `waiting`: it is in the mailbox. `returned`: no call will receive it. */
+  /** `taken`: a call or a turn has it. `waiting`: it is in the mailbox. `returned`: no call will receive it. */
   readonly status: MessageStatus;
   /** Why it was returned: the status of a run that has ended, or `no_conversation`. */
   readonly reason: string | null;
@@ -92,7 +105,7 @@ const START_NAMES = {
   input: true,
 } satisfies OptionNames<NonNullable<SendOptions["orStart"]>>;
 
-const SEND_NAMES = { id: true, by: true, orStart: true } satisfies OptionNames<SendOptions>;
+const SEND_NAMES = { id: true, by: true, mode: true, orStart: true } satisfies OptionNames<SendOptions>;
 const ADVANCE_NAMES = { turns: true, signal: true } satisfies OptionNames<AdvanceOptions>;
 
 const OTHER_NAMES = {
@@ -112,12 +125,23 @@ export function assertEnqueueOptions(options: unknown): void {
 export function assertSendOptions(options: SendOptions): void {
   const others = { messageId: "id", idempotencyKey: "id", from: "by", start: "orStart" };
   assertOptions("The third argument of send", options, SEND_NAMES, others);
+  const { mode } = options;
+  if (mode !== undefined && !["queue", "steer", "interrupt"].includes(mode))
+    throw new ConfigurationError(
+      `The message has mode ${JSON.stringify(mode)}: use "queue", "steer" or "interrupt".`,
+    );
   if (options.orStart !== undefined)
     assertOptions("orStart", options.orStart, START_NAMES, {
       ...OTHER_NAMES,
       runId: "the run id is the first argument of send",
       address: "the address is the first argument of send",
     });
+}
+
+const STOP_NAMES = { by: true } satisfies OptionNames<StopOptions>;
+
+export function assertStopOptions(options: unknown): void {
+  assertOptions("The second argument of stop", options, STOP_NAMES, { person: "by", from: "by" });
 }
 
 export function assertAdvanceOptions(options: unknown): void {

@@ -7,9 +7,11 @@ import type { Json } from "../../core/json.ts";
 import { kindOf } from "../../core/naming/option-names.ts";
 import type { Person } from "../../core/person.ts";
 import { assertRunId } from "../../core/step-path.ts";
-import type { MessageStatus, NewMessage, QueuedRun, Store } from "../../store/store.ts";
-import { shapeOf } from "../definition/pipeline-shape.ts";
+import type { MessageStatus, NewMessage, QueuedRun, StopOutcome, Store } from "../../store/store.ts";
+import { conversationsOf } from "../definition/conversation-step.ts";
+import { shapeOf } from "../definition/pipeline/pipeline-shape.ts";
 import { assertSameSpec } from "../definition/run-spec-checks.ts";
+import { lookNow } from "../run/run-lookers.ts";
 import { newContract } from "./new-contract.ts";
 import { newRunId } from "./new-run-id.ts";
 import { placeOf } from "./place-options.ts";
@@ -17,11 +19,13 @@ import {
   type Addressee,
   assertEnqueueOptions,
   assertSendOptions,
+  assertStopOptions,
   type EnqueuedRun,
   type EnqueueOptions,
   type MessageReceipt,
   type MessageToRun,
   type SendOptions,
+  type StopOptions,
 } from "./queue-options.ts";
 import { aboutRun, assertSameRun, inputAsJson } from "./run-checks.ts";
 import { namedRunId } from "./run-selection.ts";
@@ -91,7 +95,9 @@ export async function send(
   if (typeof to === "string") {
     assertRunId(to);
     const start = options.orStart === undefined ? undefined : runToStart(setup, to, options.orStart, null);
-    return receiptOf(message, await aboutRun(to, () => store.sendMessage(to, message, start)));
+    const sent = await aboutRun(to, () => store.sendMessage(to, message, start));
+    lookNow(store, to);
+    return receiptOf(message, sent);
   }
   const address: unknown = to?.address;
   if (typeof address !== "string" || address.trim() === "")
@@ -120,7 +126,9 @@ async function sendTo(
     const start =
       found === null && orStart !== undefined ? runToStart(setup, runId, orStart, address) : undefined;
     try {
-      return receiptOf(message, await aboutRun(runId, () => store.sendMessage(runId, message, start)));
+      const sent = await aboutRun(runId, () => store.sendMessage(runId, message, start));
+      lookNow(store, runId);
+      return receiptOf(message, sent);
     } catch (error) {
       const isTaken = start !== undefined && (await store.findAddress(address)) !== null;
       if (!isTaken || tries > 3) throw error;
@@ -131,17 +139,18 @@ async function sendTo(
 function runToStart(
   setup: RunnerSetup,
   runId: string,
-  { input, ...options }: NonNullable<SendOptions["orStart"]>,
+  { input = null, ...options }: NonNullable<SendOptions["orStart"]>,
   address: string | null,
 ): QueuedRun {
   return queuedRun(setup, runId, input, address === null ? options : { ...options, address });
 }
 
-function messageOf({ rules }: RunnerSetup, given: unknown, { id, by }: SendOptions): NewMessage {
+function messageOf({ rules, root }: RunnerSetup, given: unknown, { id, by, mode }: SendOptions): NewMessage {
   const { event, body } = contentsOf(given);
   assertNoSecrets(body, rules, "message");
   const person: Person = typeof by === "string" ? { by } : (by ?? {});
-  return { id: id ?? randomUUID(), event, body, by: person };
+  const modes = event === null ? { mode: mode ?? conversationsOf(root)[0]?.whileBusy ?? "queue" } : {};
+  return { id: id ?? randomUUID(), event, body, by: person, ...modes };
 }
 
 function contentsOf(given: unknown): { readonly event: string | null; readonly body: Json } {
@@ -167,6 +176,17 @@ function receiptOf(
   { runId, isDuplicate, hasStarted, status, reason }: Sent,
 ): MessageReceipt {
   return { runId, messageId: id, duplicate: isDuplicate, started: hasStarted, status, reason };
+}
+
+/** Asks to end the present exchange of a run. */
+export async function stop(store: Store, runId: string, options: StopOptions): Promise<StopOutcome> {
+  assertRunId(runId);
+  assertStopOptions(options);
+  const { by } = options;
+  const person: Person = typeof by === "string" ? { by } : (by ?? {});
+  const outcome = await aboutRun(runId, () => store.requestStop(runId, person));
+  lookNow(store, runId);
+  return outcome;
 }
 
 /** Withdraws a message, unless a call has taken it. */

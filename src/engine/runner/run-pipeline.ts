@@ -7,7 +7,7 @@ import type { NewBudgetWait } from "../../core/wait.ts";
 import type { Session } from "../../session/session.ts";
 import { askAboutBudget } from "../call/call-questions.ts";
 import type { Agent } from "../definition/agent.ts";
-import { assertSameShape, shapeOf } from "../definition/pipeline-shape.ts";
+import { assertSameShape, shapeOf } from "../definition/pipeline/pipeline-shape.ts";
 import type { PipelineStep, StepNode } from "../definition/step.ts";
 import type { ActiveRun, RunWith } from "../run/active-run.ts";
 import { assertMayBegin } from "../run/deadline.ts";

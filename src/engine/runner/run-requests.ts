@@ -9,6 +9,7 @@ import type {
   MessageStatus,
   RunRecord,
   RunStatus,
+  StopOutcome,
   Store,
 } from "../../store/store.ts";
 import { assertBudgetRaised } from "../definition/run-spec-checks.ts";
@@ -19,6 +20,7 @@ import { NO_RUN_TELEMETRY } from "../ports/telemetry-port.ts";
 import { beginTelemetry } from "../run/guarded-telemetry.ts";
 import { readClock } from "../run/lease-keeper.ts";
 import type { MilestoneFrom } from "../run/milestone-request.ts";
+import { ModelCuts } from "../run/model-cuts.ts";
 import { advance } from "./advance-run.ts";
 import { bothListeners } from "./both-listeners.ts";
 import { failedEarlierInProgram } from "./failed-run.ts";
@@ -37,8 +39,9 @@ import type {
   MessageReceipt,
   MessageToRun,
   SendOptions,
+  StopOptions,
 } from "./queue-options.ts";
-import { enqueue, send, unsend } from "./queued-runs.ts";
+import { enqueue, send, stop, unsend } from "./queued-runs.ts";
 import { aboutRun, assertReasonGiven, assertSamePipeline, inputAsJson, requireRun } from "./run-checks.ts";
 import { namedRunId } from "./run-selection.ts";
 import { assertForkOptions, assertResumeOptions } from "./runner-option-names.ts";
@@ -172,6 +175,10 @@ export class RunRequests<O> {
     return this.#withStore((store) => unsend(store, runId, messageId));
   }
 
+  stop(runId: string, options: StopOptions): Promise<StopOutcome> {
+    return this.#withStore((store) => stop(store, runId, options));
+  }
+
   advance(runId: string, options: AdvanceOptions): Promise<Advanced> {
     return this.#about(runId, (store) =>
       advance(store, runId, options, {
@@ -224,6 +231,7 @@ export class RunRequests<O> {
       const { signal } = new AbortController();
       const stop = {
         lease: { assertHeld: quiet },
+        cuts: new ModelCuts(),
         releasing: signal,
         closing: signal,
         signal,

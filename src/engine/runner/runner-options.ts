@@ -2,10 +2,10 @@ import { ConfigurationError } from "../../core/errors.ts";
 import type { Budgets } from "../../core/job/budgets.ts";
 import type { RunSpecInput } from "../../core/job/run-spec-input.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
-import { assertOptions, kindOf, type OptionNames } from "../../core/naming/option-names.ts";
+import { kindOf } from "../../core/naming/option-names.ts";
 import { decisionOf, type Person } from "../../core/person.ts";
 import type { BudgetName } from "../../core/usage/budget.ts";
-import type { Limit } from "../../core/usage/quota.ts";
+import type { Budget } from "../../core/usage/given-budget.ts";
 import type { TokenEstimator } from "../../core/usage/token-estimate.ts";
 import type { Pricing } from "../../core/usage/usage.ts";
 import { CheckpointTrigger } from "../../session/checkpoint-trigger.ts";
@@ -29,6 +29,8 @@ import type { MilestoneFrom, SavedCheckpoint } from "../run/milestone-request.ts
 import type { SliceMismatch } from "../run/session-keeper.ts";
 import type { StepExecutor } from "../steps/step-executor.ts";
 import type { PlaceOptions } from "./place-options.ts";
+
+export { type Budget, limitOf } from "../../core/usage/given-budget.ts";
 
 /** Options of a `Runner`, for all of its runs. */
 export type RunnerOptions = {
@@ -127,9 +129,6 @@ export type RunnerOptions = {
   /** Calls models and tools, and writes files. By default directly; tests replace it. */
   readonly outside?: EffectsPort;
 };
-
-/** A limit on the cost of a run's model calls, in tokens, micro-dollars or both. */
-export type Budget = { readonly tokens?: number; readonly microDollars?: number };
 
 /** Options for beginning and for resuming a run. */
 export type ContinueOptions = {
@@ -233,19 +232,6 @@ export function assertLimits(options: RunnerOptions): void {
       `The runner's ${name} is ${value}: give a whole number from ${least} to ${LARGEST_LIMIT}.`,
     );
   }
-}
-
-const BUDGET_NAMES = { tokens: true, microDollars: true } satisfies OptionNames<Budget>;
-const BUDGET_OTHER_NAMES = {
-  usd: "microDollars (1 USD is 1,000,000)",
-  dollars: "microDollars (1 dollar is 1,000,000)",
-  maxCostUsd: "microDollars (1 USD is 1,000,000)",
-  maxTokens: "tokens",
-};
-
-export function limitOf(budget: Budget | undefined): Limit {
-  assertOptions("A budget", budget ?? {}, BUDGET_NAMES, BUDGET_OTHER_NAMES);
-  return { tokens: budget?.tokens ?? null, microDollars: budget?.microDollars ?? null };
 }
 
 export function milestoneFrom(from: ResumeOptions["from"]): MilestoneFrom | null {

@@ -3,7 +3,7 @@ import type { Json } from "../../core/json.ts";
 import { assertOptions, givenOptions } from "../../core/naming/option-names.ts";
 import { assertPricing } from "../../core/usage/usage.ts";
 import { DEFAULT_STORE, openStore } from "../../store/open-store.ts";
-import type { MessageStatus } from "../../store/store.ts";
+import type { MessageStatus, StopOutcome } from "../../store/store.ts";
 import type { Agent } from "../definition/agent.ts";
 import { rootOf } from "../definition/pipeline-root.ts";
 import { makeRules } from "../definition/run-rules.ts";
@@ -29,6 +29,7 @@ import type {
   MessageReceipt,
   MessageToRun,
   SendOptions,
+  StopOptions,
 } from "./queue-options.ts";
 import type { RunRequests } from "./run-requests.ts";
 import { assertRunOptions, RUN_NAMES, RUNNER_NAMES, RUNNER_OTHER_NAMES } from "./runner-option-names.ts";
@@ -152,8 +153,9 @@ export class Runner<O = unknown, I = Json> {
   }
 
   /**
-   * Sends a message to a run, by its id or its address: an event for a step or tool that waits for it, now or later. Durable
-   * when it resolves, and taken once; the same `id` again is the same message. A message never approves anything.
+   * Sends a message to a run, by its id or its address: a text for a conversation, or an event for a step or tool that waits
+   * for it, now or later. Durable when it resolves, and taken once; the same `id` again is the same message. A message never
+   * approves anything.
    *
    * @example
    * const paid = { event: "payment.confirmed", data: { amount: 40 } };
@@ -163,7 +165,16 @@ export class Runner<O = unknown, I = Json> {
     return (await this.#requests()).send(to, message, options);
   }
 
-  /** Withdraws a message. Resolves to what became of it: `taken` if a call was faster. */
+  /**
+   * Ends the present exchange of a conversation, and never the run: a model that is being asked is cut off, tools in progress
+   * are completed, and what waits for an approval is denied. Then the run waits for the next message. Resolves once the
+   * request is durable, to `nothing` if no exchange is open.
+   */
+  async stop(runId: string, options: StopOptions = {}): Promise<StopOutcome> {
+    return (await this.#requests()).stop(runId, options);
+  }
+
+  /** Withdraws a message. Resolves to what became of it: `taken` if a call or a turn was faster. */
   async unsend(runId: string, messageId: string): Promise<MessageStatus> {
     return (await this.#requests()).unsend(runId, messageId);
   }

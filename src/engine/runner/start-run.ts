@@ -9,7 +9,7 @@ import type {
   RunStatus,
   Store,
 } from "../../store/store.ts";
-import { shapeOf } from "../definition/pipeline-shape.ts";
+import { shapeOf } from "../definition/pipeline/pipeline-shape.ts";
 import { assertSameSpec } from "../definition/run-spec-checks.ts";
 import { type ClockReading, readClock } from "../run/lease-keeper.ts";
 import { folderOf } from "../run/run-folder.ts";

@@ -2,10 +2,12 @@ import { assertPayload } from "../../core/canonical-json.ts";
 import { ConfigurationError, MaxTurnsExceededError, ResumeError } from "../../core/errors.ts";
 import { type Json, withoutUndefined } from "../../core/json.ts";
 import { stepId } from "../../core/step-path.ts";
+import { BETWEEN_EXCHANGES } from "../../core/turn/exchange-decision.ts";
 import { fingerprintOf } from "../../core/turn/turn-fingerprint.ts";
 import { priceOfModel } from "../../core/usage/usage.ts";
 import { fingerprintDocument, prepareAgent } from "../definition/agent.ts";
 import { answerOf } from "../definition/agent-output.ts";
+import type { ConversationStep } from "../definition/conversation-step.ts";
 import { earlierSteps } from "../definition/earlier-steps.ts";
 import { assertKeysEnforced, type GranularStep, type TurnLoopStep } from "../definition/step.ts";
 import { beginFromMilestone } from "../turn/begin-lineage.ts";
@@ -24,21 +26,29 @@ export type TurnExecutor = (scope: TurnScope, expected: number) => Promise<unkno
 export function agentExecutor(executeTurn: TurnExecutor): StepExecutor<TurnLoopStep> {
   return {
     storage: "instance",
-    execute(loop, execution) {
-      const [{ agent }] = loop.children;
-      const { provider, modelId: model } = agent.model;
-      const { path: step, run } = execution;
-      const span = {
-        kind: "agent",
-        agent: agent.name,
-        step,
-        stepId: stepId(run.runId, step),
-        provider,
-        model,
-      } as const;
-      return run.observe.telemetry.within(span, () => executeTurns(loop, execution, executeTurn));
-    },
+    execute: (loop, execution) =>
+      withinAgentSpan(loop, execution, () => executeTurns(loop, execution, executeTurn)),
   };
+}
+
+/** A step of an agent: one that ends with its answer, or a conversation. */
+type AgentStep = TurnLoopStep | ConversationStep;
+
+export function withinAgentSpan(
+  { children: [{ agent }] }: AgentStep,
+  { path: step, run }: StepExecution,
+  work: () => Promise<Json>,
+): Promise<Json> {
+  const { provider, modelId: model } = agent.model;
+  const span = {
+    kind: "agent",
+    agent: agent.name,
+    step,
+    stepId: stepId(run.runId, step),
+    provider,
+    model,
+  } as const;
+  return run.observe.telemetry.within(span, work);
 }
 
 async function executeTurns(
@@ -46,9 +56,8 @@ async function executeTurns(
   execution: StepExecution,
   executeTurn: TurnExecutor,
 ): Promise<Json> {
-  const [granular] = loop.children;
   execution.run.latest.begins(execution.path);
-  let scope = await openStep(granular, loop.maxTurns, execution);
+  let scope = await openStep(loop, execution);
   // All turns are committed and only the step's end is missing: this checks the fingerprint and skips the last turn.
   if (scope.conversation.isComplete) await executeTurn(scope, scope.conversation.committed);
   for (let reloads = 0; !scope.conversation.isComplete; ) {
@@ -59,7 +68,7 @@ async function executeTurns(
     } catch (error) {
       // The store is ahead: load the conversation again and continue from there, at most once per allowed turn.
       if (!ResumeError.isInstance(error) || error.irrecoverable || ++reloads > loop.maxTurns) throw error;
-      scope = await openScope(granular, loop.maxTurns, execution);
+      scope = await openScope(loop, execution);
     }
   }
   const output = await finalOutput(scope);
@@ -72,14 +81,14 @@ async function executeTurns(
  * Opens the step at its last commit; or at a milestone, if the caller requested that and the step has begun. From a
  * milestone the agent may differ from before.
  */
-async function openStep(step: GranularStep, maxTurns: number, execution: StepExecution): Promise<TurnScope> {
-  const open = () => openScope(step, maxTurns, execution);
+export async function openStep(step: AgentStep, execution: StepExecution): Promise<TurnScope> {
+  const open = () => openScope(step, execution);
   const {
     resume: { milestone },
   } = execution.run;
   if (!milestone.isOpen) {
     const opened = await open();
-    const why = await acceptedBecause(opened);
+    const why = await acceptedBecause(step, opened);
     if (!milestone.isOpen) {
       const scope = await applyResumeOptions(opened, why, open);
       const isPinned = scope.conversation.storedFingerprint !== null;
@@ -87,27 +96,32 @@ async function openStep(step: GranularStep, maxTurns: number, execution: StepExe
       return scope;
     }
   }
-  const abandoned = await openScope(step, maxTurns, execution, "abandon");
+  const abandoned = await openScope(step, execution, "abandon");
   const { storedFingerprint, isComplete } = abandoned.conversation;
+  const isTalk = step.kind === "conversation";
   // All turns are committed, so the step only has to be finished; whether the agent has changed does not matter.
-  if (isComplete && storedFingerprint !== null) return { ...abandoned, fingerprint: storedFingerprint.hash };
+  if (isComplete && storedFingerprint !== null && !isTalk)
+    return { ...abandoned, fingerprint: storedFingerprint.hash };
   const from = milestone.take();
+  // Between two exchanges there is nothing to go back from.
+  if (isComplete && isTalk) return openStep(step, execution);
   if (from !== null && storedFingerprint !== null) await beginFromMilestone(abandoned, from);
   return open();
 }
 
 /** Why a changed agent is accepted; null if it is not. By the policy, the step may go back to a milestone instead. */
-async function acceptedBecause({
-  run,
-  path,
-  conversation,
-  fingerprint,
-  document,
-}: TurnScope): Promise<string | null> {
+async function acceptedBecause(
+  step: AgentStep,
+  { run, path, conversation, fingerprint, document }: TurnScope,
+): Promise<string | null> {
   const { storedFingerprint, isComplete } = conversation;
   const { acceptDivergence, milestone } = run.resume;
   if (acceptDivergence !== null) return acceptDivergence;
-  if (storedFingerprint === null || storedFingerprint.hash === fingerprint || isComplete) return null;
+  if (storedFingerprint === null || storedFingerprint.hash === fingerprint) return null;
+  if (step.kind === "conversation") {
+    // Nothing is half done there: no response is journaled, no call is open, and nothing is reserved.
+    if (isComplete && step.divergence === "between_exchanges") return BETWEEN_EXCHANGES;
+  } else if (isComplete) return null;
   const error = divergenceError(run.runId, path, storedFingerprint.document, document);
   const decided = await decideDiverged(run, { path, error, fingerprint });
   if (decided.kind === "accept") return decided.why;
@@ -146,10 +160,9 @@ async function applyResumeOptions(
 
 /** Prepares everything that the turns share, and loads the stored conversation. No prompt is rendered in mode `abandon`. */
 export async function openScope(
-  step: GranularStep,
-  maxTurns: number,
+  { kind, maxTurns, children: [step], ...own }: AgentStep,
   execution: StepExecution,
-  mode: OpenTurnMode = "continue",
+  openTurn: OpenTurnMode = "continue",
 ): Promise<TurnScope> {
   const { run, path, instance } = execution;
   if (instance === null) throw new Error("The turns of an agent need their stored instance.");
@@ -173,22 +186,26 @@ export async function openScope(
   );
   for (const { secrets } of prepared.tools.values()) run.policy.secrets.learnSecrets(secrets);
   const { enforceIdempotency, blobThresholdBytes, historyMaxTokens } = options;
-  const switches = { mode: "granular", enforceIdempotency, blobThresholdBytes, historyMaxTokens };
+  const isConversation = kind === "conversation";
+  const mode = isConversation ? "conversation" : "granular";
+  const switches = { mode, enforceIdempotency, blobThresholdBytes, historyMaxTokens };
   const document = { input, ...fingerprintDocument(prepared, switches, run.model.pricing.id) };
   const { stepKey } = instance;
   const fingerprint = fingerprintOf(document);
   const scope = { run, path, name, stepKey, instance, prepared, options, document, fingerprint };
   // The model never sees an abandoned conversation again.
-  const prompt = mode === "abandon" ? "" : renderPrompt(scope, run.keeper.session.state);
+  const prompt = openTurn === "abandon" ? "" : renderPrompt(scope, run.keeper.session.state);
   const conversation = await LoadedConversation.load(run, {
     stepKey,
     agent: prepared,
     input,
     prompt,
     options,
-    mode,
+    mode: openTurn,
+    isConversation,
   });
-  return { ...scope, conversation, lastTurn: conversation.firstTurn - 1 + maxTurns };
+  const exchange = "limit" in own ? { limit: own.limit } : null;
+  return { ...scope, conversation, lastTurn: conversation.firstTurn - 1 + maxTurns, exchange };
 }
 
 async function inputOf(
@@ -202,7 +219,7 @@ async function inputOf(
 }
 
 /** The agent's last answer: its text, or the value that its output schema parses from it. */
-async function finalOutput({ conversation, prepared }: TurnScope): Promise<Json> {
+export async function finalOutput({ conversation, prepared }: TurnScope): Promise<Json> {
   const response = conversation.lastResponse;
   return response === null ? null : (await answerOf(prepared, response)).output;
 }

@@ -1,5 +1,5 @@
 import { childPath } from "../../core/step-path.ts";
-import { firstPhase, instancesOf, lastPhase } from "../definition/phases.ts";
+import { firstPhase, instancesOf, lastPhase } from "../definition/pipeline/phases.ts";
 import type { PipelineStep } from "../definition/step.ts";
 import { canFinishEarly } from "../run/run-requirements.ts";
 import type { StepExecutor } from "./step-executor.ts";

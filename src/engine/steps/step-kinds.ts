@@ -2,7 +2,7 @@ import { ConfigurationError } from "../../core/errors.ts";
 import type { StepNode } from "../definition/step.ts";
 
 /** The kinds of steps that the engine executes itself. Their executors are in `built-in-executors.ts`. */
-const BUILT_IN_KINDS = ["pipeline", "loop", "turn-loop", "run", "when"] as const;
+const BUILT_IN_KINDS = ["pipeline", "loop", "turn-loop", "conversation", "run", "when"] as const;
 
 export type BuiltInKind = (typeof BUILT_IN_KINDS)[number];
 
@@ -13,8 +13,8 @@ export function assertKnownKinds(step: StepNode, executors: { readonly [kind: st
     ? executors[kind] !== undefined
     : (BUILT_IN_KINDS as readonly string[]).includes(kind);
   if (!isKnown) throw unknownKind(step);
-  // The child of a turn loop is never looked up: the loop's executor executes the turns itself.
-  if (kind === "turn-loop") return;
+  // The child of an agent's step is never looked up: its executor executes the turns itself.
+  if (kind === "turn-loop" || kind === "conversation") return;
   for (const child of step.children ?? []) assertKnownKinds(child, executors);
 }
 

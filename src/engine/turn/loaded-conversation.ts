@@ -1,6 +1,7 @@
 import type { Json } from "../../core/json.ts";
 import type { Message } from "../../core/message.ts";
 import { withoutDigests } from "../../core/secret/secret-mark.ts";
+import { inTurns, withSaid } from "../../core/turn/conversation-view.ts";
 import {
   type EarlierMessages,
   firstKept,
@@ -12,7 +13,7 @@ import type { StoredTurns } from "../../core/turn/turn-decision.ts";
 import { resultLimits } from "../../core/usage/result-share.ts";
 import { estimateMessageTokens, type TextEstimator } from "../../core/usage/token-estimate.ts";
 import { headMessages } from "../../store/history.ts";
-import type { Conversation, TurnRecord } from "../../store/store.ts";
+import type { Conversation, TakenMessage, TurnRecord } from "../../store/store.ts";
 import { AbandonedCalls } from "../call/call-abandoned.ts";
 import { CallOccurrences } from "../call/call-occurrences.ts";
 import type { PreparedAgent } from "../definition/agent.ts";
@@ -41,6 +42,8 @@ export type ConversationSource = {
   readonly prompt: string;
   readonly options: GranularOptions;
   readonly mode: OpenTurnMode;
+  /** True if its messages come from people, as it goes. */
+  readonly isConversation: boolean;
 };
 
 type LoadedParts = {
@@ -83,9 +86,14 @@ export class LoadedConversation {
   readonly abandoned: AbandonedCalls;
   /** The first turn of this lineage. */
   readonly firstTurn: number;
+  readonly isConversation: boolean;
+  /** The messages that the next turn has taken. */
+  taken: readonly Pick<TakenMessage, "body">[];
+  /** What the opening of the next turn takes from the mailbox; null for a step that is no conversation. */
+  taking: TurnTaking | null = null;
 
   private constructor(
-    { stepKey, prompt, options }: ConversationSource,
+    { stepKey, prompt, options, isConversation }: ConversationSource,
     { turns, heads, stored, tail, earlier, misfits }: LoadedParts,
     { runId, store }: RunWith<"runId" | "store">,
   ) {
@@ -104,6 +112,8 @@ export class LoadedConversation {
     this.#earlier = earlier;
     this.#lastTurn = stored.tail.at(-1)?.response ?? null;
     this.journaled = stored.journaled;
+    this.isConversation = isConversation;
+    this.taken = stored.taken;
     const isNew = stored.turnIndex === 0 && stored.journaled === null;
     this.occurrences = new CallOccurrences((key) => store.hasToolCall(runId, key), { knowsAll: isNew });
     this.abandoned = new AbandonedCalls(runId, store, stored.lineages);
@@ -115,14 +125,14 @@ export class LoadedConversation {
     run: RunWith<"runId" | "store" | "observe">,
     source: ConversationSource,
   ): Promise<LoadedConversation> {
-    const { stepKey, agent, input, prompt: text, options, mode } = source;
+    const { stepKey, agent, input, prompt: text, options, mode, isConversation } = source;
     const { historyMaxTokens } = options;
     const { prompt, tools, estimate } = agent;
     const limits = resultLimits(historyMaxTokens, options.maxResultTokens);
     const stored = await run.store.readConversation(run.runId, stepKey, historyMaxTokens, limits);
     const isAbandoned = mode === "abandon";
     const turns = new TurnView(agent, limits);
-    const heads = new Heads(input, estimate, prompt.isFixed ? text : "");
+    const heads = new Heads({ input, isConversation }, estimate, prompt.isFixed ? text : "");
     const read = stored.tail.map((turn) => ({ turn, tokens: turns.tokens(recordedContent(turn)) }));
     const first = isAbandoned ? read.length : firstKept(heads.smallest, read, historyMaxTokens);
     const hydrator = new BlobHydrator(run, (name) => {
@@ -188,15 +198,44 @@ export class LoadedConversation {
 
   /** The messages that the model sees, without the instructions and without the digests of hidden values. */
   view(): readonly Message[] {
-    const { messages } = truncateMiddleOut(this.#head, this.#tail, this.#maxTokens, this.#earlier);
-    return messages[0]?.role === "system" ? messages.slice(1) : messages;
+    const tail = withSaid(this.#tail, this.turns.said(this.#said()));
+    const { messages } = truncateMiddleOut(this.#head, tail, this.#maxTokens, this.#earlier);
+    const shown = messages[0]?.role === "system" ? messages.slice(1) : messages;
+    return this.isConversation ? inTurns(shown) : shown;
+  }
+
+  /** What the next turn answers: the messages that it has taken, and those that it takes as it is opened. */
+  #said(): readonly Pick<TakenMessage, "body">[] {
+    return [...this.taken, ...(this.taking?.messages ?? [])];
   }
 
   /** The number of tokens that the model will see, with `pending` appended, and with these instructions. */
-  viewTokens(pending: MessageGroup | null = null, prompt: string = this.#prompt): number {
-    const tail = pending === null ? this.#tail : [...this.#tail, pending];
+  viewTokens(pending: PendingTurn | null = null, prompt: string = this.#prompt): number {
+    const tail =
+      pending === null
+        ? withSaid(this.#tail, this.turns.said(this.#said()))
+        : withSaid([...this.#tail, pending.group], this.turns.said(pending.taken));
     const head = prompt === this.#prompt ? this.#head : this.#heads.withPrompt(prompt);
     return truncateMiddleOut(head, tail, this.#maxTokens, this.#earlier).tokens;
+  }
+
+  /** The turn takes these messages: they are its own from now on. */
+  take(): void {
+    this.taken = this.#said();
+    if (this.taking !== null) this.taking = NOTHING_TAKEN;
+  }
+
+  /** An exchange begins after the complete answer of the last one. What did not fit then no longer counts. */
+  beginExchange(taking: TurnTaking): void {
+    this.#isComplete = false;
+    this.misfits = [];
+    this.taking = taking;
+  }
+
+  /** An exchange has ended without a complete answer. */
+  endExchange(): void {
+    this.#isComplete = true;
+    this.taking = null;
   }
 
   /** Adds a committed turn to the tail. Turns that the model can no longer see are dropped and only counted. */
@@ -208,6 +247,8 @@ export class LoadedConversation {
     this.#lastTurn = response;
     this.misfits = streaksAfter(this.misfits, misfits);
     this.journaled = null;
+    this.taken = [];
+    this.taking = null;
     this.#tail.push(group);
     const { smallest } = this.#heads;
     const dropped = this.#tail.splice(0, firstKept(smallest, this.#tail, this.#maxTokens, this.#earlier));
@@ -220,6 +261,19 @@ export class LoadedConversation {
   }
 }
 
+/** A turn that is opened again takes nothing more. */
+const NOTHING_TAKEN: TurnTaking = { messages: [], begins: false };
+
+/** What a turn takes from the mailbox as it is opened. */
+export type TurnTaking = {
+  readonly messages: readonly { readonly messageNo: number; readonly body: Json }[];
+  /** The turn begins an exchange. */
+  readonly begins: boolean;
+};
+
+/** A turn that is about to be committed, and what the turn after it takes. */
+type PendingTurn = { readonly group: MessageGroup; readonly taken: readonly Pick<TakenMessage, "body">[] };
+
 /** A turn that has just been committed. */
 type CommittedTurn = {
   readonly turnIndex: number;
@@ -229,21 +283,23 @@ type CommittedTurn = {
   readonly misfits: readonly Misfit[];
 };
 
+type HeadInput = Pick<ConversationSource, "input" | "isConversation">;
+
 /** The first messages of a conversation, instructions and input, with their token count. */
 class Heads {
-  readonly #input: Json;
+  readonly #given: HeadInput;
   readonly #estimate: TextEstimator;
   /** With the shortest possible instructions: a turn that does not fit beside them is never shown again. */
   readonly smallest: MessageGroup;
 
-  constructor(input: Json, estimate: TextEstimator, shortest: string) {
-    this.#input = input;
+  constructor(given: HeadInput, estimate: TextEstimator, shortest: string) {
+    this.#given = given;
     this.#estimate = estimate;
     this.smallest = this.withPrompt(shortest);
   }
 
   withPrompt(prompt: string): MessageGroup {
-    const messages = headMessages(prompt, this.#input);
+    const messages = headMessages(prompt, this.#given.input, this.#given);
     const tokens = messages.reduce((sum, each) => sum + estimateMessageTokens(each, this.#estimate), 0);
     return { messages: withoutDigests(messages), tokens };
   }

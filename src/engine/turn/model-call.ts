@@ -65,6 +65,7 @@ export async function askModel(
     emitCharge(scope, call, charge);
     emitFailure(scope, call, next);
     run.stop.signal.throwIfAborted();
+    run.stop.cuts.throwIfCut();
     if (next.inMs === null) throw next.error;
     await retries.pause(next.inMs);
   }
@@ -167,7 +168,7 @@ async function sendRequest(
     timers.push(run.time.clock.after(ABORT_GRACE_MS, () => unresponsive.reject(reason)));
   };
   const timeout = () => abort(new DOMException(`It took longer than ${timeoutMs} ms.`, "TimeoutError"));
-  timers.push(run.time.clock.after(timeoutMs, timeout), run.stop.onAbort(abort));
+  timers.push(run.time.clock.after(timeoutMs, timeout), run.stop.onAbort(abort), run.stop.cuts.onCut(abort));
   try {
     // An async function, so that a port that throws synchronously rejects like any other.
     const asked = (async () =>

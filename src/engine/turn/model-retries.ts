@@ -73,14 +73,18 @@ export class ModelRetries {
   async pause(ms: number): Promise<void> {
     const {
       time: { clock, deadline },
-      stop: { signal, releasing },
+      stop: { signal, releasing, cuts },
     } = this.#run;
+    const cut = new AbortController();
+    const stopListening = cuts.onCut((reason) => cut.abort(reason));
     const left = deadline === null ? ms : Math.max(0, deadline - clock.now());
     try {
-      await clock.sleep(Math.min(ms, left), AbortSignal.any([signal, releasing]));
+      await clock.sleep(Math.min(ms, left), AbortSignal.any([signal, releasing, cut.signal]));
     } finally {
+      stopListening();
       signal.throwIfAborted();
       releasing.throwIfAborted();
+      cuts.throwIfCut();
     }
   }
 

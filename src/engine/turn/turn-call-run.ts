@@ -112,6 +112,7 @@ class TurnCallRun {
       this.#isStopped ||
       run.stop.signal.aborted ||
       run.stop.closing.aborted ||
+      run.stop.cuts.requested === "stop" ||
       run.contract.budget.reached !== null;
     const next = isOver ? [] : queue.take();
     if (queue.isDone) return;
@@ -124,6 +125,7 @@ class TurnCallRun {
     const { stop, contract } = this.#scope.run;
     stop.signal.throwIfAborted();
     stop.closing.throwIfAborted();
+    stop.cuts.throwIfStopped();
     if (contract.budget.reached !== null) throw contract.budget.reached;
   }
 

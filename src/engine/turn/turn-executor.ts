@@ -1,5 +1,5 @@
 import { isJson } from "../../core/canonical-json.ts";
-import { ResumeError } from "../../core/errors.ts";
+import { ModelCallError, ResumeError } from "../../core/errors.ts";
 import { throughJson } from "../../core/json.ts";
 import { type AssistantPart, isToolCallPart, textOf } from "../../core/message.ts";
 import { withoutForgedDigests } from "../../core/secret/secret-mark.ts";
@@ -8,7 +8,13 @@ import type { Misfit } from "../../core/turn/misfits.ts";
 import { decideTurn } from "../../core/turn/turn-decision.ts";
 import { estimateMessageTokens } from "../../core/usage/token-estimate.ts";
 import { type Amount, amountOf } from "../../core/usage/usage.ts";
-import type { ModelCallSettlement, StoredResponse, TurnJournal, TurnOpening } from "../../store/store.ts";
+import type {
+  ModelCallSettlement,
+  StoredResponse,
+  TurnJournal,
+  TurnOpened,
+  TurnOpening,
+} from "../../store/store.ts";
 import { type PendingReceipt, storeReceipt } from "../call/call-receipt.ts";
 import { offeredTools } from "../definition/provider-tool.ts";
 import type { ModelResponse } from "../ports/model-port.ts";
@@ -16,10 +22,12 @@ import { reach } from "../run/active-run.ts";
 import { beforeSideEffect } from "../run/checkpoint-cursor.ts";
 import type { PendingSession } from "../run/session-keeper.ts";
 import { divergenceError } from "./divergence.ts";
+import { ExchangeOver, MailboxChanged } from "./exchange-over.ts";
 import { evaluateAnswer } from "./final-answer.ts";
 import type { OpenModelCall } from "./loaded-conversation.ts";
 import { assertMayAnswer } from "./misfit-limit.ts";
 import { askModel, quotaError, settleModelCall } from "./model-call.ts";
+import { asTaken, exchangeTurn, type NextMessages, nextMessages } from "./next-messages.ts";
 import { effectsToDispatch } from "./provider-calls.ts";
 import { planTurnCalls, type TurnCalls } from "./turn-call-plan.ts";
 import { runTurnCalls, type TurnCallResult, tryStoreReceipts } from "./turn-call-run.ts";
@@ -80,20 +88,36 @@ async function requestTurn(scope: TurnScope, turnIndex: number): Promise<Answere
   assertMayAnswer(scope);
   updatePrompt(scope, turnIndex);
   const opening = turnOpening(scope, turnIndex, conversation.viewTokens());
-  const { response, call, charge } = await askModel(
-    scope,
-    turnIndex,
-    {
-      instructions: conversation.prompt,
-      messages: conversation.view(),
-      tools: offeredTools(prepared, scope.run.policy.rules),
-      outputSchema: prepared.outputSchema,
-      settings: prepared.agent.settings,
-    },
-    () => openCall(scope, opening),
+  const { response, call, charge } = await endingExchange(scope, () =>
+    askModel(
+      scope,
+      turnIndex,
+      {
+        instructions: conversation.prompt,
+        messages: conversation.view(),
+        tools: offeredTools(prepared, scope.run.policy.rules),
+        outputSchema: prepared.outputSchema,
+        settings: prepared.agent.settings,
+      },
+      () => openCall(scope, opening),
+    ),
   );
   const answered = { stepKey: scope.stepKey, turnIndex, attempt: call.attempt, charge };
-  return chargeOnFailure(scope, answered, () => journalTurn(scope, answered, response));
+  return chargeOnFailure(scope, answered, () => {
+    // A person has stopped the exchange, and the model has answered all the same: none of its calls may run.
+    scope.run.stop.cuts.throwIfStopped();
+    return journalTurn(scope, answered, response);
+  });
+}
+
+/** In a conversation, a model that does not answer ends the exchange and not the run: nothing of the turn is journaled. */
+async function endingExchange<T>({ exchange }: TurnScope, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (exchange === null || !ModelCallError.isInstance(error)) throw error;
+    throw new ExchangeOver("failed", error.message, { cause: error });
+  }
 }
 
 /** Commit 1. A response without calls has none: commit 2 then writes its journal too. */
@@ -177,10 +201,10 @@ async function commitTurn(
   const { run, conversation, path, stepKey } = scope;
   const { turnIndex, response } = turn;
   const end = await planTurnEnd(scope, turn, unstored);
-  const content = turnContent(turn, results, end.followUp);
+  const content = { ...turnContent(turn, results, end.followUp), taken: conversation.taken };
   const group = conversation.turns.group(content);
-  const { isComplete, planned, nextPrompt } = end;
-  const next = nextPrompt === null ? null : nextOpening(scope, turnIndex + 1, group, nextPrompt);
+  const { planned, nextPrompt, joining } = end;
+  const next = nextPrompt === null ? null : nextOpening(scope, turnIndex + 1, { group, joining }, nextPrompt);
   const milestone = await turnMilestone(scope, turnIndex, turn.calls, planned);
   const isLate = planned.milestone === "after_commit";
   const session = run.keeper.sessionCommit(planned, isLate ? null : milestone);
@@ -191,7 +215,8 @@ async function commitTurn(
     journal: turn.journal,
     followUp: end.followUp,
     receipts: unstored.map(({ receipt }) => receipt),
-    isComplete,
+    isComplete: end.isComplete,
+    ...(scope.exchange === null ? {} : { unlessMessages: true as const }),
     messages: group.messages.length,
     tokens: conversation.turns.wholeTokens(content),
     next,
@@ -202,9 +227,11 @@ async function commitTurn(
     throw error;
   });
   reach(run, "turn:committed", path, turnIndex);
+  const { isComplete } = committed;
   conversation.advance({ turnIndex, group, response, isComplete, misfits: end.misfits });
   conversation.openCall =
     committed.next?.kind === "opened" ? { turnIndex: turnIndex + 1, ...committed.next } : null;
+  if (conversation.openCall !== null) conversation.taken = asTaken(joining);
   const checkpoint =
     committed.checkpoint === null || milestone === null
       ? null
@@ -229,6 +256,8 @@ type TurnEnd = {
   readonly planned: PendingSession;
   /** The instructions of the next turn; null if there is none. */
   readonly nextPrompt: string | null;
+  /** The messages of a conversation that the next turn takes. */
+  readonly joining: NextMessages["joining"];
 };
 
 /** Decides whether the agent is done, and computes the new session. If that throws, the receipts are stored first. */
@@ -239,11 +268,16 @@ async function planTurnEnd(
 ): Promise<TurnEnd> {
   const { run } = scope;
   try {
-    const { isComplete, followUp } = await evaluateAnswer(scope, turnIndex, response);
+    const answer = await evaluateAnswer(scope, turnIndex, response);
+    const { followUp } = answer;
     const misfits = await turnMisfits(scope.prepared, response, followUp, calls.items);
     const planned = calls.events.plan();
-    const nextPrompt = !isComplete && turnIndex < scope.lastTurn ? renderPrompt(scope, planned.state) : null;
-    return { isComplete, followUp, misfits, planned, nextPrompt };
+    const { joining, isStopped } = await nextMessages(scope);
+    // Its sender has said more: the exchange goes on with that.
+    const isComplete = answer.isComplete && (joining.length === 0 || isStopped);
+    const isNext = !isComplete && !isStopped && turnIndex < scope.lastTurn;
+    const nextPrompt = isNext ? renderPrompt(scope, planned.state) : null;
+    return { isComplete, followUp, misfits, planned, nextPrompt, joining };
   } catch (error) {
     for (const pending of unstored) await storeReceipt(run, pending);
     if (journal !== null) await run.store.journalResponse(run.fence, journal);
@@ -256,7 +290,7 @@ function turnContent(
   turn: AnsweredTurn,
   called: readonly TurnCallResult[],
   followUp: string | null,
-): TurnContent {
+): Omit<TurnContent, "taken"> {
   // The result of a provider's call is in the response already.
   const results = called.filter(({ part }) => isToolCallPart(part)).map(countedResult);
   return { response: turn.response, tokens: turn.tokens, results, followUp };
@@ -284,10 +318,14 @@ function turnOpening(scope: TurnScope, turnIndex: number, viewTokens: number): T
 function nextOpening(
   scope: TurnScope,
   turnIndex: number,
-  pending: MessageGroup,
+  { group, joining }: { readonly group: MessageGroup; readonly joining: NextMessages["joining"] },
   prompt: string,
 ): TurnOpening | null {
-  const opening = turnOpening(scope, turnIndex, scope.conversation.viewTokens(pending, prompt));
+  const viewTokens = scope.conversation.viewTokens({ group, taken: asTaken(joining) }, prompt);
+  const opening = {
+    ...turnOpening(scope, turnIndex, viewTokens),
+    ...exchangeTurn(scope, { messages: joining, begins: false }),
+  };
   return Object.values(opening.reserve).every(Number.isSafeInteger) ? opening : null;
 }
 
@@ -296,8 +334,12 @@ async function openCall(scope: TurnScope, opening: TurnOpening): Promise<OpenMod
   const { run, conversation, path } = scope;
   if (conversation.openCall?.turnIndex === opening.turnIndex) return conversation.openCall;
   reach(run, "turn:before-open", path, opening.turnIndex);
-  const opened = await run.store.openTurn(run.fence, opening);
+  const taking = conversation.taking ?? { messages: [], begins: false };
+  const opened = await run.store.openTurn(run.fence, { ...opening, ...exchangeTurn(scope, taking) });
+  if (opened.kind === "stale") throw new MailboxChanged();
+  if (opened.kind === "denied" && opened.ofExchange === true) throw exchangeBudget(opened);
   if (opened.kind === "denied") throw await quotaError(run, opened);
+  conversation.take();
   reach(run, "turn:opened", path, opening.turnIndex);
   conversation.openCall = {
     turnIndex: opening.turnIndex,
@@ -305,6 +347,13 @@ async function openCall(scope: TurnScope, opening: TurnOpening): Promise<OpenMod
     reserved: opened.reserved,
   };
   return conversation.openCall;
+}
+
+function exchangeBudget({ wanted, unit, remaining }: Extract<TurnOpened, { kind: "denied" }>): ExchangeOver {
+  return new ExchangeOver(
+    "budget",
+    `The budget of the exchange is used up: the next model call reserves up to ${wanted} ${unit}, and ${remaining} remain.`,
+  );
 }
 
 function outOfSyncError(

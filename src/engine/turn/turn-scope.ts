@@ -1,4 +1,5 @@
 import type { FingerprintDocument } from "../../core/turn/turn-fingerprint.ts";
+import type { Limit } from "../../core/usage/quota.ts";
 import type { PreparedAgent } from "../definition/agent.ts";
 import type { GranularOptions } from "../definition/step.ts";
 import type { ActiveRun } from "../run/active-run.ts";
@@ -19,6 +20,8 @@ export type TurnScope = {
   readonly document: FingerprintDocument;
   readonly fingerprint: string;
   readonly conversation: LoadedConversation;
-  /** The last turn that may be opened. */
+  /** The last turn that may be opened: of the step, or of the present exchange. */
   readonly lastTurn: number;
+  /** For a conversation: the most that one exchange may cost; else null. */
+  readonly exchange: { readonly limit: Limit } | null;
 };

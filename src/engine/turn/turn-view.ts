@@ -5,8 +5,8 @@ import type { MessageGroup } from "../../core/turn/history-truncation.ts";
 import { type ShownOutput, shownOutput } from "../../core/usage/result-excerpt.ts";
 import { type ResultLimits, shareOut } from "../../core/usage/result-share.ts";
 import { estimateMessageTokens } from "../../core/usage/token-estimate.ts";
-import { turnMessages } from "../../store/history.ts";
-import type { Receipt, StoredResponse, TurnRecord } from "../../store/store.ts";
+import { turnMessages, userMessage } from "../../store/history.ts";
+import type { Receipt, StoredResponse, TakenMessage, TurnRecord } from "../../store/store.ts";
 import type { PreparedAgent } from "../definition/agent.ts";
 
 /** The parts of a turn, with the token counts that were stored with them. */
@@ -20,6 +20,8 @@ type FixedContent = {
   readonly response: StoredResponse;
   readonly tokens: number;
   readonly followUp: string | null;
+  /** What a user said before the response. */
+  readonly taken: readonly Pick<TakenMessage, "body">[];
 };
 
 type CountedResult = { readonly output: ToolOutput; readonly tokens: number };
@@ -27,11 +29,11 @@ type CountedResult = { readonly output: ToolOutput; readonly tokens: number };
 /** A result as the model sees it: cut to its share of the tokens. */
 type VisibleResult = { readonly shown: ShownOutput; readonly tokens: number };
 
-export function recordedContent({ response, tokens, calls, followUp }: TurnRecord): TurnContent {
+export function recordedContent({ response, tokens, calls, followUp, taken }: TurnRecord): TurnContent {
   const results = calls
     .slice(0, toolCallsOf(response.content).length)
     .flatMap(({ receipt }) => (receipt === null ? [] : [countedResult(receipt)]));
-  return { response, tokens, results, followUp };
+  return { response, tokens, results, followUp, taken };
 }
 
 /** The result of a call for the model, from its receipt: the same in the turn itself and after a restart. */
@@ -72,12 +74,12 @@ export class TurnView {
   }
 
   #group(fixed: FixedContent, results: readonly VisibleResult[]): MessageGroup {
-    const { response, followUp } = fixed;
+    const { response, followUp, taken } = fixed;
     const fixedTokens = this.#fixedTokens(fixed);
     const counts = results.map(({ tokens }) => tokens);
     return {
       messages: withoutDigests(
-        turnMessages({ response, outputs: results.map(({ shown }) => shown.output), followUp }),
+        turnMessages({ response, outputs: results.map(({ shown }) => shown.output), followUp, taken }),
       ),
       tokens: fixedTokens + sum(counts),
       within: (maxTokens) => {
@@ -94,9 +96,20 @@ export class TurnView {
     );
   }
 
-  #fixedTokens({ tokens, followUp }: FixedContent): number {
-    if (followUp === null) return tokens;
-    return tokens + estimateMessageTokens({ role: "user", content: followUp }, this.#agent.estimate);
+  #fixedTokens({ tokens, followUp, taken }: FixedContent): number {
+    const said = tokens + this.#saidTokens(taken);
+    if (followUp === null) return said;
+    return said + estimateMessageTokens({ role: "user", content: followUp }, this.#agent.estimate);
+  }
+
+  #saidTokens(taken: FixedContent["taken"]): number {
+    return sum(taken.map((message) => estimateMessageTokens(userMessage(message), this.#agent.estimate)));
+  }
+
+  /** What a user said before a response that has not come yet; null if nothing. */
+  said(taken: FixedContent["taken"]): MessageGroup | null {
+    if (taken.length === 0) return null;
+    return { messages: withoutDigests(taken.map(userMessage)), tokens: this.#saidTokens(taken) };
   }
 
   #whole(output: ToolOutput, toolName: string): ShownOutput {

@@ -2,7 +2,7 @@ import { ConfigurationError } from "../../core/errors.ts";
 import { kindOf } from "../../core/naming/option-names.ts";
 import { assertScheduleSpec, type ScheduleSpec } from "../../core/schedule/schedule-spec.ts";
 import type { DueSchedule, ScheduleConfiguration, Store } from "../../store/store.ts";
-import { shapeOf } from "../definition/pipeline-shape.ts";
+import { shapeOf } from "../definition/pipeline/pipeline-shape.ts";
 import type { Clock } from "../ports/clock.ts";
 import { newContract } from "../runner/new-contract.ts";
 import type { RunnerSetup } from "../runner/runner-options.ts";

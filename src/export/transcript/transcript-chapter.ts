@@ -1,11 +1,12 @@
 import type { StepPath } from "../../core/step-path.ts";
-import { factsOf, textIn } from "../event-facts.ts";
+import { factsOf, numberIn, textIn } from "../event-facts.ts";
 import { timeOfDay } from "../figures.ts";
 import { code, fence } from "../markdown.ts";
 import type { Incident } from "../run-incidents.ts";
 import type { Chapter } from "../run-outline.ts";
 import type { TextPieces } from "../text-pieces.ts";
 import { askedCall, endedAttempt, lateAttempt, startedAttempt } from "./transcript-call.ts";
+import * as ofExchange from "./transcript-exchange.ts";
 import * as ofRun from "./transcript-run.ts";
 import type { TranscriptSource } from "./transcript-source.ts";
 import * as ofStep from "./transcript-step.ts";
@@ -109,8 +110,15 @@ export class ChapterWriter {
           ...settled.map((call) => this.#source.settledLine(call)),
         ];
       case "run.woken":
-      case "message.sent":
         return incident.wakes.map(endedWait);
+      case "exchange.ended":
+        return ofExchange.endedExchange(incident);
+      case "exchange.stop_requested":
+        return [
+          ...ofExchange.requestedStop(incident),
+          ...incident.wakes.map(answeredBy),
+          ...settled.map((call) => this.#source.settledLine(call)),
+        ];
       case "message.withdrawn":
         return [];
       case "wait.approved":
@@ -125,6 +133,8 @@ export class ChapterWriter {
   async #aboutStep(incident: Incident): Promise<readonly string[] | null> {
     const { event, step } = incident;
     switch (event.type) {
+      case "message.sent":
+        return [...(await this.#written(incident)), ...incident.wakes.map(endedWait)];
       case "step.begun":
         return step === null ? [] : ofStep.begunStep(step, await this.#source.findAgentSetup(step));
       case "step.resumed":
@@ -147,11 +157,11 @@ export class ChapterWriter {
   async #aboutTurn(incident: Incident): Promise<readonly string[] | null> {
     const { event, answered, ended } = incident;
     switch (event.type) {
-      // The event with the model's answer, or without one, covers it.
+      // The event with the model's answer, or without one, covers the rest of it.
       case "turn.opened":
-        return [];
+        return this.#taken(incident);
       case "turn.denied":
-        return ofRun.deniedTurn(incident);
+        return [...(await this.#taken(incident)), ...ofRun.deniedTurn(incident)];
       case "model.settled":
         return answered === null ? [] : [answeredModel(answered)];
       case "turn.journaled":
@@ -209,13 +219,32 @@ export class ChapterWriter {
     return texts;
   }
 
-  async #commit({ event, facts, step, turnIndex }: Incident): Promise<readonly string[]> {
+  async #commit(incident: Incident): Promise<readonly string[]> {
+    const { event, facts, step, turnIndex } = incident;
     const followUp = await this.#source.findFollowUp(step?.path ?? "", turnIndex ?? 0);
     const done = facts.complete === true ? " The agent is done." : "";
     return [
       ...(followUp === null ? [] : [`**User:**\n\n${fence(followUp)}`]),
       `Committed at ${timeOfDay(event.at)}.${done}`,
+      // For the next turn, which is opened with the commit.
+      ...(await this.#taken(incident)),
     ];
+  }
+
+  /** What a turn takes from the mailbox as it is opened. */
+  async #taken(incident: Incident): Promise<readonly string[]> {
+    const texts = [...ofExchange.begunExchange(incident)];
+    for (const number of ofExchange.takenIn(incident)) {
+      const message = await this.#source.findMessage(number);
+      if (message !== null) texts.push(ofExchange.takenText(message));
+    }
+    return texts;
+  }
+
+  async #written({ facts }: Incident): Promise<readonly string[]> {
+    const message = await this.#source.findMessage(numberIn(facts, "message") ?? 0);
+    const text = message === null ? null : ofExchange.writtenText(message);
+    return text === null ? [] : [text];
   }
 
   /** A call of a code step is written when it is made, a call of a turn with the response. */

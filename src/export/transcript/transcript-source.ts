@@ -1,5 +1,6 @@
 import type { StepPath } from "../../core/step-path.ts";
 import type {
+  MessageRecord,
   Receipt,
   StepRecord,
   StoreReader,
@@ -55,6 +56,12 @@ export class TranscriptSource {
   /** The message that the agent got after a turn, to make it continue. */
   async findFollowUp(stepPath: StepPath, turnIndex: number): Promise<string | null> {
     return (await this.#records.turn(stepPath, turnIndex))?.followUp ?? null;
+  }
+
+  /** The message of this number. */
+  async findMessage(messageNo: number): Promise<MessageRecord | null> {
+    const range = { after: messageNo - 1, limit: 1 };
+    return (await this.#reader.listMessages(this.outline.run.runId, range))[0] ?? null;
   }
 
   findAgentSetup(step: StepRecord): Promise<AgentSetup | null> {

@@ -1,4 +1,5 @@
 import { ownProperty } from "../../core/own-property.ts";
+import { BETWEEN_EXCHANGES } from "../../core/turn/exchange-decision.ts";
 import type { StepRecord } from "../../store/store.ts";
 import type { AgentSetup } from "../agent-setup.ts";
 import { numberIn, textIn } from "../event-facts.ts";
@@ -12,6 +13,7 @@ const WHOLE = "all of it is in the store";
 
 const KINDS: { readonly [kind: string]: string } = {
   "turn-loop": "an agent, turn by turn",
+  conversation: "a conversation, exchange by exchange",
   run: "code",
   loop: "a loop",
   pipeline: "a pipeline",
@@ -67,8 +69,13 @@ export function begunLineage({ facts, step }: Incident, setup: AgentSetup | null
 }
 
 export function acceptedDivergence({ event, facts }: Incident): readonly string[] {
+  const why = textIn(facts, "why") ?? "";
+  if (why === BETWEEN_EXCHANGES)
+    return [
+      `**The conversation continues with a changed agent** from ${timeOfDay(event.at)} on: its prompt, model, tools or settings have changed between two exchanges.`,
+    ];
   return [
-    `**A person let the step continue** at ${timeOfDay(event.at)}, although its prompt, model, tools or settings have changed: ${sentence(textIn(facts, "why") ?? "")}`,
+    `**A person let the step continue** at ${timeOfDay(event.at)}, although its prompt, model, tools or settings have changed: ${sentence(why)}`,
   ];
 }
 

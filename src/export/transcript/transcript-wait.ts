@@ -20,6 +20,8 @@ function askedPerson({ waitId, toolCallId, kind, question, subject }: WaitRecord
 function awaited({ waitId, toolCallId, kind, matches, dueAt }: WaitRecord): string {
   const call = toolCallId === null ? "The run" : `Call ${code(toolCallId)}`;
   const until = dueAt === null ? "" : ` until ${isoTime(dueAt)}`;
+  if (kind === "message" && toolCallId === null)
+    return `The conversation waits for a message${until} (${code(waitId)}).`;
   if (kind === "time") return `${call} sleeps${until} (${code(waitId)}).`;
   return `${call} waits for the message ${code(matches ?? "?")}${until} (${code(waitId)}).`;
 }
@@ -36,6 +38,8 @@ export function endedWait(wait: WaitRecord): string {
   const at = answeredAt === null ? "" : ` at ${isoTime(answeredAt)}`;
   if (answer === null) return `The clock marked ${code(waitId)}: nobody has answered it yet.`;
   if (kind === "time") return `**The time has come**${at}: ${call} wakes.`;
+  if (kind === "message" && toolCallId === null)
+    return `**Nobody wrote in time**${at}: the conversation is over.`;
   const isReceived =
     "as" in answer && answer.as === "answered" && isJsonObject(answer.value) && "event" in answer.value;
   if (kind === "message" && isReceived)

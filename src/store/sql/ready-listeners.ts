@@ -7,6 +7,7 @@ const WAKING: ReadonlySet<string> = new Set([
   "fireNow",
   "resumeSchedule",
   "sendMessage",
+  "requestStop",
   "approve",
   "deny",
   "answer",

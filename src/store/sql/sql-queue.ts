@@ -1,5 +1,6 @@
 import type * as contract from "../store.ts";
 import { wakeRun } from "./intents/clock-intents.ts";
+import * as exchanges from "./intents/exchange-intents.ts";
 import * as messages from "./intents/message-intents.ts";
 import * as creation from "./intents/run-creation.ts";
 import * as configuration from "./intents/schedule-configuration.ts";
@@ -37,6 +38,10 @@ export abstract class SqlQueue extends SqlReader implements contract.QueueStore,
 
   withdrawMessage(runId: string, messageId: string): Promise<contract.MessageStatus> {
     return this.act("withdrawMessage", runId, (tx) => messages.withdrawMessage(tx, runId, messageId));
+  }
+
+  requestStop(runId: string, person: contract.Person = {}): Promise<contract.StopOutcome> {
+    return this.act("requestStop", runId, (tx) => exchanges.requestStop(tx, runId, person));
   }
 
   reportWorker(report: contract.WorkerReport): Promise<void> {

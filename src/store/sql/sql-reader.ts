@@ -11,6 +11,7 @@ import * as workers from "./intents/worker-intents.ts";
 import type { Leases } from "./leases.ts";
 import type { OwnerWatch } from "./owners.ts";
 import { readActivity } from "./queries/activity-queries.ts";
+import * as exchanges from "./queries/exchange-queries.ts";
 import * as listed from "./queries/listed-runs.ts";
 import { readMovedRows } from "./queries/moved-rows.ts";
 import * as queues from "./queries/queue-queries.ts";
@@ -118,6 +119,18 @@ export abstract class SqlReader implements contract.StoreReader {
     onNotice: (reason: string) => void = () => undefined,
   ): Promise<() => void> {
     return this.driver.watch(listener, onNotice);
+  }
+
+  listExchanges(runId: string, range?: contract.ExchangeRange): Listed<"listExchanges"> {
+    return this.read(() => exchanges.listExchanges(runId, range));
+  }
+
+  readMailbox(runId: string, stepKey: number): Promise<contract.Mailbox> {
+    return this.read(() => exchanges.readMailbox(runId, stepKey));
+  }
+
+  readRequests(runId: string): Promise<contract.RunRequestsSeen> {
+    return this.read(() => exchanges.readRequests(runId));
   }
 
   listMessages(runId: string, range?: contract.MessageRange): Listed<"listMessages"> {

@@ -7,6 +7,7 @@ import * as arrivals from "./intents/arrival-intents.ts";
 import { saveCheckpoint } from "./intents/checkpoint-intents.ts";
 import { deleteRun } from "./intents/deletion-intent.ts";
 import { dropTurn } from "./intents/drop-turn-intent.ts";
+import { endExchange } from "./intents/exchange-intents.ts";
 import { forkRun } from "./intents/fork-intents.ts";
 import { beginLineage } from "./intents/lineage-intents.ts";
 import { identify, moveRun } from "./intents/move-intents.ts";
@@ -254,6 +255,10 @@ export class SqlStore extends SqlQueue implements contract.Store {
     );
     this.#settled(fence, commit, [MODEL_CALL, ...commit.receipts.map(({ callIndex }) => callIndex)]);
     return committed;
+  }
+
+  endExchange(fence: contract.Fence, end: contract.ExchangeEnd): Promise<void> {
+    return this.#write("endExchange", fence.runId, (tx) => endExchange(tx, fence, end));
   }
 
   saveCheckpoint(fence: contract.Fence, late: contract.LateCheckpoint): Promise<number> {

@@ -11,7 +11,9 @@ import type {
   AttemptRecord,
   CheckpointType,
   EndedStatus,
+  ExchangeOutcome,
   FiringOutcome,
+  MessageMode,
   MessageStatus,
   ReceiptSource,
   RunStatus,
@@ -137,3 +139,14 @@ export const CHECKPOINT_TYPES = words<CheckpointType>({
 });
 
 export const SLICE_KINDS = words<StoredSlice["kind"]>({ state: true, log: true });
+
+export const MESSAGE_MODES = words<MessageMode>({ queue: true, steer: true, interrupt: true });
+
+export const EXCHANGE_OUTCOMES = words<ExchangeOutcome>({
+  complete: true,
+  stopped: true,
+  failed: true,
+  max_turns: true,
+  budget: true,
+  rolled_back: true,
+});

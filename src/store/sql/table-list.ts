@@ -42,6 +42,9 @@ export const TABLES = {
     groups: {
       row: { message_id: "text", event: "text?", body: "text", sent_at: "int", sent_by: "text" },
       state: { status: "text", settled_at: "int?", reason: "text?", call_no: "int?" },
+      // Groups of their own: the events of a run without conversations cover neither.
+      mode: { mode: "text?" },
+      turn: { taken_step: "int?", taken_turn: "int?", exchange_no: "int?" },
     },
   },
   attempts: {
@@ -94,6 +97,20 @@ export const TABLES = {
         open_turn: "int?",
         checkpoint_index: "int?",
       },
+    },
+  },
+  exchanges: {
+    key: { ...STEP, exchange_no: "int" },
+    groups: {
+      row: {
+        first_turn: "int",
+        sent_by: "text",
+        began_at: "int",
+        charged_tokens: "int",
+        charged_micro_dollars: "int",
+      },
+      end: { last_turn: "int?", ended_at: "int?", outcome: "text?", why: "text?" },
+      stop: { stop_requested_at: "int?", stop_requested_by: "text?" },
     },
   },
   turns: {
@@ -279,6 +296,7 @@ const UNCOVERED_TABLES = {
         context: "text?",
         error: "text?",
         final_artifact: "text?",
+        takes_text: "int",
       },
     },
   },

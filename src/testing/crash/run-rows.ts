@@ -5,6 +5,7 @@ import type {
   AttemptRecord,
   CheckpointRecord,
   EventRecord,
+  ExchangeRecord,
   LineageRecord,
   MessageRecord,
   ModelCallRecord,
@@ -34,6 +35,7 @@ export type RunRows = {
   readonly lineages: readonly LineageRecord[];
   readonly artifacts: readonly ArtifactRecord[];
   readonly messages: readonly MessageRecord[];
+  readonly exchanges: readonly ExchangeRecord[];
   readonly events: readonly EventRecord[];
 };
 
@@ -53,13 +55,14 @@ export async function readRunRows(reader: StoreReader, runId: string): Promise<R
     reader.listModelCalls(runId),
     reader.listToolCalls(runId),
   ]);
-  const [tries, waits, checkpoints, lineages, artifacts, messages] = await Promise.all([
+  const [tries, waits, checkpoints, lineages, artifacts, messages, exchanges] = await Promise.all([
     reader.listToolCallAttempts(runId),
     reader.listWaits(runId),
     reader.listCheckpoints(runId),
     reader.listLineages(runId),
     reader.listArtifacts(runId),
     reader.listMessages(runId),
+    reader.listExchanges(runId),
   ]);
   return {
     run,
@@ -76,6 +79,7 @@ export async function readRunRows(reader: StoreReader, runId: string): Promise<R
     lineages,
     artifacts,
     messages,
+    exchanges,
     events,
   };
 }

@@ -40,7 +40,7 @@ export class SimulatedOutside implements EffectsPort {
   ask(model: ModelPort, request: ModelRequest, place: ModelAttemptId): Promise<ModelResponse> {
     return this.#life.call("model", async () => {
       const seen = { life: this.#life.number, ...place };
-      this.#world.witness.record({ kind: "asked", ...seen });
+      this.#world.witness.record({ kind: "asked", ...seen, heard: heardIn(request) });
       try {
         return await this.#answer(model, request, place);
       } catch (error) {
@@ -249,4 +249,9 @@ class KeyWatch {
   get isSeen(): boolean {
     return this.#isSeen;
   }
+}
+
+/** What users have said in a request. */
+function heardIn({ messages }: ModelRequest): string[] {
+  return messages.flatMap((message) => (message.role === "user" ? [String(message.content)] : []));
 }

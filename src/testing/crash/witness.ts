@@ -36,6 +36,8 @@ export type WitnessLine =
       readonly stepPath: string;
       readonly turnIndex: number;
       readonly attempt: number;
+      /** What users have said in the request. */
+      readonly heard: readonly string[];
     }
   | {
       readonly kind: "answered";

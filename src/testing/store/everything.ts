@@ -15,6 +15,8 @@ export async function readEverything(store: Store, runId: string): Promise<unkno
     callAttempts: await store.listToolCallAttempts(runId),
     waits: await store.listWaits(runId),
     messages: await store.listMessages(runId),
+    exchanges: await store.listExchanges(runId),
+    requests: await store.readRequests(runId),
     artifacts: await store.listArtifacts(runId),
     work: await store.countWork(runId),
     isCancelRequested: await store.isCancelRequested(runId),

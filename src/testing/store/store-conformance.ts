@@ -51,6 +51,8 @@ import { answerChecks } from "./waits/answers.ts";
 import { approvalChecks } from "./waits/approvals.ts";
 import { budgetWaitChecks } from "./waits/budget-waits.ts";
 import { clockWaitChecks } from "./waits/clock-waits.ts";
+import { conversationWaitChecks } from "./waits/conversation-waits.ts";
+import { exchangeChecks } from "./waits/exchanges.ts";
 import { messageChecks } from "./waits/messages.ts";
 import { peopleChecks } from "./waits/people.ts";
 import { questionChecks } from "./waits/questions.ts";
@@ -96,6 +98,8 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   questions: questionChecks,
   "the clock": clockWaitChecks,
   messages: messageChecks,
+  exchanges: exchangeChecks,
+  "waits of conversations": conversationWaitChecks,
   settlements: settlementChecks,
   "late receipts": lateReceiptChecks,
   history: historyChecks,

@@ -135,7 +135,8 @@ describe("send", () => {
       /It was sent before/,
     );
     expect(await send('{"amount":41}', "--event", "paid", "--id", "m-1")).toMatchObject({ exitCode: 1 });
-    expect(await send("40")).toMatchObject({ exitCode: 2 });
+    expect(await send("40")).toMatchObject({ exitCode: 1 });
+    expect(await send()).toMatchObject({ exitCode: 2 });
     for (const [argv, message] of [
       [['{"amount":', "--event", "paid"], /The value of data is not valid JSON/],
       [["40", "--event", "paid", "--id", ""], /--id is blank/],

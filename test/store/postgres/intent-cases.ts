@@ -32,6 +32,7 @@ import {
   NEW_FINGERPRINT,
   startLineage,
 } from "../../../src/testing/store/sample-session.ts";
+import { SampleTalk } from "../../../src/testing/store/sample-talk.ts";
 
 /** How far the clock of the stores is ahead of where each case begins. */
 export const clockOfCases = { aheadMs: 0 };
@@ -91,6 +92,13 @@ async function moved(store: Store, runId: string): Promise<RunInTransit> {
 
 let elsewhere: Promise<Store> | null = null;
 
+/** A conversation with an open exchange. */
+async function stoppable(store: Store, runId: string): Promise<SampleTalk> {
+  const talk = await SampleTalk.create(store, runId);
+  await talk.begin(1, await talk.say("one"));
+  return talk;
+}
+
 export const INTENT_CASES: Readonly<Record<StoreIntent, PrepareIntent>> = {
   createRun: (store, runId) => Promise.resolve(() => store.createRun(newRun(runId))),
   enqueueRun: (store, runId) => Promise.resolve(() => store.enqueueRun(queuedRun(runId))),
@@ -112,6 +120,16 @@ export const INTENT_CASES: Readonly<Record<StoreIntent, PrepareIntent>> = {
     await store.enqueueRun(queuedRun(runId));
     await store.sendMessage(runId, MESSAGE);
     return () => store.withdrawMessage(runId, MESSAGE.id);
+  },
+  endExchange: async (store, runId) => {
+    const talk = await stoppable(store, runId);
+    const { fence, stepKey } = talk.run;
+    await talk.answer(1, { isComplete: false });
+    return () => store.endExchange(fence, { stepKey, outcome: "stopped", why: "stopped by Ann" });
+  },
+  requestStop: async (store, runId) => {
+    await stoppable(store, runId);
+    return () => store.requestStop(runId, { by: "Ann" });
   },
   reportWorker: (store, runId) => Promise.resolve(() => store.reportWorker(workerReport(runId))),
   forgetWorker: async (store, runId) => {

@@ -176,6 +176,28 @@ CREATE TABLE events (
   PRIMARY KEY (run_key, seq)
 ) STRICT;
 
+CREATE TABLE exchanges (
+  run_key INTEGER NOT NULL REFERENCES runs (run_key),
+  step_no INTEGER NOT NULL,
+  -- From 1.
+  exchange_no INTEGER NOT NULL,
+  first_turn INTEGER NOT NULL,
+  sent_by TEXT NOT NULL,
+  began_at INTEGER NOT NULL,
+  -- What the run had been charged before it began.
+  charged_tokens INTEGER NOT NULL,
+  charged_micro_dollars INTEGER NOT NULL,
+  -- The last turn that was committed in it; none if none was.
+  last_turn INTEGER,
+  ended_at INTEGER,
+  outcome TEXT CHECK (outcome IN ('complete', 'stopped', 'failed', 'max_turns', 'budget', 'rolled_back')),
+  -- Why it ended without a complete answer.
+  why TEXT,
+  stop_requested_at INTEGER,
+  stop_requested_by TEXT,
+  PRIMARY KEY (run_key, step_no, exchange_no)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE failed_model_calls (
   run_key INTEGER NOT NULL,
   step_no INTEGER NOT NULL,
@@ -292,7 +314,7 @@ CREATE TABLE messages (
   -- Why it was returned.
   reason TEXT,
   -- The call that received it.
-  call_no INTEGER,
+  call_no INTEGER, mode TEXT CHECK (mode IN ('queue', 'steer', 'interrupt')), taken_step INTEGER, taken_turn INTEGER, exchange_no INTEGER,
   PRIMARY KEY (run_key, message_no),
   UNIQUE (run_key, message_id)
 ) STRICT;
@@ -421,7 +443,7 @@ CREATE TABLE runs (
   error TEXT,
   -- The name and hash of the artifact that is its result, if it succeeded and its contract says which one that is.
   final_artifact TEXT
-) STRICT;
+, takes_text INTEGER NOT NULL DEFAULT 0) STRICT;
 
 CREATE TABLE schedules (
   name TEXT PRIMARY KEY,
@@ -607,6 +629,8 @@ CREATE INDEX ended_runs ON runs (updated_at, run_id)
   WHERE status <> 'queued' AND status <> 'running' AND status <> 'waiting';
 
 CREATE INDEX events_of_runs ON events (run_key, seq) WHERE of_run = 1;
+
+CREATE INDEX messages_of_turns ON messages (run_key, taken_step, taken_turn, message_no) WHERE taken_turn IS NOT NULL;
 
 CREATE INDEX open_waits ON waits (run_key, kind, created_at) WHERE status = 'open';
 

@@ -3,13 +3,13 @@
 import { describe, expect, it } from "vitest";
 import { PATIENCE } from "../../patience.ts";
 import { explored } from "./explored-scenario.ts";
-import { SCENARIOS } from "./scenarios/index.ts";
+import { EXPLORED_NAMES } from "./scenarios/index.ts";
 
 /** The number of points of each scenario; `npm run explore -- --modes close,disk` takes all of them. */
 const ENDS = 1;
 
 describe("a process that closes its store in mid-run, or whose disk is full for a while", () => {
-  it.for(Object.keys(SCENARIOS))("in %s leaves a run that keeps every promise", PATIENCE, async (name) => {
+  it.for(EXPLORED_NAMES)("in %s leaves a run that keeps every promise", PATIENCE, async (name) => {
     const report = await explored(name, { modes: ["close", "disk"], ends: ENDS, seed: 20_261 });
     report.assertKept();
     expect(report.counts.byMode).toMatchObject({ close: ENDS, disk: ENDS });

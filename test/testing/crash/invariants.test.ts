@@ -3,6 +3,7 @@ import { checkInvariants } from "../../../src/testing/crash/check-invariants.ts"
 import type { Evidence } from "../../../src/testing/crash/evidence.ts";
 import { INVARIANTS } from "../../../src/testing/crash/invariants/index.ts";
 import { FALSIFIED_CALLS } from "./falsified-calls.ts";
+import { FALSIFIED_EXCHANGES } from "./falsified-exchanges.ts";
 import { FALSIFIED_DELETIONS, FALSIFIED_QUEUES } from "./falsified-queues.ts";
 import { FALSIFIED_RUNS } from "./falsified-runs.ts";
 import { FALSIFIED_USAGE } from "./falsified-usage.ts";
@@ -18,6 +19,7 @@ import {
 } from "./invariants-evidence.ts";
 import { deletion } from "./scenarios/advances.ts";
 import { diverged, fork } from "./scenarios/continuations.ts";
+import { conversationStop } from "./scenarios/conversations.ts";
 import { planning } from "./scenarios/plans.ts";
 import { queueKeys } from "./scenarios/queues.ts";
 import { scheduleFires } from "./scenarios/schedules.ts";
@@ -36,6 +38,10 @@ const [, waited] = (await evidenceOf(agentWaits(), "crash after store.sendMessag
   Evidence,
   Evidence,
 ];
+const [, talked] = (await evidenceOf(conversationStop(), "crash after store.openTurn 1")) as [
+  Evidence,
+  Evidence,
+];
 const forks = await evidenceOf(fork(), "crash before store.forkRun 1", "crash after tool.charge 2");
 const [, scheduled] = (await evidenceOf(scheduleFires(), "crash after store.fireSchedule 2")) as [
   Evidence,
@@ -46,16 +52,25 @@ const [, queued] = (await evidenceOf(queueKeys(), "crash after store.claimRun 2"
 const [, deleted] = (await evidenceOf(deletion(), "crash before store.deleteRun 1")) as [Evidence, Evidence];
 
 describe("real evidence", () => {
-  it.each([undisturbed, crashed, paused, otherPrompt, planned, waited, scheduled, queued, deleted, ...forks])(
-    "breaks no promise",
-    async (evidence) => {
-      expect((await checkInvariants(evidence, INVARIANTS)).broken).toEqual([]);
-    },
-  );
+  it.each([
+    undisturbed,
+    crashed,
+    paused,
+    otherPrompt,
+    planned,
+    waited,
+    talked,
+    scheduled,
+    queued,
+    deleted,
+    ...forks,
+  ])("breaks no promise", async (evidence) => {
+    expect((await checkInvariants(evidence, INVARIANTS)).broken).toEqual([]);
+  });
 
   it("tests every promise, taken together", async () => {
     const looked = new Map<string, number>();
-    for (const evidence of [crashed, otherPrompt, waited, scheduled, queued, deleted])
+    for (const evidence of [crashed, otherPrompt, waited, talked, scheduled, queued, deleted])
       for (const [name, times] of Object.entries((await checkInvariants(evidence, INVARIANTS)).looked))
         looked.set(name, (looked.get(name) ?? 0) + times);
     // No process was silent and alive: pauses.test.ts tests that.
@@ -130,6 +145,7 @@ describe("an invariant notices that", () => {
   });
 
   it.each([
+    ...FALSIFIED_EXCHANGES.map((each) => [talked, ...each] as const),
     ...FALSIFIED_QUEUES.map((each) => [queued, ...each] as const),
     ...FALSIFIED_DELETIONS.map((each) => [deleted, ...each] as const),
   ])("$1: $2", async (evidence, invariant, _how, change, message) => {
@@ -139,9 +155,11 @@ describe("an invariant notices that", () => {
   });
 
   it("diverged-is-silent: a process that found the run diverged asked the model", async () => {
-    const asked = one(crashed.witness, ({ kind }) => kind === "asked");
+    const asked = structuredClone(one(crashed.witness, ({ kind }) => kind === "asked"));
     const { broken } = await checkInvariants(
-      falsified(otherPrompt, ({ witness }) => witness.push({ ...asked, life: 1 })),
+      falsified(otherPrompt, ({ witness }) =>
+        witness.push({ ...(asked as (typeof witness)[number]), life: 1 }),
+      ),
       INVARIANTS,
     );
     const found = broken.find(({ invariant }) => invariant === "diverged-is-silent");
@@ -167,6 +185,7 @@ describe("an invariant notices that", () => {
     const names = [
       ...FALSIFICATIONS,
       ...FALSIFIED_WAITS,
+      ...FALSIFIED_EXCHANGES,
       ...FALSIFIED_QUEUES,
       ...FALSIFIED_DELETIONS,
       ...FALSIFIED_SCHEDULES,

@@ -11,12 +11,12 @@ import { type ExplorerFolder, runSchedule } from "../../../src/testing/crash/run
 import { UNDISTURBED } from "../../../src/testing/crash/schedule.ts";
 import { pick, seededRandom } from "../../../src/testing/crash/seeded-random.ts";
 import type { KilledChildren } from "./killed-children.ts";
-import { SCENARIOS } from "./scenarios/index.ts";
+import { EXPLORED_NAMES, SCENARIOS } from "./scenarios/index.ts";
 
 /** Left out: the child resumes a run that the disk made fail with the scenario's pipeline, and these have several. */
 const WITH_OTHER_PIPELINES = ["milestone-after-change", "accept-divergence", "diverged", "changed-shape"];
 
-export const FAULT_SCENARIOS: readonly string[] = Object.keys(SCENARIOS).filter(
+export const FAULT_SCENARIOS: readonly string[] = EXPLORED_NAMES.filter(
   (name) => !WITH_OTHER_PIPELINES.includes(name),
 );
 

@@ -4,7 +4,7 @@ import { IS_FULL_TEST } from "../../full-test.ts";
 import { PATIENCE } from "../../patience.ts";
 import { KilledChildren, makeExplorerFolder, type RemovableFolder } from "./killed-children.ts";
 import { KilledSample, type KilledTrial, runConcurrently, violationLines } from "./killed-sample.ts";
-import { SCENARIOS } from "./scenarios/index.ts";
+import { EXPLORED_NAMES } from "./scenarios/index.ts";
 
 const SEED = 7;
 const KILLS = IS_FULL_TEST ? 40 : 20;
@@ -24,7 +24,7 @@ afterAll(async () => {
 
 test("a process that is really killed, once or twice, breaks no promise", PATIENCE, async () => {
   const sample = new KilledSample(explorerFolder, children);
-  const tasks = sample.tasks(Object.keys(SCENARIOS), SEED);
+  const tasks = sample.tasks(EXPLORED_NAMES, SEED);
   const trials: KilledTrial[] = [];
   const kills = () => trials.reduce((sum, trial) => sum + trial.kills, 0);
   await runConcurrently(

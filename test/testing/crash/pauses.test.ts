@@ -4,13 +4,13 @@ import { describe, expect, it } from "vitest";
 import { type CrashExplorerOptions, crashExplorer } from "../../../src/testing/crash/index.ts";
 import { PATIENCE } from "../../patience.ts";
 import { EXPLORER_FOLDER, explored, sumOf } from "./explored-scenario.ts";
-import { SCENARIOS } from "./scenarios/index.ts";
+import { EXPLORED_NAMES, SCENARIOS } from "./scenarios/index.ts";
 
 /** The number of points of each scenario, twice each; `npm run explore -- --modes pause` takes all of them. */
 const PAUSES = 1;
 
 describe("a process that wakes after another has taken its run", () => {
-  it.for(Object.keys(SCENARIOS))("in %s harms nothing", PATIENCE, async (name) => {
+  it.for(EXPLORED_NAMES)("in %s harms nothing", PATIENCE, async (name) => {
     const report = await explored(name, { modes: ["pause"], pauses: PAUSES, wakes: 1, seed: 20_260 });
     report.assertKept();
     expect(report.counts.byMode.pause).toBeGreaterThan(PAUSES);
@@ -20,7 +20,7 @@ describe("a process that wakes after another has taken its run", () => {
 
 it("tests that silence is no proof", PATIENCE, async () => {
   const reports = await Promise.all(
-    Object.keys(SCENARIOS).map((name) =>
+    EXPLORED_NAMES.map((name) =>
       explored(name, { modes: ["pause"], pauses: PAUSES, wakes: 1, seed: 20_260 }),
     ),
   );

@@ -4,7 +4,8 @@ import { childPath, ROOT_PATH, type StepPath } from "../../../core/step-path.ts"
 import { decideTurn } from "../../../core/turn/turn-decision.ts";
 import type { Amount } from "../../../core/usage/usage.ts";
 import type { RunRecord, RunStatus, WaitRecord } from "../../../store/store.ts";
-import { instancesOf } from "../../definition/phases.ts";
+import type { ConversationStep } from "../../definition/conversation-step.ts";
+import { instancesOf } from "../../definition/pipeline/phases.ts";
 import { assertBudgetRaised } from "../../definition/run-spec-checks.ts";
 import type { CodeStep, LoopStep, PipelineStep, StepNode, TurnLoopStep } from "../../definition/step.ts";
 import { NO_PROBE } from "../../ports/crash-points.ts";
@@ -13,6 +14,7 @@ import { RunBudget } from "../../run/run-budget.ts";
 import { agentExecutor, openScope } from "../../steps/agent-executor.ts";
 import { BUILT_IN_EXECUTORS } from "../../steps/built-in-executors.ts";
 import { codeStepExecutor } from "../../steps/code-step-executor.ts";
+import { conversationExecutor } from "../../steps/conversation-executor.ts";
 import { stepFailed } from "../../steps/execute-step.ts";
 import { loopExecutor } from "../../steps/loop-executor.ts";
 import type { StepExecution, StepExecutor } from "../../steps/step-executor.ts";
@@ -219,11 +221,19 @@ class ForecastExecution {
         return agents.execute(loop, execution);
       },
     };
+    const talks = conversationExecutor((scope, expected) => this.#forecastTurn(scope, expected));
+    const talk: StepExecutor<ConversationStep> = {
+      storage: talks.storage,
+      execute: async (step, execution) => {
+        if (execution.run.resume.milestone.isOpen) await this.#abandonTurn(step, execution);
+        return talks.execute(step, execution);
+      },
+    };
     const code: StepExecutor<CodeStep> = {
       storage: codeStepExecutor.storage,
       execute: (_step, execution) => this.#enterCode(execution),
     };
-    return { pipeline, when, loop: FORECAST_LOOP, "turn-loop": agent, run: code };
+    return { pipeline, when, loop: FORECAST_LOOP, "turn-loop": agent, conversation: talk, run: code };
   }
 
   /** Replaces an executor of the user: what it would do is unknown. */
@@ -246,8 +256,8 @@ class ForecastExecution {
   }
 
   /** The calls of a turn that is abandoned for a milestone are settled first. */
-  async #abandonTurn(loop: TurnLoopStep, execution: StepExecution): Promise<void> {
-    const scope = await openScope(loop.children[0], loop.maxTurns, execution, "abandon");
+  async #abandonTurn(loop: TurnLoopStep | ConversationStep, execution: StepExecution): Promise<void> {
+    const scope = await openScope(loop, execution, "abandon");
     const { journaled, isComplete } = scope.conversation;
     if (journaled === null || isComplete) return;
     this.calls = await forecastTurnCalls(scope, journaled, "abandon");

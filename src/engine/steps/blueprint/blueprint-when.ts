@@ -1,7 +1,7 @@
 import type { BlueprintWhen } from "../../../core/job/blueprint.ts";
 import { childPath } from "../../../core/step-path.ts";
 import { earlierSteps } from "../../definition/earlier-steps.ts";
-import { instancesOf } from "../../definition/phases.ts";
+import { instancesOf } from "../../definition/pipeline/phases.ts";
 import type { StepNode } from "../../definition/step.ts";
 import type { StepExecutor } from "../step-executor.ts";
 import { holds } from "./blueprint-values.ts";

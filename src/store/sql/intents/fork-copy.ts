@@ -14,6 +14,7 @@ import type { NewFork } from "../../store.ts";
 import type { Row } from "../row.ts";
 import type { GranularStateRow } from "../run-head.ts";
 import { all, type SqlScript } from "../script.ts";
+import { NOT_ENDED } from "../tables/exchange-rows.ts";
 import { granularStateRow, insertState, UNPINNED } from "../tables/granular-state.ts";
 import { parseJson, type RunRow } from "../tables/run-row.ts";
 import { insertRow, type Transaction } from "../transaction.ts";
@@ -46,6 +47,9 @@ const RECEIPTS = "SELECT * FROM receipts WHERE run_key = ? AND call_no BETWEEN ?
 const ATTEMPTS = "SELECT * FROM tool_call_attempts WHERE run_key = ? AND call_no BETWEEN ? AND ?";
 const APPLIED =
   "SELECT call_no FROM applied_calls WHERE run_key = ? AND call_no BETWEEN ? AND ? AND forgotten = 0";
+const EXCHANGES = `SELECT * FROM exchanges WHERE run_key = ? AND (step_no, first_turn) <= (?, ?)
+  ORDER BY step_no, exchange_no`;
+const TAKEN = `SELECT * FROM messages WHERE run_key = ? AND (taken_step, taken_turn) <= (?, ?) ORDER BY message_no`;
 const ARTIFACTS = `SELECT seq, created_at, type, data FROM events
   WHERE run_key = ? AND of_run = 1 AND type IN ('run.forked', 'artifact.kept') ORDER BY seq`;
 const COMMITS = `SELECT seq, data FROM events
@@ -68,6 +72,8 @@ export class ForkCopy {
   readonly #blobs = new Set<string>();
   /** The messages and tokens of the forked step, in the turns of its current lineage. */
   readonly #extent = { messages: 0, tokens: 0 };
+  /** True if the last exchange of the forked step ended with the turn; null if the step is no conversation. */
+  #isBetweenExchanges: boolean | null = null;
   /** The ids of the copied calls, for the event of the fork. */
   readonly calls: string[] = [];
   /** The artifacts of the fork, for its event. */
@@ -85,6 +91,7 @@ export class ForkCopy {
     for (const step of this.#plan.steps) this.#step(step);
     yield* this.#decisions();
     yield* this.#turns();
+    yield* this.#exchanges();
     yield* this.#calls();
     yield* this.#states();
     this.#uncertainCalls();
@@ -143,6 +150,31 @@ export class ForkCopy {
   /** True for a turn of the forked step that its current lineage includes. */
   #isInHistory({ step_no, turn_index }: { readonly step_no: number; readonly turn_index: number }): boolean {
     return step_no === this.#forkedStep && turn_index >= this.#plan.state.firstTurn;
+  }
+
+  /** Its conversations up to the turn: an exchange that went on after it is open again. */
+  *#exchanges(): SqlScript<void> {
+    const { turnIndex } = this.#plan.fork;
+    for (const exchange of yield* all(EXCHANGES, this.#parent.key, ...this.#upTo)) {
+      const row = wholeRow("exchanges", exchange);
+      const isForked = row.step_no === this.#forkedStep;
+      const hasEnded = !isForked || (row.ended_at !== null && (row.last_turn ?? row.first_turn) <= turnIndex);
+      insertRow(this.#tx, this.#run, "exchanges", {
+        ...row,
+        ...(hasEnded ? {} : NOT_ENDED),
+        charged_tokens: 0,
+        charged_micro_dollars: 0,
+        stop_requested_at: hasEnded ? row.stop_requested_at : null,
+        stop_requested_by: hasEnded ? row.stop_requested_by : null,
+      });
+      if (isForked) this.#isBetweenExchanges = hasEnded;
+    }
+    for (const message of yield* all(TAKEN, this.#parent.key, ...this.#upTo)) {
+      const row = wholeRow("messages", message);
+      insertRow(this.#tx, this.#run, "messages", row);
+      if (row.taken_step === this.#forkedStep && (row.taken_turn ?? 0) >= this.#plan.state.firstTurn)
+        this.#extent.messages += 1;
+    }
   }
 
   *#calls(): SqlScript<void> {
@@ -246,7 +278,7 @@ export class ForkCopy {
       ...state,
       ...this.#extent,
       turnIndex: fork.turnIndex,
-      isComplete: state.isComplete && state.turnIndex === fork.turnIndex,
+      isComplete: this.#isBetweenExchanges ?? (state.isComplete && state.turnIndex === fork.turnIndex),
       lastCall: null,
       fingerprint: UNPINNED,
     });

@@ -161,5 +161,6 @@ function insertFork(tx: Transaction, key: RunKey, runId: string, parent: RunRow,
     context: null,
     error: null,
     finalArtifact: null,
+    takesText: parent.takesText,
   });
 }

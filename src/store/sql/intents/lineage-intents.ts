@@ -4,6 +4,7 @@ import type { Fence, NewLineage } from "../../store.ts";
 import type { Row } from "../row.ts";
 import type { GranularStateRow, RunHead } from "../run-head.ts";
 import { all, get, type SqlScript } from "../script.ts";
+import { putMessagesBack } from "../tables/exchange-rows.ts";
 import { granularState, saveLineage, saveTurns } from "../tables/granular-state.ts";
 import { openModelCalls } from "../tables/model-calls.ts";
 import { fencedStep, recordEvent, stepHead } from "../tables/run-row.ts";
@@ -22,6 +23,7 @@ export function* beginLineage(tx: Transaction, fence: Fence, begun: NewLineage):
   const firstTurn = (openTurn ?? state.turnIndex) + 1;
   const baseTurn = base?.int("step_no") === stepKey ? base.int("turn_index") : 0;
   yield* rollBack(tx, run, begun, base?.int("event_seq") ?? 0);
+  const putBack = yield* putMessagesBack(tx, run, state, baseTurn);
   const lineage = switchLineage(tx, run, state, begun, { firstTurn, baseTurn, openTurn });
   const { path } = yield* stepHead(run, stepKey);
   // The cached state of the step belongs to the old lineage.
@@ -34,6 +36,7 @@ export function* beginLineage(tx: Transaction, fence: Fence, begun: NewLineage):
     ...(checkpoint === null ? {} : { from: checkpoint }),
     ...(openTurn === null ? {} : { openTurn }),
     ...(receipts.length === 0 ? {} : { receipts }),
+    ...(putBack.length === 0 ? {} : { messages: putBack }),
   });
   return firstTurn;
 }

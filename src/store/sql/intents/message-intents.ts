@@ -1,14 +1,15 @@
 import { assertPayload, canonicalJson } from "../../../core/canonical-json.ts";
 import { MessageRefusedError } from "../../../core/errors.ts";
-import type { Json, JsonObject } from "../../../core/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../core/json.ts";
 import { assertNameSize } from "../../../core/naming/name-size.ts";
 import { type Decision, decisionOf } from "../../../core/person.ts";
 import { assertEventName, matchesEvent } from "../../../core/run/event-match.ts";
 import { receiptOfAnswer } from "../../../core/run/wait-answer.ts";
-import type { MessageStatus, NewMessage, QueuedRun, SentMessage } from "../../store.ts";
+import type { MessageMode, MessageStatus, NewMessage, QueuedRun, SentMessage } from "../../store.ts";
 import type { Row } from "../row.ts";
 import { get, type SqlScript } from "../script.ts";
 import { MESSAGE_STATUSES } from "../stored-words.ts";
+import { openMailWaits } from "../tables/exchange-rows.ts";
 import { senderOf, waitingMessages } from "../tables/message-rows.ts";
 import { missingRun } from "../tables/missing-run.ts";
 import { assertHere } from "../tables/moved-run.ts";
@@ -16,6 +17,7 @@ import { personText } from "../tables/person-text.ts";
 import { findRun, parseJson, type RunRow, requireRun, saveRun } from "../tables/run-row.ts";
 import { changeRow, insertRow, type Transaction } from "../transaction.ts";
 import { assertOpenPart } from "../verify/verify-open.ts";
+import { openExchangeOf } from "./exchange-intents.ts";
 import { enqueueRun } from "./run-creation.ts";
 import { answerWait } from "./wait-answers.ts";
 import { queueIfAnswered } from "./wait-intents.ts";
@@ -49,9 +51,15 @@ export function* sendMessage(
     settled_at: reason === null ? null : tx.now,
     reason,
     call_no: null,
+    mode: yield* modeOf(run, message, sender),
+    taken_step: null,
+    taken_turn: null,
+    exchange_no: null,
   });
   const received = run.status === "waiting" ? yield* answerFromMailbox(tx, run) : [];
-  if (received.length > 0) yield* queueIfAnswered(tx, run);
+  const isHeard =
+    reason === null && message.event === null && (yield* answerMailWaits(tx, run, messageNo, sender));
+  if (received.length > 0 || isHeard) yield* queueIfAnswered(tx, run);
   saveRun(tx, run, "message.sent", {
     message: messageNo,
     by: sender.name,
@@ -70,7 +78,17 @@ function assertMessage({ id, event, body }: NewMessage): void {
     });
   assertNameSize("id of the message", id);
   if (event !== null) assertEventName(event);
+  else assertText(body);
   assertPayload(body, "The message");
+}
+
+/** A text, or a text with files. */
+function assertText(body: Json): void {
+  const text = isJsonObject(body) ? body.text : body;
+  if (typeof text !== "string")
+    throw new MessageRefusedError(`The message is ${JSON.stringify(body)}: give a text, or an event.`, {
+      reason: "no_text",
+    });
 }
 
 /** The run that the message is for; created for it, if the sender wants that. */
@@ -90,10 +108,33 @@ function* receiver(
 }
 
 /** Why the message will never be taken; null if it may be. */
-function reasonToReturn({ status }: RunRow, { event }: NewMessage): string | null {
+function reasonToReturn({ status, takesText }: RunRow, { event }: NewMessage): string | null {
   if (status === "succeeded" || status === "failed" || status === "cancelled") return status;
   // A text is for a conversation: nothing else takes one.
-  return event === null ? "no_conversation" : null;
+  return event === null && !takesText ? "no_conversation" : null;
+}
+
+/** Messages of two senders are never in one exchange: while another's is open, a text waits for the next one. */
+function* modeOf(
+  run: RunRow,
+  { event, mode = "queue" }: NewMessage,
+  sender: Decision,
+): SqlScript<MessageMode | null> {
+  if (event !== null) return null;
+  if (mode === "queue") return mode;
+  const open = yield* openExchangeOf(run);
+  return open === null || open.text("sent_by") === personText(sender) ? mode : "queue";
+}
+
+/** A conversation that waits for a message has one. */
+function* answerMailWaits(tx: Transaction, run: RunRow, message: number, by: Decision): SqlScript<boolean> {
+  if (run.status !== "waiting") return false;
+  const mail = new Set(yield* openMailWaits(run));
+  if (mail.size === 0) return false;
+  const answer = { as: "answered", value: { message } } as const;
+  for (const wait of yield* openWaitsOf(run))
+    if (mail.has(wait.index)) yield* answerWait(tx, { run, wait }, { answer, by });
+  return true;
 }
 
 /** A message that was sent before. The same id is for one message only, of one sender. */

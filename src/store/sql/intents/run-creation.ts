@@ -1,6 +1,7 @@
 import { assertPayload, canonicalJson } from "../../../core/canonical-json.ts";
 import { ConfigurationError } from "../../../core/errors.ts";
 import { contractSummary } from "../../../core/job/contract-summary.ts";
+import { isJsonObject, type Json } from "../../../core/json.ts";
 import { assertNameSize } from "../../../core/naming/name-size.ts";
 import { earlier } from "../../../core/usage/allowance.ts";
 import { limitOfBudgets, NO_BUDGETS, wallclockOf } from "../../../core/usage/budget.ts";
@@ -100,6 +101,11 @@ function originOf(tx: Transaction, run: QueuedRun, startedBy: string | null): Ru
   };
 }
 
+/** True if one of the steps is a conversation: then the run takes texts. */
+export function takesText(shape: Json): boolean {
+  return Array.isArray(shape) && shape.some((step) => isJsonObject(step) && step.kind === "conversation");
+}
+
 /** The columns of a new run that do not depend on whether it is claimed. */
 function newRow(tx: Transaction, key: RunKey, run: QueuedRun, origin: RunOrigin) {
   const budgets = run.spec?.budgets ?? NO_BUDGETS;
@@ -118,6 +124,7 @@ function newRow(tx: Transaction, key: RunKey, run: QueuedRun, origin: RunOrigin)
     context: null,
     error: null,
     finalArtifact: null,
+    takesText: takesText(run.shape),
     origin,
   };
 }

@@ -6,6 +6,7 @@ import { decideRelease } from "../../../core/run/release-decision.ts";
 import { parseToolCallId, toolCallId } from "../../../core/step-path.ts";
 import type { StoredError } from "../../../core/stored-error.ts";
 import { allowanceAfter } from "../../../core/usage/allowance.ts";
+import { isMailWait, type NewWait } from "../../../core/wait.ts";
 import type {
   AttemptReason,
   ClaimOptions,
@@ -17,6 +18,7 @@ import type {
 import { type AbandonedAttempts, ANYTHING } from "../leases.ts";
 import { get, type SqlScript } from "../script.ts";
 import { findArtifactHash } from "../tables/artifact-rows.ts";
+import { hasText, withdrawMailWaits } from "../tables/exchange-rows.ts";
 import { leftOpen, lostEvents } from "../tables/fence.ts";
 import { restoreMessages, returnMessages } from "../tables/message-rows.ts";
 import { assertNotDeleted } from "../tables/missing-run.ts";
@@ -41,7 +43,7 @@ import { limitReached, stall, stallsAtClaim } from "./claim-limits.ts";
 import { leaveRunningCalls } from "./in-doubt.ts";
 import { endAttempt, markRunningSteps, settleOpenCalls } from "./left-open.ts";
 import { answerFromMailbox } from "./message-intents.ts";
-import { insertAttempt, marksFacts } from "./run-creation.ts";
+import { insertAttempt, marksFacts, takesText } from "./run-creation.ts";
 import { cancelRequestedBy, endAbandoned, endCancelRequest, freeLease } from "./run-interruption.ts";
 import { openWaits, queueIfAnswered, withdrawBudgetWaits } from "./wait-intents.ts";
 
@@ -177,6 +179,7 @@ export function* confirmLease(tx: Transaction, fence: Fence): SqlScript<void> {
 export function* pinShape(tx: Transaction, fence: Fence, shape: Json): SqlScript<void> {
   const row = yield* fencedRunRow(tx, fence);
   changeRow(tx, row, "run_inputs", {}, { shape: canonicalJson(shape) });
+  row.takesText = takesText(shape);
   saveRun(tx, row, "run.reshaped", {});
 }
 
@@ -192,7 +195,7 @@ export function* releaseRun(tx: Transaction, fence: Fence, given: RunEnd): SqlSc
   // A tool that was cancelled, or whose outcome could not be stored, may have done its work or may still be running.
   const { facts } = yield* leaveRunningCalls(tx, row, yield* leftOpen(tx.leases, row));
   const asked = end.status === "waiting" ? end.waits : [];
-  const opened = yield* openWaits(tx, row, asked);
+  const opened = yield* openWaits(tx, row, yield* unlessWritten(tx, row, asked));
   if (status === "failed") yield* supersedeCall(tx, row, error);
   if (waits === "withdrawn") yield* withdrawWaits(tx, row, null);
   if (steps !== "kept") yield* markRunningSteps(tx, row, steps, error);
@@ -216,6 +219,17 @@ export function* releaseRun(tx: Transaction, fence: Fence, given: RunEnd): SqlSc
     ...(opened.length === 0 ? {} : { waits: opened }),
     ...(received.length === 0 ? {} : { received }),
   });
+}
+
+/** A conversation does not wait for a message that is there already: the run is queued instead. */
+function* unlessWritten(
+  tx: Transaction,
+  row: RunRow,
+  asked: readonly NewWait[],
+): SqlScript<readonly NewWait[]> {
+  if (!asked.some(isMailWait) || !(yield* hasText(row))) return asked;
+  yield* withdrawMailWaits(tx, row);
+  return asked.filter((wait) => !isMailWait(wait));
 }
 
 function errorOf(end: RunEnd): StoredError | null {

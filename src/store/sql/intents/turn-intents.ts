@@ -6,12 +6,22 @@ import type {
   ModelCallSettlement,
   NewReceipt,
   TurnCommit,
+  TurnCommitted,
   TurnJournal,
   TurnOpened,
   TurnOpening,
 } from "../../store.ts";
 import type { GranularStateRow, RunHead, TurnCallRows } from "../run-head.ts";
 import type { SqlScript } from "../script.ts";
+import {
+  checkTaking,
+  deniedByExchange,
+  endExchangeRow,
+  hasJoining,
+  lastExchange,
+  openOf,
+  writeTaking,
+} from "../tables/exchange-rows.ts";
 import {
   assertNextTurn,
   beginTurns,
@@ -32,15 +42,29 @@ type Fingerprint = TurnOpening["fingerprint"];
 export function* openTurn(tx: Transaction, fence: Fence, opening: TurnOpening): SqlScript<TurnOpened> {
   const { stepKey, turnIndex, fingerprint } = opening;
   const run = yield* fencedStep(tx, fence, stepKey);
+  const taking = opening.exchange === undefined ? undefined : yield* checkTaking(tx, run, opening);
+  if (taking === null) return { kind: "stale" };
   const state = yield* openedState(tx, run, stepKey, fingerprint);
+  // A new exchange continues after the complete answer of the last one.
+  const wasComplete = state.isComplete;
+  if (taking?.open === null) state.isComplete = false;
   assertNextTurn(state, turnIndex);
-  const opened = yield* openModelCall(tx, run, opening, state);
   const step = (yield* stepHead(run, stepKey)).path;
-  const facts: JsonObject =
-    opened.kind === "denied"
-      ? { step, turn: turnIndex, unit: opened.unit, wanted: opened.wanted, remaining: opened.remaining }
-      : { step, turn: turnIndex, attempt: opened.attempt, reserved: opened.reserved };
-  recordEvent(tx, run, opened.kind === "denied" ? "turn.denied" : "turn.opened", facts);
+  const denied = taking === undefined ? null : deniedByExchange(run, taking, opening);
+  const opened = denied ?? (yield* openModelCall(tx, run, opening, state));
+  if (opened.kind === "denied") {
+    // An exchange that may cost nothing has its message all the same: it ends with that.
+    const took =
+      denied === null || taking?.open !== null ? null : yield* writeTaking(tx, run, opening, taking);
+    if (took === null) state.isComplete = wasComplete;
+    else saveTurns(tx, run, state);
+    const { unit, wanted, remaining } = opened;
+    recordEvent(tx, run, "turn.denied", { step, turn: turnIndex, unit, wanted, remaining, ...took });
+    return opened;
+  }
+  const took = taking === undefined ? {} : yield* writeTaking(tx, run, opening, taking);
+  const { attempt, reserved } = opened;
+  recordEvent(tx, run, "turn.opened", { step, turn: turnIndex, attempt, reserved, ...took });
   return opened;
 }
 
@@ -116,12 +140,8 @@ export function* journalResponse(tx: Transaction, fence: Fence, journal: TurnJou
   });
 }
 
-export function* commitTurn(
-  tx: Transaction,
-  fence: Fence,
-  commit: TurnCommit,
-): SqlScript<{ next: TurnOpened | null; checkpoint: number | null }> {
-  const { stepKey, turnIndex, isComplete, journal, followUp } = commit;
+export function* commitTurn(tx: Transaction, fence: Fence, commit: TurnCommit): SqlScript<TurnCommitted> {
+  const { stepKey, turnIndex, journal, followUp } = commit;
   const run = yield* fencedStep(tx, fence, stepKey);
   assertOneTurn(commit);
   if (journal !== null) yield* writeJournal(tx, run, journal, followUp);
@@ -131,8 +151,13 @@ export function* commitTurn(
   const state = yield* granularState(run, stepKey);
   assertNextTurn(state, turnIndex);
   const session = yield* writeSession(tx, run, commit, commit.session);
-  const next = commit.next === null ? null : reserve(run, commit.next, 1);
-  advanceState(state, commit, next?.kind === "opened" ? { ...next, openedAt: tx.now } : null);
+  const isComplete = commit.isComplete && !(yield* continuesExchange(tx, run, commit));
+  const { next, took } = yield* openNext(tx, run, commit.next);
+  advanceState(
+    state,
+    { ...commit, isComplete },
+    next?.kind === "opened" ? { ...next, openedAt: tx.now } : null,
+  );
   saveTurns(tx, run, state);
   recordEvent(tx, run, "turn.committed", {
     step: (yield* stepHead(run, stepKey)).path,
@@ -140,10 +165,42 @@ export function* commitTurn(
     ...(journal === null ? {} : journalFacts(journal)),
     ...receipts,
     ...(isComplete ? { complete: true } : {}),
-    ...(next?.kind === "opened" ? { reserved: next.reserved } : {}),
+    ...(next?.kind === "opened" ? { reserved: next.reserved, ...took } : {}),
     ...session.facts,
   });
-  return { next, checkpoint: session.checkpoint };
+  return { next, checkpoint: session.checkpoint, isComplete };
+}
+
+/** Reserves for the turn after a commit, and takes its messages. */
+function* openNext(
+  tx: Transaction,
+  run: RunHead,
+  opening: TurnOpening | null,
+): SqlScript<{ readonly next: TurnOpened | null; readonly took: JsonObject }> {
+  if (opening === null) return { next: null, took: {} };
+  if (opening.exchange === undefined) return { next: reserve(run, opening, 1), took: {} };
+  const taking = yield* checkTaking(tx, run, opening);
+  if (taking === null) return { next: { kind: "stale" }, took: {} };
+  const next = deniedByExchange(run, taking, opening) ?? reserve(run, opening, 1);
+  return { next, took: next.kind === "opened" ? yield* writeTaking(tx, run, opening, taking) : {} };
+}
+
+/**
+ * True if the answer is complete and the exchange is not: a message of its sender came while the agent answered. Otherwise
+ * the exchange ends with the answer.
+ */
+function* continuesExchange(
+  tx: Transaction,
+  run: RunHead,
+  { stepKey, turnIndex, unlessMessages }: TurnCommit,
+): SqlScript<boolean> {
+  if (unlessMessages !== true) return false;
+  const exchange = openOf(yield* lastExchange(run, stepKey));
+  if (exchange === null) throw new Error(`Turn ${turnIndex} belongs to no open exchange.`);
+  const isStopped = exchange.optionalInt("stop_requested_at") !== null;
+  if (!isStopped && (yield* hasJoining(run, exchange))) return true;
+  endExchangeRow(tx, run, exchange, turnIndex, { outcome: "complete", why: null });
+  return false;
 }
 
 /** The journal of a commit must belong to its turn, and the reservation to the one after it. */

@@ -5,6 +5,7 @@ import {
   asksPermission,
   type NewBudgetWait,
   type NewCallWait,
+  type NewMailWait,
   type NewRunWait,
   type NewWait,
   type WaitClock,
@@ -42,7 +43,7 @@ function ask(tx: Transaction, run: RunRow, wait: NewWait): SqlScript<number | nu
 }
 
 /** A question about the run as a whole, unless it is open already. */
-function* askRun(tx: Transaction, run: RunRow, wait: NewRunWait): SqlScript<number | null> {
+function* askRun(tx: Transaction, run: RunRow, wait: NewRunWait | NewMailWait): SqlScript<number | null> {
   const isOpen = yield* exists(
     "SELECT 1 AS found FROM waits WHERE run_key = ? AND status = 'open' AND call_no IS NULL AND subject = ? LIMIT 1",
     run.key,

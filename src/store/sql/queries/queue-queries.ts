@@ -9,7 +9,7 @@ import type {
 } from "../../store.ts";
 import type { Row } from "../row.ts";
 import { all, type SqlScript } from "../script.ts";
-import { MESSAGE_STATUSES } from "../stored-words.ts";
+import { MESSAGE_MODES, MESSAGE_STATUSES } from "../stored-words.ts";
 import { senderOf } from "../tables/message-rows.ts";
 import { parseJson, requireRunKey } from "../tables/run-row.ts";
 
@@ -122,7 +122,9 @@ export function* listRunning(): SqlScript<RunningRun[]> {
   }));
 }
 
-const MESSAGES = `SELECT messages.*, run_steps.step_path, tool_calls.turn_index, tool_calls.call_index
+const MESSAGES = `SELECT messages.*, run_steps.step_path, tool_calls.turn_index, tool_calls.call_index,
+      (SELECT taker.step_path FROM run_steps AS taker
+        WHERE taker.run_key = messages.run_key AND taker.step_no = messages.taken_step) AS taken_path
     FROM messages
     LEFT JOIN tool_calls ON tool_calls.run_key = messages.run_key AND tool_calls.call_no = messages.call_no
     LEFT JOIN run_steps ON run_steps.run_key = messages.run_key AND run_steps.step_no = tool_calls.step_no
@@ -158,5 +160,14 @@ function messageRecord(runId: string, row: Row): MessageRecord {
       row.optionalText("step_path") === null
         ? null
         : toolCallId(runId, row.text("step_path"), row.int("turn_index"), row.int("call_index")),
+    mode: row.optionalText("mode") === null ? null : row.oneOf("mode", MESSAGE_MODES),
+    takenBy:
+      row.optionalText("taken_path") === null
+        ? null
+        : {
+            stepPath: row.text("taken_path"),
+            turn: row.int("taken_turn"),
+            exchange: row.int("exchange_no"),
+          },
   };
 }

@@ -1,8 +1,9 @@
-import type { StoredResponse, ToolCallRecord, TurnRecord } from "../../store.ts";
+import type { StoredResponse, TakenMessage, ToolCallRecord, TurnRecord } from "../../store.ts";
 import type { Row } from "../row.ts";
 import { all, type SqlScript } from "../script.ts";
 import type { RunKey } from "../table-list.ts";
 import { CALLS, toolCallRecord, withRequest } from "./call-records.ts";
+import { TAKEN_COUNT, takenMessages } from "./exchange-queries.ts";
 
 // Turns with their calls, a page at a time: one query for the turns and one for their calls and receipts.
 // A page is found by its position, so its cost depends on its size and not on what comes before it.
@@ -23,7 +24,7 @@ const COMMITTED = `turns.turn_index <= (SELECT g.turn_index FROM granular_states
                    WHERE l.run_key = turns.run_key AND l.step_no = turns.step_no AND l.open_turn = turns.turn_index)`;
 
 const TURNS = `SELECT step_no, turn_index, settled_at, tokens, first_call_no, calls, response, follow_up,
-    ${COMMITTED} AS committed,
+    ${COMMITTED} AS committed, ${TAKEN_COUNT} AS taken,
     (SELECT step_path FROM run_steps
       WHERE run_steps.run_key = turns.run_key AND run_steps.step_no = turns.step_no) AS step_path
   FROM turns`;
@@ -61,7 +62,26 @@ export function* newestTurns(
 
 function* withCalls(run: ReadRun, rows: readonly Row[]): SqlScript<PlacedTurn[]> {
   const calls = yield* callsOf(run, rows);
-  return rows.map((row) => ({ ...placeOf(row), turn: turnRecord(row, calls.get(placeName(row)) ?? []) }));
+  const taken = yield* takenBy(run, rows);
+  return rows.map((row) => {
+    const name = placeName(row);
+    return { ...placeOf(row), turn: turnRecord(row, calls.get(name) ?? [], taken.get(name) ?? []) };
+  });
+}
+
+/** The messages that these turns have taken, by the names of their places. */
+function* takenBy(
+  { key }: ReadRun,
+  turns: readonly Row[],
+): SqlScript<ReadonlyMap<string, readonly TakenMessage[]>> {
+  const found = new Map<string, readonly TakenMessage[]>();
+  const taking = turns.filter((turn) => turn.int("taken") > 0);
+  for (const [stepNo, ofStep] of Map.groupBy(taking, (turn) => turn.int("step_no"))) {
+    const indexes = ofStep.map((turn) => turn.int("turn_index"));
+    const messages = yield* takenMessages(key, stepNo, Math.min(...indexes), Math.max(...indexes));
+    for (const [turn, each] of messages) found.set(`${stepNo}.${turn}`, each);
+  }
+  return found;
 }
 
 /** The calls of these turns, by the names of their places. */
@@ -103,7 +123,7 @@ function placeName(row: Row): string {
   return `${row.int("step_no")}.${row.int("turn_index")}`;
 }
 
-function turnRecord(row: Row, calls: readonly ToolCallRecord[]): TurnRecord {
+function turnRecord(row: Row, calls: readonly ToolCallRecord[], taken: readonly TakenMessage[]): TurnRecord {
   const response = JSON.parse(row.text("response")) as StoredResponse;
   return {
     stepPath: row.text("step_path"),
@@ -112,6 +132,7 @@ function turnRecord(row: Row, calls: readonly ToolCallRecord[]): TurnRecord {
     tokens: row.int("tokens"),
     followUp: row.optionalText("follow_up"),
     calls: calls.map((call) => withRequest(call, response)),
+    taken,
     committed: row.flag("committed"),
     at: row.int("settled_at"),
   };

@@ -1,11 +1,18 @@
 import { outputForModel } from "../../../core/call/duplicate-note.ts";
-import type { Json } from "../../../core/json.ts";
+import { isJsonObject, type Json } from "../../../core/json.ts";
 import type { Lineage } from "../../../core/lineage.ts";
 import type { Message, ToolOutput } from "../../../core/message.ts";
 import { parseToolCallId } from "../../../core/step-path.ts";
 import { type ResultLimits, shareOut, WHOLE_RESULTS } from "../../../core/usage/result-share.ts";
 import { headMessages, turnMessages } from "../../history.ts";
-import type { Conversation, GranularState, StoredResponse, ToolCallRecord, TurnRecord } from "../../store.ts";
+import type {
+  Conversation,
+  GranularState,
+  StoredResponse,
+  TakenMessage,
+  ToolCallRecord,
+  TurnRecord,
+} from "../../store.ts";
 import type { Row } from "../row.ts";
 import { all, exists, get, type SqlScript } from "../script.ts";
 import { RECEIPT_STATUSES } from "../stored-words.ts";
@@ -14,6 +21,7 @@ import { granularStateRow, UNPINNED } from "../tables/granular-state.ts";
 import { findRun, parseJson, requireRunKey } from "../tables/run-row.ts";
 import { CODE_STEP_TURN, callNoOfId } from "../tables/tool-call-rows.ts";
 import { CALLS, toolCallRecord, withRequest } from "./call-records.ts";
+import { TAKEN_COUNT, takenMessages } from "./exchange-queries.ts";
 import { callRanges, newestTurns, type ReadRun } from "./turn-pages.ts";
 
 /** The conversation of a step whose first turn was not opened yet. */
@@ -26,10 +34,13 @@ const NO_TURNS: Conversation = {
   tokens: 0,
   tail: [],
   journaled: null,
+  taken: [],
 };
 
 /** The state of a step, with the document of its fingerprint. */
-const STATE = `SELECT granular_states.*, document
+const STATE = `SELECT granular_states.*, document,
+      (SELECT count(*) FROM messages WHERE messages.run_key = granular_states.run_key
+          AND taken_step = granular_states.step_no AND taken_turn = granular_states.turn_index + 1) AS taken
     FROM granular_states LEFT JOIN fingerprints USING (run_key, step_no, lineage)
    WHERE run_key = ? AND step_no = ?`;
 
@@ -56,7 +67,13 @@ export function* readConversation(
     tokens,
     tail: yield* readTail(run, committed, tailTokens, limits),
     journaled: journaled ?? null,
+    taken: row.int("taken") === 0 ? [] : yield* takenBy(run.key, stepKey, turnIndex + 1),
   };
+}
+
+/** The messages that one turn has taken. */
+function* takenBy(key: RunKey, stepKey: number, turnIndex: number): SqlScript<readonly TakenMessage[]> {
+  return (yield* takenMessages(key, stepKey, turnIndex, turnIndex)).get(turnIndex) ?? [];
 }
 
 function* readLineages(key: RunKey, stepKey: number): SqlScript<Lineage[]> {
@@ -198,15 +215,16 @@ export function* readGranularState(runId: string, stepName: string): SqlScript<G
 /** The first messages for the agent. A fork whose turns were not opened yet has none. */
 function headOf(document: string | null): Message[] {
   if (document === null) return [];
-  const { prompt, input } = parseJson(document) as { prompt: Json; input: Json };
+  const { prompt, input, switches } = parseJson(document) as { prompt: Json; input: Json; switches: Json };
+  const isConversation = isJsonObject(switches) && switches.mode === "conversation";
   // The text of a template was different in every turn, and is not part of the history.
-  return headMessages(typeof prompt === "string" ? prompt : "", input);
+  return headMessages(typeof prompt === "string" ? prompt : "", input, { isConversation });
 }
 
 const HISTORY_PAGE = 64;
 
 /** Only the columns that the messages need: a result is read at the end of every run. */
-const TURNS_OF_HISTORY = `SELECT response, follow_up, first_call_no, calls FROM turns
+const TURNS_OF_HISTORY = `SELECT turn_index, response, follow_up, first_call_no, calls, ${TAKEN_COUNT} AS taken FROM turns
   WHERE run_key = ? AND step_no = ? AND turn_index BETWEEN ? AND ? ORDER BY turn_index`;
 const RESULTS_OF_HISTORY =
   "SELECT call_no, status, error_code, output FROM receipts WHERE run_key = ? AND call_no BETWEEN ? AND ?";
@@ -218,7 +236,11 @@ function* historyOf(key: RunKey, step: Row): SqlScript<Message[]> {
     const to = Math.min(committed, from + HISTORY_PAGE - 1);
     const turns = yield* all(TURNS_OF_HISTORY, key, step.int("step_no"), from, to);
     const results = yield* resultsOf(key, turns);
-    for (const turn of turns) messages.push(...messagesOf(turn, results));
+    const taken = turns.some((turn) => turn.int("taken") > 0)
+      ? yield* takenMessages(key, step.int("step_no"), from, to)
+      : NOTHING_TAKEN;
+    for (const turn of turns)
+      messages.push(...messagesOf(turn, results, taken.get(turn.int("turn_index")) ?? []));
   }
   return messages;
 }
@@ -239,11 +261,18 @@ function* resultsOf(key: RunKey, turns: readonly Row[]): SqlScript<ReadonlyMap<n
   return results;
 }
 
-function messagesOf(turn: Row, results: ReadonlyMap<number, ToolOutput>): Message[] {
+const NOTHING_TAKEN: ReadonlyMap<number, readonly TakenMessage[]> = new Map();
+
+function messagesOf(
+  turn: Row,
+  results: ReadonlyMap<number, ToolOutput>,
+  taken: readonly TakenMessage[],
+): Message[] {
   const first = turn.int("first_call_no");
   return turnMessages({
     response: JSON.parse(turn.text("response")) as StoredResponse,
     outputs: Array.from({ length: turn.int("calls") }, (_, i) => results.get(first + i) ?? null),
     followUp: turn.optionalText("follow_up"),
+    taken,
   });
 }

@@ -1,9 +1,10 @@
-import type { Decision } from "../../../core/person.ts";
+import { type Decision, decisionOf, readDecision } from "../../../core/person.ts";
 import type { Row } from "../row.ts";
-import { all, type SqlScript } from "../script.ts";
+import type { RunHead } from "../run-head.ts";
+import { all, get, type SqlScript } from "../script.ts";
 import { changeRow, removeRow, type Transaction } from "../transaction.ts";
-import { personAt } from "./person-text.ts";
-import type { RunRow } from "./run-row.ts";
+import { personAt, personText } from "./person-text.ts";
+import { parseJson, type RunRow } from "./run-row.ts";
 
 const WAITING_MESSAGES =
   "SELECT * FROM messages WHERE run_key = ? AND status = 'waiting' ORDER BY message_no";
@@ -19,6 +20,18 @@ export function waitingMessages(run: RunRow): SqlScript<readonly Row[]> {
 /** The sender of a stored message. */
 export function senderOf(row: Row): Decision {
   return personAt(row.text("sent_by"), row.int("sent_at"));
+}
+
+/** The name of a stored sender. */
+export function senderIn(text: string): string {
+  return personAt(text, 0).name;
+}
+
+/** The person who started the run, as the sender of its input. */
+export function* starterText(tx: Transaction, run: Pick<RunHead, "key">): SqlScript<string> {
+  const row = yield* get("SELECT started_by FROM runs WHERE run_key = ?", run.key);
+  const starter = readDecision(parseJson(row?.optionalText("started_by") ?? null));
+  return personText(starter ?? decisionOf({}, tx.now));
 }
 
 /** The run has ended: nothing will take the messages that are left, and its addresses are free. */

@@ -9,8 +9,10 @@ import { granularState, granularStateRow, saveTurns } from "./granular-state.ts"
 import { chargedAmount, reservedAmount } from "./run-quota.ts";
 import { stepHead } from "./run-row.ts";
 
+type Reserved = Exclude<TurnOpened, { kind: "stale" }>;
+
 /** Reserves for one attempt of a turn, if the quota allows it. */
-export function reserve(run: RunHead, opening: TurnOpening, attempt: number): TurnOpened {
+export function reserve(run: RunHead, opening: TurnOpening, attempt: number): Reserved {
   const reservation = run.quota.reserve(opening.reserve);
   if (reservation.kind === "denied") {
     const { unit, wanted, remaining } = reservation;
@@ -29,7 +31,7 @@ export function* openModelCall(
   run: RunHead,
   opening: TurnOpening,
   state: GranularStateRow,
-): SqlScript<TurnOpened> {
+): SqlScript<Reserved> {
   const { turnIndex } = opening;
   const opened = reserve(run, opening, yield* nextAttempt(run, state, turnIndex));
   if (opened.kind === "denied") return opened;

@@ -40,6 +40,8 @@ export type RunRow = RunHead & {
   context: string | null;
   error: string | null;
   finalArtifact: string | null;
+  /** True if it has a conversation. */
+  takesText: boolean;
   /** What the run began with; it never changes. */
   readonly origin: RunOrigin;
 };
@@ -115,6 +117,7 @@ export function runRow(row: Row): RunRow {
     context: row.optionalText("context"),
     error: row.optionalText("error"),
     finalArtifact: row.optionalText("final_artifact"),
+    takesText: row.flag("takes_text"),
     origin: {
       createdAt: row.int("created_at"),
       pipeline: row.text("pipeline"),
@@ -187,6 +190,7 @@ export function stateColumns(run: RunRow): RowValues {
     context: run.context,
     error: run.error,
     final_artifact: run.finalArtifact,
+    takes_text: Number(run.takesText),
   };
 }
 
@@ -213,7 +217,9 @@ export function originColumns(origin: RunOrigin): RowValues {
 /** The digest of a run's row, without what every intent changes and what renewals change. */
 export function runRowDigest(run: RunRow): string {
   const columns = { ...originColumns(run.origin), ...stateColumns(run) };
-  return digestOf([run.runId, ...Object.values(columns)]);
+  const { takes_text: takesText, ...covered } = columns;
+  // Only if it is set, so that the events of runs from before there were conversations still cover them.
+  return digestOf([run.runId, ...Object.values(covered), ...(takesText === 1 ? ["takes_text"] : [])]);
 }
 
 /** The stored row of a run, as its events must have it. */

@@ -30,13 +30,15 @@ const WORDS: { readonly [table in CoveredTable]: Words } = {
   run_labels: ({ name, value }) => `metadata ${name}: ${value}`,
   addresses: ({ address }) => `address ${address}`,
   messages: ({ message_no }, _, group) =>
-    `${group === "state" ? "state of message" : "message"} ${message_no}`,
+    `${group === "state" ? "state of message" : group === "turn" ? "turn of message" : "message"} ${message_no}`,
   attempts: ({ epoch }) => `attempt ${epoch}`,
   run_steps: (_, { path }, group) => (group === "output" ? `step ${path}` : `state of step ${path}`),
   loop_decisions: ({ iteration }, { path }) => `decision ${path}[${iteration}]`,
   granular_states: (_, { path }) => `turns of step ${path}`,
   fingerprints: ({ lineage }, { path }) => `fingerprint of step ${path}~${lineage}`,
   lineages: ({ lineage }, { run, path }) => `lineage ${stepId(run, path)}~${lineage}`,
+  exchanges: ({ exchange_no }, { run, path }, group) =>
+    `${group === "" ? "exchange" : "end of exchange"} ${stepId(run, path)}!${exchange_no}`,
   turns: ({ turn_index }, { run, path }, group) =>
     `${group === "follow_up" ? "follow-up" : "turn"} ${stepId(run, path)}#${turn_index}`,
   failed_model_calls: ({ turn_index, attempt }, { run, path }) =>

@@ -4,6 +4,7 @@ import { databaseIntact, eventsVerify, referencesHaveBlobs } from "./database.ts
 import { deletedOrWhole } from "./deletion.ts";
 import { effectsAtMostOnce, effectsExactlyOnceWhereSucceeded, oneFingerprintPerKey } from "./effects.ts";
 import { endsOrWaits, resumingTwiceIsResumingOnce } from "./end.ts";
+import { exchangeEndsOnce, messagesInOrder, oneSenderAnExchange } from "./exchanges.ts";
 import { divergedIsSilent, writesUnderTheEpoch } from "./fencing.ts";
 import { keysFitTheirCalls, wantedOnceHadOnce } from "./keys.ts";
 import { callsMatchTheLedger, journalBeforeTools, nothingRunsAtRest, receiptsImmutable } from "./ledger.ts";
@@ -59,6 +60,9 @@ export const INVARIANTS: readonly Invariant[] = [
   dueComputedOnce,
   oneAnswerAWait,
   messagesTakenOnce,
+  messagesInOrder,
+  oneSenderAnExchange,
+  exchangeEndsOnce,
   acceptedOrReturned,
   sameEnd,
   endsOrWaits,

@@ -5,6 +5,7 @@ import { sleepTool } from "../../../engine/definition/waiting/wait-tools.ts";
 import type { EventRecord, MessageRecord, ToolCallRecord, WaitRecord } from "../../../store/store.ts";
 import type { RunAccount } from "../evidence.ts";
 import { checkEach, FINE, type Invariant, type Problem, wrong } from "../invariant.ts";
+import { judgeTakenText } from "./exchanges.ts";
 import { earlierAndLater } from "./observations.ts";
 
 export const neverEarly: Invariant = {
@@ -115,7 +116,8 @@ function answerText({ status, answer, answeredAt, answeredBy }: WaitRecord): str
 function answersIn({ type, data }: EventRecord): readonly number[] {
   if (!isJsonObject(data)) return [];
   if (type === "wait.answered") return numbers([data]);
-  if (type === "run.woken") return numbers(listOf(data.waits).filter(isAnswer));
+  if (type === "run.woken" || type === "exchange.stop_requested")
+    return numbers(listOf(data.waits).filter(isAnswer));
   return numbers(listOf(data.received));
 }
 
@@ -133,11 +135,22 @@ function numbers(facts: readonly Json[]): readonly number[] {
 
 export const messagesTakenOnce: Invariant = {
   name: "messages-taken-once",
-  promise: "A message is taken by one call, and a call that waits for a message takes one.",
-  judge: ({ accounts }) => {
+  promise:
+    "A message is taken by one call or one turn, whose result or model has it; a call that waits takes one.",
+  judge: ({ accounts, witness }) => {
     const taken = checkEach(
-      accounts.flatMap(({ messages, calls }) => messages.map((message) => ({ message, messages, calls }))),
-      ({ message, messages, calls }) => judgeTaken(message, messages, calls),
+      accounts.flatMap((account) => account.messages.map((message) => ({ message, account }))),
+      ({ message, account }) =>
+        message.event === null
+          ? judgeTakenText(message, account, witness)
+          : judgeTaken(message, account.messages, account.calls),
+    );
+    const texts = checkEach(
+      accounts.flatMap(({ messages }) => messages.filter(({ event }) => event === null)),
+      ({ id, status, takenBy }) =>
+        (status === "taken") === (takenBy !== null)
+          ? FINE
+          : wrong(`Text ${id} is ${status}, and its turn is ${takenBy?.turn ?? "none"}`),
     );
     const received = checkEach(
       accounts.flatMap((account) => receivedWaits(account).map((wait) => ({ wait, account }))),
@@ -148,7 +161,10 @@ export const messagesTakenOnce: Invariant = {
           : wrong(`${toolCallId} received a message, and ${count} are marked as taken by it`);
       },
     );
-    return { looked: taken.looked + received.looked, problems: [...taken.problems, ...received.problems] };
+    return {
+      looked: taken.looked + received.looked,
+      problems: [...taken.problems, ...texts.problems, ...received.problems],
+    };
   },
 };
 

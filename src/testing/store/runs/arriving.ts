@@ -14,6 +14,7 @@ import {
   withAnotherDatabase,
 } from "../sample-move.ts";
 import { claimOptions, FAILED, LEASE_MS, newReceipt, SampleRun, SUCCEEDED, sha256 } from "../sample-run.ts";
+import { talkScenario } from "../sample-talk.ts";
 import { jobScenario, LARGE, ledgerScenario, turnScenario } from "../store-scenarios.ts";
 
 async function eventTypes(store: Store, runId: string): Promise<string[]> {
@@ -28,6 +29,7 @@ export const arrivingChecks: readonly Check[] = [
       await ledgerScenario(elsewhere, advance);
       await jobScenario(elsewhere, advance);
       await mailScenario(elsewhere, advance);
+      await talkScenario(elsewhere);
       await laterScenario(elsewhere, now() + 3_600_000);
       advance(LEASE_MS);
       for (const { runId, status } of await elsewhere.listRuns()) {

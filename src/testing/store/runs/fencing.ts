@@ -16,6 +16,7 @@ import {
   SUCCEEDED,
 } from "../sample-run.ts";
 import { milestone } from "../sample-session.ts";
+import { TALK_SHAPE, taking, text } from "../sample-talk.ts";
 
 /**
  * Every method of a store that takes a fence, so that the table below cannot miss one. The fence of a run that arrives is
@@ -150,6 +151,16 @@ const INTENTS: { readonly [K in WorkerIntent]: Sample } = {
     prepare: (run) => run.committed(1),
     perform: ({ store, stepKey }, fence) =>
       store.saveCheckpoint(fence, { stepKey, turnIndex: 1, checkpoint: milestone({ turn: 1 }) }),
+    ofStep: true,
+  },
+  endExchange: {
+    prepare: async (run) => {
+      await run.store.pinShape(run.fence, TALK_SHAPE);
+      await run.store.sendMessage(run.runId, text("one"));
+      await run.open(1, taking([1], { begins: true, limit: { tokens: 1, microDollars: null } }));
+    },
+    perform: ({ store, stepKey }, fence) =>
+      store.endExchange(fence, { stepKey, outcome: "budget", why: "It costs too much." }),
     ofStep: true,
   },
   beginLineage: {

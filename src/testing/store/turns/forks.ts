@@ -148,6 +148,7 @@ export const forkChecks: readonly Check[] = [
           tokens,
           tail: turnIndex,
           journaled: null,
+          taken: [],
         },
       );
     }

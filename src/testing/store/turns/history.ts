@@ -24,6 +24,7 @@ export const historyChecks: readonly Check[] = [
       tokens: 0,
       tail: [],
       journaled: null,
+      taken: [],
     });
     assert.equal(await store.readGranularState(run.runId, "draft"), null);
     assert.deepEqual(await store.readHistory(run.runId, "draft"), []);

@@ -29,7 +29,7 @@ async function turnsOf(run: SampleRun): Promise<string[]> {
 /** The step's conversation, without a token limit. */
 async function conversationOf({ store, runId, stepKey }: SampleRun) {
   const read = await store.readConversation(runId, stepKey, Number.MAX_SAFE_INTEGER);
-  const { fingerprint: _, isComplete: __, tail, journaled, ...rest } = read;
+  const { fingerprint: _, isComplete: __, taken: ___, tail, journaled, ...rest } = read;
   return { ...rest, tail: tail.map((turn) => turn.turnIndex), journaled: journaled?.turnIndex ?? null };
 }
 

@@ -16,13 +16,14 @@ export const turnChecks: readonly Check[] = [
     await run.open(1);
     const journal = run.journal(1);
     const outcome = await store.commitTurn(run.fence, run.commit(1, { journal, messages: 3, tokens: 44 }));
-    assert.deepEqual(outcome, { next: null, checkpoint: null });
+    assert.deepEqual(outcome, { next: null, checkpoint: null, isComplete: false });
     const turn = {
       stepPath: "draft",
       turnIndex: 1,
       response: journal.response,
       tokens: 10,
       followUp: null,
+      taken: [],
       calls: [],
       committed: true,
       at: now(),

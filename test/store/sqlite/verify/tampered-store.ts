@@ -6,6 +6,7 @@ import { openStore } from "../../../../src/store/open-store.ts";
 import type { Store, Verification } from "../../../../src/store/store.ts";
 import { laterScenario, mailScenario } from "../../../../src/testing/store/sample-mail.ts";
 import { SampleRun, sha256 } from "../../../../src/testing/store/sample-run.ts";
+import { talkScenario } from "../../../../src/testing/store/sample-talk.ts";
 import {
   jobScenario,
   ledgerScenario,
@@ -42,6 +43,7 @@ export async function writeRunsTo(store: Store, advance: (ms: number) => void): 
   await open.journaled(1, ["running", "prepared"]);
   await open.waiting(open.wait(1, 1), open.approval(1, 2, sha256("arguments").toString("hex")));
   await mailScenario(store, advance);
+  await talkScenario(store);
   await laterScenario(store, Date.UTC(2100, 0, 1));
 }
 

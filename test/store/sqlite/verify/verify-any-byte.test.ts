@@ -37,6 +37,7 @@ const NAMES: { readonly [table in Exclude<CoveredTable, "uncertain_calls">]: Nam
     of: OF_RUN,
     row: "'message ' || message_no",
     state: "'state of message ' || message_no",
+    turn: "'turn of message ' || message_no",
   },
   attempts: { of: OF_RUN, row: "'attempt ' || t.epoch" },
   run_steps: { of: OF_RUN, row: "'state of step ' || step_path", output: "'step ' || step_path" },
@@ -44,6 +45,12 @@ const NAMES: { readonly [table in Exclude<CoveredTable, "uncertain_calls">]: Nam
   granular_states: { of: OF_STEP, row: "'turns of step ' || step_path" },
   fingerprints: { of: OF_STEP, row: "'fingerprint of step ' || step_path || '~' || t.lineage" },
   lineages: { of: OF_STEP, row: `'lineage ' || ${STEP_ID} || '~' || t.lineage` },
+  exchanges: {
+    of: OF_STEP,
+    row: `'exchange ' || ${STEP_ID} || '!' || exchange_no`,
+    end: `'end of exchange ' || ${STEP_ID} || '!' || exchange_no`,
+    stop: `'end of exchange ' || ${STEP_ID} || '!' || exchange_no`,
+  },
   turns: { of: OF_STEP, row: `'turn ' || ${TURN_ID}`, follow_up: `'follow-up ' || ${TURN_ID}` },
   failed_model_calls: { of: OF_STEP, row: `'model call ' || ${TURN_ID} || '@' || t.attempt` },
   tool_calls: {

@@ -1,3 +1,4 @@
+import { EXCHANGE_MUTANTS } from "./exchange-mutants.ts";
 import { LEDGER_MUTANTS } from "./ledger-mutants.ts";
 import { MARK_MUTANTS } from "./mark-mutants.ts";
 import type { CheckedMutant, Mutant } from "./mutant.ts";
@@ -20,6 +21,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...SESSION_MUTANTS,
   ...STORE_MUTANTS,
   ...WAIT_MUTANTS,
+  ...EXCHANGE_MUTANTS,
   ...SCHEDULE_MUTANTS,
   ...QUEUE_MUTANTS,
 ];

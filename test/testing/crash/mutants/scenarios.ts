@@ -3,6 +3,7 @@
 import { z } from "zod";
 import { ModelCallError, NotApplied } from "../../../../src/core/errors.ts";
 import { defineAgent } from "../../../../src/engine/definition/agent.ts";
+import { conversationStep } from "../../../../src/engine/definition/conversation-step.ts";
 import { type Tool, tool } from "../../../../src/engine/definition/tool.ts";
 import type { ModelPort } from "../../../../src/engine/ports/model-port.ts";
 import { append, defineSlice } from "../../../../src/session/slice.ts";
@@ -13,7 +14,12 @@ import type {
   StandInContext,
   ToolStandIn,
 } from "../../../../src/testing/crash/scenario.ts";
-import { modelStandIn, RUN_ID, workUntilDone } from "../../../../src/testing/crash/scenario.ts";
+import {
+  modelStandIn,
+  RUN_ID,
+  sleepUntilDue,
+  workUntilDone,
+} from "../../../../src/testing/crash/scenario.ts";
 import { scriptedPort } from "../../scripted-port.ts";
 import { asks, charge, errandAgent, found, lookUp, STAND_INS, ship } from "../scenarios/errand-tools.ts";
 
@@ -252,6 +258,36 @@ function providerSearch(): Scenario {
   };
 }
 
+/** A text that is to join the exchange comes while the model gives its last answer. */
+function conversationLateSteer(): Scenario {
+  const by = { by: "ann" };
+  const port = scriptedPort(({ turn }) => ({ text: `Answer ${turn}.` }));
+  const answer = modelStandIn(port);
+  return {
+    name: "conversation-late-steer",
+    pipeline: conversationStep("talk", defineAgent({ name: "errands", model: port }), {
+      closesAfterMs: 1_000,
+    }),
+    input: null,
+    model: async (request, place, outside) => {
+      const late = { id: "late", event: null, body: "Wait.", mode: "steer", by } as const;
+      if (place.turnIndex === 1) await outside.store.sendMessage(RUN_ID, late);
+      return answer(request, place, outside);
+    },
+    act: async (tools) => {
+      const { runner, store } = tools;
+      let result = await runner.run(null, { runId: RUN_ID, wait: true });
+      while (result.status === "waiting") {
+        const known = (await store.listMessages(RUN_ID)).length;
+        if (known === 0) await store.sendMessage(RUN_ID, { id: "one", event: null, body: "Hi.", by });
+        else await sleepUntilDue(tools, result.waits);
+        result = await runner.resume(RUN_ID, { wait: true });
+      }
+      return result;
+    },
+  };
+}
+
 export const OWN_SCENARIOS: { readonly [name: string]: () => Scenario } = {
   "late-landing": lateLanding,
   "late-return": lateReturn,
@@ -263,4 +299,5 @@ export const OWN_SCENARIOS: { readonly [name: string]: () => Scenario } = {
   "cancelled-and-left": cancelledAndLeft,
   "started-over": startedOver,
   "provider-search": providerSearch,
+  "conversation-late-steer": conversationLateSteer,
 };

@@ -5,8 +5,7 @@ import type { Mutant } from "./mutant.ts";
 /** A step is opened although its agent has changed. */
 const CHANGE_UNNOTICED = {
   file: "engine/steps/agent-executor.ts",
-  right:
-    "  if (storedFingerprint === null || storedFingerprint.hash === fingerprint || isComplete) return null;\n",
+  right: "  if (storedFingerprint === null || storedFingerprint.hash === fingerprint) return null;\n",
   wrong: "  if (storedFingerprint !== undefined) return null;\n",
 };
 

@@ -1,6 +1,17 @@
 import type { Scenario } from "../../../../src/testing/crash/scenario.ts";
+import { IS_FULL_TEST } from "../../../full-test.ts";
 import { advance, deletion } from "./advances.ts";
 import { acceptDivergence, changedShape, diverged, fork, redoTurn, released } from "./continuations.ts";
+import {
+  conversationDeploy,
+  conversationIdle,
+  conversationInterrupt,
+  conversationMilestone,
+  conversationQueue,
+  conversationSteer,
+  conversationStop,
+  conversationTwoSenders,
+} from "./conversations.ts";
 import {
   budget,
   budgetAsked,
@@ -40,6 +51,12 @@ import {
   sleepInCode,
   sleepStep,
 } from "./waits.ts";
+
+const SAMPLED: ReadonlySet<string> = new Set([
+  "conversation-steer",
+  "conversation-stop",
+  "conversation-milestone",
+]);
 
 /** All scenarios, by name; each exploration makes its own. */
 export const SCENARIOS: { readonly [name: string]: () => Scenario } = {
@@ -89,6 +106,14 @@ export const SCENARIOS: { readonly [name: string]: () => Scenario } = {
   "message-while-waiting": messageWhileWaiting,
   "receive-times-out": receiveTimesOut,
   "approval-times-out": approvalTimesOut,
+  "conversation-queue": conversationQueue,
+  "conversation-steer": conversationSteer,
+  "conversation-two-senders": conversationTwoSenders,
+  "conversation-interrupt": conversationInterrupt,
+  "conversation-stop": conversationStop,
+  "conversation-idle": conversationIdle,
+  "conversation-deploy": conversationDeploy,
+  "conversation-milestone": conversationMilestone,
   "schedule-fires": scheduleFires,
   "queue-worker": queueWorker,
   "queue-keys": queueKeys,
@@ -96,3 +121,8 @@ export const SCENARIOS: { readonly [name: string]: () => Scenario } = {
   advance,
   deletion,
 };
+
+/** The scenarios that a test explores: of the many conversations a sample, and all of them in the full test. */
+export const EXPLORED_NAMES: readonly string[] = Object.keys(SCENARIOS).filter(
+  (name) => IS_FULL_TEST || !name.startsWith("conversation-") || SAMPLED.has(name),
+);

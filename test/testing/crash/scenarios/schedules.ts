@@ -1,7 +1,7 @@
 // Runs that schedules start.
 
 import { assertScheduleSpec, type ScheduleSpec } from "../../../../src/core/schedule/schedule-spec.ts";
-import { shapeOf } from "../../../../src/engine/definition/pipeline-shape.ts";
+import { shapeOf } from "../../../../src/engine/definition/pipeline/pipeline-shape.ts";
 import { Pipeline, Step } from "../../../../src/engine/definition/step.ts";
 import { systemClock } from "../../../../src/engine/ports/system-clock.ts";
 import type { ProcessTools, Scenario } from "../../../../src/testing/crash/scenario.ts";

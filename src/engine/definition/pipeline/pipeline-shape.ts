@@ -1,7 +1,7 @@
-import { ResumeError } from "../../core/errors.ts";
-import type { Json } from "../../core/json.ts";
-import { childPath, ROOT_PATH, type StepPath, withoutIterations } from "../../core/step-path.ts";
-import type { PipelineStep, StepNode } from "./step.ts";
+import { ResumeError } from "../../../core/errors.ts";
+import type { Json } from "../../../core/json.ts";
+import { childPath, ROOT_PATH, type StepPath, withoutIterations } from "../../../core/step-path.ts";
+import type { PipelineStep, StepNode } from "../step.ts";
 
 type ShapeEntry = { readonly path: StepPath; readonly kind: string };
 

@@ -1,6 +1,6 @@
-import { childPath, type StepPath } from "../../core/step-path.ts";
-import type { NewStep } from "../../store/store.ts";
-import type { StepNode } from "./step.ts";
+import { childPath, type StepPath } from "../../../core/step-path.ts";
+import type { NewStep } from "../../../store/store.ts";
+import type { StepNode } from "../step.ts";
 
 /** The phase in which a step begins. A step without a phase inherits that of its parent. */
 export function firstPhase(step: StepNode, inherited: string): string {

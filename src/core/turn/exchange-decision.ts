@@ -1,0 +1,49 @@
+/** The state of a conversation, as its mailbox has it. */
+export type ConversationState = {
+  /** The newest exchange; null before the first. */
+  readonly exchange: {
+    readonly firstTurn: number;
+    readonly isOpen: boolean;
+    readonly isStopped: boolean;
+  } | null;
+  /** The number of committed turns. */
+  readonly committed: number;
+  /** The turn after them has a response. */
+  readonly isJournaled: boolean;
+  readonly maxTurns: number;
+  /** The step was given an input, which is the first thing that was said. */
+  readonly hasInput: boolean;
+  /** A text waits for a turn. */
+  readonly hasText: boolean;
+  /** Nobody has written for so long that the conversation is over. */
+  readonly isClosed: boolean;
+};
+
+export type ConversationMove =
+  /** Complete the turn whose response is journaled: with an exchange that is to stop, without the calls that wait. */
+  | { readonly kind: "replay"; readonly isStopped: boolean }
+  /** The next turn of the open exchange. */
+  | { readonly kind: "turn" }
+  /** The first turn of an exchange, about the first text that waits; about the input, if `with` is that. */
+  | { readonly kind: "begin"; readonly with: "input" | "text" }
+  | { readonly kind: "end"; readonly outcome: "stopped" | "max_turns" }
+  /** Nothing to do until somebody writes. */
+  | { readonly kind: "wait" }
+  | { readonly kind: "close" };
+
+/** Decides what a conversation does next. */
+export function decideConversation(state: ConversationState): ConversationMove {
+  const { exchange, committed, isJournaled, maxTurns, hasInput, hasText, isClosed } = state;
+  if (exchange?.isOpen === true) {
+    if (isJournaled) return { kind: "replay", isStopped: exchange.isStopped };
+    if (exchange.isStopped) return { kind: "end", outcome: "stopped" };
+    const turns = Math.max(0, committed - exchange.firstTurn + 1);
+    return turns >= maxTurns ? { kind: "end", outcome: "max_turns" } : { kind: "turn" };
+  }
+  if (exchange === null && hasInput) return { kind: "begin", with: "input" };
+  if (hasText) return { kind: "begin", with: "text" };
+  return { kind: isClosed ? "close" : "wait" };
+}
+
+/** Why a changed agent is accepted by itself, as it is recorded. */
+export const BETWEEN_EXCHANGES = "The agent was changed between two exchanges of its conversation.";

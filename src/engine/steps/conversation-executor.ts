@@ -1,0 +1,202 @@
+import { ResumeError, SchemaMisfitError } from "../../core/errors.ts";
+import type { Json } from "../../core/json.ts";
+import { decideConversation } from "../../core/turn/exchange-decision.ts";
+import { CLOSED, mailSubject, type NewMailWait } from "../../core/wait.ts";
+import type { ExchangeEnd, ExchangeOutcome, Mailbox } from "../../store/store.ts";
+import { personNeeded } from "../call/call-questions.ts";
+import { makeReceipt } from "../call/call-receipt.ts";
+import type { ConversationStep } from "../definition/conversation-step.ts";
+import { cancelled } from "../definition/tool-outcome.ts";
+import { reach } from "../run/active-run.ts";
+import { ModelCut } from "../run/model-cuts.ts";
+import { ExchangeOver, MailboxChanged } from "../turn/exchange-over.ts";
+import type { TurnScope } from "../turn/turn-scope.ts";
+import { finalOutput, openScope, openStep, type TurnExecutor, withinAgentSpan } from "./agent-executor.ts";
+import type { StepExecution, StepExecutor } from "./step-executor.ts";
+
+/** Executes the exchanges of a conversation, until nobody has written for long enough. Between them the run waits. */
+export function conversationExecutor(executeTurn: TurnExecutor): StepExecutor<ConversationStep> {
+  return {
+    storage: "instance",
+    execute(step, execution) {
+      const talk = new Talk(step, execution, executeTurn);
+      return withinAgentSpan(step, execution, () => talk.execute());
+    },
+  };
+}
+
+/** One worker's part of a conversation. */
+class Talk {
+  readonly #step: ConversationStep;
+  readonly #execution: StepExecution;
+  readonly #executeTurn: TurnExecutor;
+  #reloads = 0;
+  /** The number of the exchange that the next turn belongs to. */
+  #exchange = 0;
+
+  constructor(step: ConversationStep, execution: StepExecution, executeTurn: TurnExecutor) {
+    this.#step = step;
+    this.#execution = execution;
+    this.#executeTurn = executeTurn;
+  }
+
+  async execute(): Promise<Json> {
+    const { run, path } = this.#execution;
+    run.latest.begins(path);
+    let scope: TurnScope | null = await openStep(this.#step, this.#execution);
+    for (;;) {
+      scope ??= await openScope(this.#step, this.#execution);
+      const moved: "closed" | "reload" | TurnScope = await this.#move(scope);
+      if (moved === "closed") break;
+      scope = moved === "reload" ? null : moved;
+    }
+    scope ??= await openScope(this.#step, this.#execution);
+    const output = await finalOutput(scope);
+    run.keeper.session.bus.publish("PromptExecuted", { runId: run.runId, step: path, output });
+    return output;
+  }
+
+  /** Does what comes next. Returns the scope to continue with. */
+  async #move(scope: TurnScope): Promise<"closed" | "reload" | TurnScope> {
+    const { conversation, run, stepKey } = scope;
+    // The messages of a turn that is reserved for were read before the commit that did so.
+    if (conversation.openCall !== null) return this.#turn(scope);
+    run.stop.cuts.begin();
+    const mailbox = await run.store.readMailbox(run.runId, stepKey);
+    const { exchange, waiting } = mailbox;
+    this.#exchange = exchange?.exchange ?? 0;
+    const move = decideConversation({
+      exchange:
+        exchange === null
+          ? null
+          : {
+              firstTurn: exchange.firstTurn,
+              isOpen: exchange.endedAt === null,
+              isStopped: exchange.stopRequestedBy !== null,
+            },
+      committed: conversation.committed,
+      isJournaled: conversation.journaled !== null,
+      maxTurns: this.#step.maxTurns,
+      hasInput: scope.document.input !== null,
+      hasText: waiting.length > 0,
+      isClosed: mailbox.isClosed,
+    });
+    switch (move.kind) {
+      case "close":
+        return "closed";
+      case "wait":
+        throw personNeeded(run, [this.#mailWait(scope, mailbox)]);
+      case "end":
+        return this.#end(scope, {
+          outcome: move.outcome,
+          why: move.outcome === "stopped" ? stoppedBy(mailbox) : this.#tooManyTurns(),
+        });
+      case "replay":
+        if (move.isStopped && (await cancelWaitingCalls(scope, stoppedBy(mailbox)))) return "reload";
+        return this.#turn(this.#within(scope, mailbox));
+      case "turn":
+        conversation.taking = { messages: waiting.filter(({ joins }) => joins), begins: false };
+        return this.#turn(this.#within(scope, mailbox));
+      case "begin": {
+        this.#exchange += 1;
+        const messages = move.with === "input" ? [] : waiting.slice(0, 1);
+        conversation.beginExchange({ messages, begins: true });
+        return this.#turn({ ...scope, lastTurn: conversation.committed + this.#step.maxTurns });
+      }
+    }
+  }
+
+  #within(scope: TurnScope, { exchange }: Mailbox): TurnScope {
+    const first = exchange?.firstTurn ?? scope.conversation.committed + 1;
+    return { ...scope, lastTurn: first - 1 + this.#step.maxTurns };
+  }
+
+  async #turn(scope: TurnScope): Promise<"reload" | TurnScope> {
+    const { conversation } = scope;
+    try {
+      await this.#executeTurn(scope, conversation.committed + 1);
+      this.#reloads = 0;
+      if (conversation.isComplete) this.#announceEnd(scope, "complete", null);
+      return scope;
+    } catch (error) {
+      if (error instanceof MailboxChanged) {
+        conversation.taking = null;
+        return this.#reload(error);
+      }
+      if (error instanceof ModelCut) return this.#reload(error);
+      // The store is ahead: load the conversation again and continue from there.
+      if (ResumeError.isInstance(error) && !error.irrecoverable) return this.#reload(error);
+      const over = asOver(error);
+      if (over === null) throw error;
+      return this.#end(scope, { outcome: over.outcome, why: over.message });
+    }
+  }
+
+  /** At most once for each turn that may be, in a row: a store that is always ahead would be loaded for ever. */
+  #reload(error: Error): "reload" {
+    this.#reloads += 1;
+    if (this.#reloads > MAX_RELOADS) throw error;
+    return "reload";
+  }
+
+  /** Ends the open exchange without a complete answer. */
+  async #end(scope: TurnScope, { outcome, why }: Omit<ExchangeEnd, "stepKey">): Promise<TurnScope> {
+    const { run, path, stepKey, conversation } = scope;
+    reach(run, "exchange:before-end", path, conversation.committed);
+    await run.store.endExchange(run.fence, { stepKey, outcome, why });
+    reach(run, "exchange:ended", path, conversation.committed);
+    conversation.endExchange();
+    this.#announceEnd(scope, outcome, why);
+    return scope;
+  }
+
+  #announceEnd({ run, path: step }: TurnScope, outcome: ExchangeOutcome, why: string | null): void {
+    const { runId } = run;
+    run.observe.emit({ type: "exchange.ended", runId, step, exchange: this.#exchange, outcome, why });
+  }
+
+  #mailWait({ path }: TurnScope, { exchange }: Mailbox): NewMailWait {
+    const { closesAfterMs } = this.#step;
+    return {
+      kind: "message",
+      question: `Conversation ${path} waits for a message.`,
+      subject: mailSubject(path, exchange?.exchange ?? 0),
+      ...(closesAfterMs === null
+        ? {}
+        : { due: { inMs: closesAfterMs }, onDue: { action: "answer", value: CLOSED } }),
+    };
+  }
+
+  #tooManyTurns(): string {
+    return `The answer was not complete after ${this.#step.maxTurns} turns, the maxTurns of the conversation.`;
+  }
+}
+
+const MAX_RELOADS = 1_000;
+
+/** How the exchange ends because of an error; null if the error is the run's. */
+function asOver(error: unknown): ExchangeOver | null {
+  if (error instanceof ExchangeOver) return error;
+  // Thrown before the model is asked: nothing of the turn is journaled.
+  return SchemaMisfitError.isInstance(error) ? new ExchangeOver("failed", error.message) : null;
+}
+
+function stoppedBy({ exchange }: Mailbox): string {
+  return `stopped by ${exchange?.stopRequestedBy ?? "somebody"}`;
+}
+
+/** Gives the calls of the open turn that were never dispatched a receipt that says so; false if there are none. */
+async function cancelWaitingCalls(scope: TurnScope, why: string): Promise<boolean> {
+  const { run, options, stepKey, conversation } = scope;
+  const { journaled } = conversation;
+  const calls =
+    journaled?.calls.filter(({ receipt, status }) => receipt === null && status === "prepared") ?? [];
+  if (journaled === null || calls.length === 0) return false;
+  const { blobThresholdBytes } = options;
+  for (const { callIndex, tool } of calls) {
+    const outcome = cancelled("stopped", `${tool} was not run: ${why}.`);
+    const receipt = makeReceipt(run, { callIndex, blobThresholdBytes }, outcome);
+    await run.store.recordReceipt(run.fence, { stepKey, turnIndex: journaled.turnIndex, receipt });
+  }
+  return true;
+}

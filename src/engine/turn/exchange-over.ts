@@ -1,0 +1,20 @@
+import type { ExchangeEnd } from "../../store/store.ts";
+
+/** The exchange ends without a complete answer; the run goes on. Thrown before anything of the turn is journaled. */
+export class ExchangeOver extends Error {
+  readonly outcome: ExchangeEnd["outcome"];
+
+  constructor(outcome: ExchangeEnd["outcome"], why: string, options?: ErrorOptions) {
+    super(why, options);
+    this.name = "ExchangeOver";
+    this.outcome = outcome;
+  }
+}
+
+/** The mailbox is not what it was when it was read: nothing was written, and it has to be read again. */
+export class MailboxChanged extends Error {
+  constructor() {
+    super("The mailbox of the conversation has changed.");
+    this.name = "MailboxChanged";
+  }
+}

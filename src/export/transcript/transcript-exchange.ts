@@ -1,0 +1,55 @@
+import { isJsonObject } from "../../core/json.ts";
+import type { MessageRecord } from "../../store/store.ts";
+import { numberIn, numbersIn, textIn } from "../event-facts.ts";
+import { timeOfDay } from "../figures.ts";
+import { inline, sentence, shortFence } from "../markdown.ts";
+import type { Incident } from "../run-incidents.ts";
+
+// The texts about conversations: what people wrote, and how exchanges begin and end.
+
+/** A text that has come. An event is shown where something receives it. */
+export function writtenText({
+  event,
+  sentBy,
+  sentAt,
+  mode,
+  messageNo,
+  reason,
+}: MessageRecord): string | null {
+  if (event !== null) return null;
+  const how = mode === null || mode === "queue" ? "" : `, to ${mode}`;
+  const returned = reason === null ? "" : ` It was returned: ${sentence(reason)}`;
+  return `**${inline(sentBy)}** wrote message ${messageNo} at ${timeOfDay(sentAt)}${how}.${returned}`;
+}
+
+/** A text that a turn takes, as its sender wrote it. */
+export function takenText({ body, sentBy, messageNo }: MessageRecord): string {
+  const text = isJsonObject(body) ? body.text : body;
+  const who = `**${inline(sentBy)}**, message ${messageNo}:`;
+  return `${who}\n\n${shortFence(typeof text === "string" ? text : "", "all of it is in the store")}`;
+}
+
+/** The numbers of the messages that an event takes for a turn. */
+export function takenIn({ facts }: Incident): readonly number[] {
+  return numbersIn(facts, "took");
+}
+
+/** The beginning of an exchange, with the turn that is opened; none if it goes on. */
+export function begunExchange({ facts }: Incident): readonly string[] {
+  const exchange = numberIn(facts, "exchange");
+  return exchange === null ? [] : [`**Exchange ${exchange} begins.**`];
+}
+
+export function endedExchange({ facts }: Incident): readonly string[] {
+  const [exchange, outcome] = [numberIn(facts, "exchange"), textIn(facts, "outcome")];
+  return [
+    `**Exchange ${exchange ?? "?"} ended without a complete answer** (${inline(outcome ?? "?")}): ${sentence(textIn(facts, "why") ?? "")}`,
+  ];
+}
+
+export function requestedStop({ event, facts }: Incident): readonly string[] {
+  const who = inline(textIn(facts, "by") ?? "A person");
+  return [
+    `**${who}** asked at ${timeOfDay(event.at)} to stop exchange ${numberIn(facts, "exchange") ?? "?"}.`,
+  ];
+}

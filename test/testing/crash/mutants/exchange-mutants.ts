@@ -1,0 +1,96 @@
+// Conversations: who takes what, and when an exchange ends.
+
+import type { Mutant } from "./mutant.ts";
+
+export const EXCHANGE_MUTANTS: readonly Mutant[] = [
+  {
+    what: "a turn takes a text in memory only: the store does not know which",
+    patches: [
+      {
+        file: "store/sql/tables/exchange-rows.ts",
+        right:
+          "        taken_step: stepKey,\n        taken_turn: turnIndex,\n        exchange_no: exchangeNo,",
+        wrong: "        taken_step: null,\n        taken_turn: null,\n        exchange_no: null,",
+      },
+    ],
+    breaks: "messages-taken-once",
+    scenario: "conversation-steer",
+  },
+  {
+    what: "an answer is complete although its sender has said more",
+    patches: [
+      {
+        file: "store/sql/intents/turn-intents.ts",
+        right: "if (!isStopped && (yield* hasJoining(run, exchange))) return true;",
+        wrong: "void (isStopped || hasJoining);",
+      },
+      {
+        file: "engine/turn/turn-executor.ts",
+        right: "answer.isComplete && (joining.length === 0 || isStopped)",
+        wrong: "answer.isComplete",
+      },
+    ],
+    breaks: "exchange-ends-once",
+    scenario: "conversation-late-steer",
+  },
+  {
+    what: "a text belongs to the attempt that took it: the next one does not show it",
+    patches: [
+      {
+        file: "engine/turn/loaded-conversation.ts",
+        right: "    this.taken = stored.taken;\n",
+        wrong: "    this.taken = [];\n",
+      },
+    ],
+    breaks: "messages-taken-once",
+    scenario: "conversation-queue",
+  },
+  {
+    what: "the texts of two senders are in one exchange",
+    patches: [
+      {
+        file: "store/sql/queries/exchange-queries.ts",
+        right: 'joins: mode !== "queue" && row.text("sent_by") === openTo,',
+        wrong: "joins: openTo !== null,",
+      },
+      {
+        file: "store/sql/tables/exchange-rows.ts",
+        right: "AND event IS NULL AND mode IN ('steer', 'interrupt') AND sent_by = ?",
+        wrong: "AND event IS NULL AND (sent_by = ? OR 1 = 1)",
+      },
+    ],
+    breaks: "one-sender-an-exchange",
+    scenario: "conversation-two-senders",
+  },
+  {
+    what: "a turn takes the newest text first",
+    patches: [
+      {
+        file: "store/sql/tables/exchange-rows.ts",
+        right: "WHERE run_key = ? AND status = 'waiting' AND event IS NULL ORDER BY message_no LIMIT 1`;",
+        wrong:
+          "WHERE run_key = ? AND status = 'waiting' AND event IS NULL ORDER BY message_no DESC LIMIT 1`;",
+      },
+      {
+        file: "store/sql/queries/exchange-queries.ts",
+        right: "AND event IS NULL ORDER BY message_no LIMIT",
+        wrong: "AND event IS NULL ORDER BY message_no DESC LIMIT",
+      },
+    ],
+    breaks: "messages-in-order",
+    scenario: "conversation-queue",
+  },
+  {
+    what: "a stop ends the run",
+    patches: [
+      {
+        file: "engine/steps/conversation-executor.ts",
+        right: "    if (conversation.openCall !== null) return this.#turn(scope);\n",
+        wrong:
+          '    if (conversation.openCall !== null) return this.#turn(scope);\n    if ((await run.store.readRequests(run.runId)).stop) throw new ExchangeOver("stopped", "It stops.");\n',
+      },
+    ],
+    breaks: "exchange-ends-once",
+    scenario: "conversation-stop",
+  },
+];

@@ -1,0 +1,233 @@
+// Conversations: people write while the agent works, waits or has nothing to do.
+
+import { conversationStep } from "../../../../src/engine/definition/conversation-step.ts";
+import type { RunResult } from "../../../../src/engine/ports/run-result.ts";
+import type { MessageMode, NewMessage } from "../../../../src/store/store.ts";
+import {
+  type ExecuteStandIn,
+  type ProcessTools,
+  RUN_ID,
+  type Scenario,
+  sleepUntilDue,
+} from "../../../../src/testing/crash/scenario.ts";
+import type { Script, ScriptedTurn } from "../../../../src/testing/scripted-model.ts";
+import { asks, charge, errandAgent, lookUp, STAND_INS } from "./errand-tools.ts";
+
+const HOUR_MS = 3_600_000;
+
+function text(id: string, mode: MessageMode = "queue", by = "ann"): NewMessage {
+  return { id, event: null, body: `Text ${id}.`, mode, by: { by } };
+}
+
+/** The last thing that a user has said, and how many answers have come since. */
+function lastSaid({ options: { prompt } }: ScriptedTurn): { readonly said: string; readonly turn: number } {
+  const at = prompt.findLastIndex(({ role }) => role === "user");
+  const said = JSON.stringify(prompt[at]?.content ?? "");
+  return { said, turn: prompt.slice(at).filter(({ role }) => role === "assistant").length + 1 };
+}
+
+/** Charges for what was said first, and answers then. */
+const charging: Script = (turn) => {
+  const { said, turn: since } = lastSaid(turn);
+  const order = /Text (?<id>[a-z]+)/.exec(said)?.groups?.id ?? "input";
+  return since === 1 ? asks(["charge", order]) : { text: `Charged for ${order}.` };
+};
+
+const TOOLS = { charge, look_up: lookUp };
+
+function talking(options: Parameters<typeof conversationStep>[2] = {}, script: Script = charging) {
+  return conversationStep("talk", errandAgent(script, TOOLS), { closesAfterMs: HOUR_MS, ...options });
+}
+
+/** Works until the conversation is over. Each of these texts is sent when it waits and has not got it. */
+async function workAndSay(tools: ProcessTools, ...texts: readonly NewMessage[]): Promise<RunResult<unknown>> {
+  const { runner, store } = tools;
+  let result = await runner.run(null, { runId: RUN_ID, wait: true });
+  while (result.status === "waiting") {
+    const known = new Set((await store.listMessages(RUN_ID)).map(({ id }) => id));
+    const next = texts.find(({ id }) => !known.has(id));
+    if (next === undefined) await sleepUntilDue(tools, result.waits);
+    else {
+      await store.sendMessage(RUN_ID, next);
+      await store.sendMessage(RUN_ID, next);
+    }
+    result = await runner.resume(RUN_ID, { wait: true });
+  }
+  return result;
+}
+
+/** A tool that has its effect, while somebody writes. */
+function writing(...texts: readonly NewMessage[]): ExecuteStandIn {
+  return async ({ order }: { readonly order: string }, { idempotencyKey }, outside) => {
+    for (const each of texts) if (order === "one") await outside.store.sendMessage(RUN_ID, each);
+    return `${order}: done with a key of ${idempotencyKey.length} characters`;
+  };
+}
+
+/** Texts that come while the agent is at work each begin an exchange of their own. */
+export function conversationQueue(): Scenario {
+  return {
+    name: "conversation-queue",
+    pipeline: talking(),
+    input: null,
+    tools: { ...STAND_INS, charge: writing(text("two"), text("three")) },
+    act: (tools) => workAndSay(tools, text("one")),
+  };
+}
+
+/** A text that comes while a tool is at work is taken by the next turn of the same exchange. */
+export function conversationSteer(): Scenario {
+  return {
+    name: "conversation-steer",
+    pipeline: talking(),
+    input: null,
+    tools: { ...STAND_INS, charge: writing(text("two", "steer")) },
+    act: (tools) => workAndSay(tools, text("one"), text("three")),
+  };
+}
+
+/** Two people write at once: each has an exchange of their own. */
+export function conversationTwoSenders(): Scenario {
+  return {
+    name: "conversation-two-senders",
+    pipeline: talking(),
+    input: null,
+    tools: {
+      ...STAND_INS,
+      charge: writing(text("two", "steer", "ben"), text("three", "steer"), text("four", "interrupt", "ben")),
+    },
+    act: (tools) => workAndSay(tools, text("one")),
+  };
+}
+
+/** The model takes its time, and a text interrupts it: the same turn is asked again with it. */
+export function conversationInterrupt(): Scenario {
+  const scenario: Scenario = {
+    name: "conversation-interrupt",
+    pipeline: talking({}, (turn) => ({ text: `Heard: ${lastSaid(turn).said}` })),
+    input: null,
+    tools: STAND_INS,
+    model: async (request, { turnIndex }, outside) => {
+      const heard = request.messages.flatMap(({ role, content }) =>
+        role === "user" ? [String(content)] : [],
+      );
+      const isFirst = turnIndex === 1 && !heard.join().includes("Text two.");
+      if (isFirst) {
+        await outside.store.sendMessage(RUN_ID, text("two", "interrupt"));
+        await outside.take(60_000, request.signal);
+      }
+      return {
+        content: [{ type: "text", text: `Heard ${heard.length}: ${heard.at(-1)}` }],
+        finishReason: "stop",
+        usage: { inputTokens: 10, outputTokens: 5, cachedInputTokens: 0, reasoningTokens: 0 },
+        invalidCalls: {},
+        responseId: null,
+      };
+    },
+    act: (tools) => workAndSay(tools, text("one"), text("three")),
+  };
+  return scenario;
+}
+
+/** A person stops the exchange while a tool is at work; the next text is answered. */
+export function conversationStop(): Scenario {
+  const stopping: ExecuteStandIn = async (
+    { order }: { readonly order: string },
+    { idempotencyKey },
+    outside,
+  ) => {
+    if (order === "one") await outside.store.requestStop(RUN_ID, { by: "ben" });
+    return `${order}: done with a key of ${idempotencyKey.length} characters`;
+  };
+  return {
+    name: "conversation-stop",
+    pipeline: talking(),
+    input: null,
+    tools: { ...STAND_INS, charge: stopping },
+    act: (tools) => workAndSay(tools, text("one"), text("two")),
+  };
+}
+
+/** It begins with an input, is idle for hours, and closes when nobody writes. */
+export function conversationIdle(): Scenario {
+  return {
+    name: "conversation-idle",
+    pipeline: talking({ maxTurns: 1 }),
+    input: "Text input.",
+    tools: STAND_INS,
+    act: async (tools) => {
+      const { runner, store } = tools;
+      let result = await runner.run("Text input.", { runId: RUN_ID, wait: true });
+      while (result.status === "waiting") {
+        const known = (await store.listMessages(RUN_ID)).length;
+        if (known === 0) await store.sendMessage(RUN_ID, text("one"));
+        else await sleepUntilDue(tools, result.waits);
+        result = await runner.resume(RUN_ID, { wait: true });
+      }
+      return result;
+    },
+  };
+}
+
+/** Between two exchanges another version of the agent is deployed. */
+export function conversationDeploy(): Scenario {
+  const other = conversationStep("talk", errandAgent(charging, TOOLS, "Run the errands fast."), {
+    closesAfterMs: HOUR_MS,
+  });
+  return {
+    name: "conversation-deploy",
+    pipeline: talking(),
+    input: null,
+    tools: STAND_INS,
+    act: async (tools) => {
+      const exchanges = async () =>
+        (await tools.store.getRun(RUN_ID)) === null ? [] : tools.store.listExchanges(RUN_ID);
+      const hasAnswered = (await exchanges()).some(({ outcome }) => outcome === "complete");
+      if (!hasAnswered) {
+        let result = await tools.runner.run(null, { runId: RUN_ID, wait: true });
+        while ((await exchanges()).every(({ outcome }) => outcome !== "complete")) {
+          await tools.store.sendMessage(RUN_ID, text("one"));
+          result = await tools.runner.resume(RUN_ID, { wait: true });
+        }
+        void result;
+      }
+      return workAndSay({ ...tools, runner: tools.runnerOf(other) }, text("one"), text("two"));
+    },
+  };
+}
+
+/** The step goes back to its beginning while an exchange waits for a person: its messages wait again. */
+export function conversationMilestone(): Scenario {
+  const agent = errandAgent(
+    (turn) => {
+      const { said, turn: since } = lastSaid(turn);
+      if (since === 1 && said.includes("Text one")) return asks(["charge", "one"]);
+      return { text: `Heard: ${said}` };
+    },
+    { charge: { ...charge, approval: true } },
+  );
+  return {
+    name: "conversation-milestone",
+    pipeline: conversationStep("talk", agent, { closesAfterMs: HOUR_MS }),
+    input: null,
+    tools: STAND_INS,
+    act: async (tools) => {
+      const { runner, store, answer } = tools;
+      let result = await runner.run(null, { runId: RUN_ID, wait: true });
+      while (result.status === "waiting") {
+        const known = new Set((await store.listMessages(RUN_ID)).map(({ id }) => id));
+        const hasGoneBack = (await store.listLineages(RUN_ID)).length > 0;
+        const isAsking = result.waits.some(({ kind }) => kind === "approval");
+        if (isAsking && !hasGoneBack) {
+          result = await runner.resume(RUN_ID, { wait: true, from: "beginning" });
+          continue;
+        }
+        if (isAsking) await answer(result.waits);
+        else if (!known.has("one")) await store.sendMessage(RUN_ID, text("one"));
+        else await sleepUntilDue(tools, result.waits);
+        result = await runner.resume(RUN_ID, { wait: true });
+      }
+      return result;
+    },
+  };
+}
