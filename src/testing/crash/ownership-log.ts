@@ -11,7 +11,7 @@ export type NotedClaim = {
   readonly from: null | {
     readonly life: number;
     readonly isDead: boolean;
-    /** For how long it had not renewed its lease. */
+    /** For how long it had not renewed its lease, by the clock that shows more. */
     readonly silentMs: number;
   };
   /** The other runs that a process had claimed and not released. */
@@ -39,7 +39,12 @@ export type NotedEnqueue = {
 /** A worker that a process had. */
 export type NotedWorker = { readonly life: number } & Pick<WorkerFacts, "pipelines" | "queues">;
 
-type Holder = { readonly life: SimulatedProcess; heardAt: number };
+type Holder = { readonly life: SimulatedProcess; heardAt: Moment };
+
+/** By both clocks of the machine: an administrator may move the one that leases are measured with. */
+type Moment = { readonly monotonic: number; readonly wall: number };
+
+type Clocks = { readonly monotonic: () => number; readonly now: () => number };
 
 /** Records who claims and releases which run. It reads what the store holds, and what the processes are doing. */
 export class OwnershipLog {
@@ -48,12 +53,12 @@ export class OwnershipLog {
   readonly workers: NotedWorker[] = [];
   readonly #holders = new Map<string, Holder>();
   readonly #observer: Store;
-  readonly #monotonic: () => number;
+  readonly #clocks: Clocks;
   readonly #witnessed: () => number;
 
-  constructor(observer: Store, monotonic: () => number, witnessed: () => number) {
+  constructor(observer: Store, clocks: Clocks, witnessed: () => number) {
     this.#observer = observer;
-    this.#monotonic = monotonic;
+    this.#clocks = clocks;
     this.#witnessed = witnessed;
   }
 
@@ -76,11 +81,15 @@ export class OwnershipLog {
     const holder = runId === null ? undefined : this.#holders.get(runId);
     if (runId === null || holder?.life !== life) return;
     if (intent === "releaseRun" || intent === "interruptRun") this.#holders.delete(runId);
-    if (intent === "renewLease") holder.heardAt = this.#monotonic();
+    if (intent === "renewLease") holder.heardAt = this.#moment();
+  }
+
+  #moment(): Moment {
+    return { monotonic: this.#clocks.monotonic(), wall: this.#clocks.now() };
   }
 
   async #noteClaim(life: SimulatedProcess, { runId, epoch }: ClaimedRun, limits: ClaimLimits): Promise<void> {
-    const now = this.#monotonic();
+    const now = this.#moment();
     const holder = this.#holders.get(runId);
     this.#holders.delete(runId);
     const held = [...this.#holders.keys()];
@@ -91,7 +100,7 @@ export class OwnershipLog {
         : {
             life: holder.life.number,
             isDead: holder.life.state === "dead",
-            silentMs: now - holder.heardAt,
+            silentMs: Math.max(now.monotonic - holder.heardAt.monotonic, now.wall - holder.heardAt.wall),
           };
     const witnessed = this.#witnessed();
     const noted = { life: life.number, runId, epoch, from, held, witnessed };

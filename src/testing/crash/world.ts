@@ -100,7 +100,7 @@ export class World {
     this.witness = new Witness(witnessIn(folder));
     this.ownership = new OwnershipLog(
       observer,
-      () => time.monotonic(),
+      { monotonic: () => time.monotonic(), now: () => time.now() },
       () => this.witness.lines().length,
     );
     this.leaseMs = scenario.runner?.leaseMs ?? 30_000;

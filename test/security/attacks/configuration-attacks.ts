@@ -202,7 +202,10 @@ export const CONFIGURATION_ATTACKS: readonly Attack[] = [
       mkdirSync(planted, { recursive: true, mode: 0o700 });
       if (isRoot) chownSync(planted, 12_345, 12_345);
       else chmodSync(planted, 0o777);
-      await target.cli(["ls"], { cwd: work, env: { HOME: home, TMPDIR: join(home, "..") } });
+      await target.cli(["ls"], {
+        cwd: work,
+        env: { HOME: home, TMPDIR: join(home, ".."), NODE_COMPILE_CACHE: "" },
+      });
       return readdirSync(planted).length > 0;
     },
   },

@@ -14,7 +14,8 @@ export const sameEnd: Invariant = {
     const ids = new Set([...undisturbed.accounts, ...accounts].map(({ run }) => run.runId));
     const pairs = [...ids].flatMap((runId) => {
       const [was, is] = [accountOf(undisturbed.accounts, runId), accountOf(accounts, runId)];
-      return was !== null && is !== null && wasSettledDifferently(was, is) ? [] : [{ runId, was, is }];
+      const isOther = was !== null && is !== null && wasSettledDifferently(was, is, codesOf(evidence));
+      return isOther ? [] : [{ runId, was, is }];
     });
     return checkEach(pairs, ({ runId, was, is }) => {
       if (was === null) return wrong(`There is a run ${runId}, but undisturbed there is none`);
@@ -25,13 +26,23 @@ export const sameEnd: Invariant = {
 };
 
 /**
- * True if a call has another result because a person settled it, or because Pawl failed it with an unknown outcome. The
- * model got that result, so from there on the conversation is another one.
+ * The errors with which Pawl ends a call whose outcome it cannot find out; and, where a process stood still, the one of an
+ * attempt whose time was over before it was sent.
  */
-function wasSettledDifferently(was: RunAccount, is: RunAccount): boolean {
+function codesOf({ lives }: Evidence): ReadonlySet<string> {
+  const hasStopped = lives.some(({ pausedAt }) => pausedAt.length > 0);
+  return new Set(hasStopped ? ["unknown_outcome", "timeout"] : ["unknown_outcome"]);
+}
+
+/**
+ * True if a call has another result because a person settled it, or because Pawl failed it with such an error. The model
+ * got that result, so from there on the conversation is another one.
+ */
+function wasSettledDifferently(was: RunAccount, is: RunAccount, codes: ReadonlySet<string>): boolean {
   const receipts = new Map(was.calls.map(({ idempotencyKey, receipt }) => [idempotencyKey, receipt]));
   return is.calls.some(({ idempotencyKey, receipt }) => {
-    const isSettled = receipt?.source === "person" || receipt?.errorCode === "unknown_outcome";
+    if (receipt === null) return false;
+    const isSettled = receipt.source === "person" || codes.has(receipt.errorCode ?? "");
     return isSettled && !isDeepStrictEqual(receipt.output, receipts.get(idempotencyKey)?.output);
   });
 }
@@ -160,8 +171,9 @@ export function mayEndDifferently(evidence: Evidence): boolean {
   return evidence.accounts.some(({ run }) => mayRunEndDifferently(evidence, run.runId));
 }
 
-export function mayRunEndDifferently({ accounts, undisturbed }: Evidence, runId: string): boolean {
+export function mayRunEndDifferently(evidence: Evidence, runId: string): boolean {
+  const { accounts, undisturbed } = evidence;
   const [was, is] = [accountOf(undisturbed?.accounts ?? [], runId), accountOf(accounts, runId)];
   if (was === null || is === null) return false;
-  return isCutShort(was) || isCutByBudget(is) || wasSettledDifferently(was, is);
+  return isCutShort(was) || isCutByBudget(is) || wasSettledDifferently(was, is, codesOf(evidence));
 }

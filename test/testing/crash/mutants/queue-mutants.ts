@@ -87,8 +87,8 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "engine/worker/worker.ts",
-        right: "if (now - this.#sweptAt < this.#sweepMs / 2 || this.#room === 0) return;",
-        wrong: "if (now >= 0) return;",
+        right: "const run = abandoned.next();",
+        wrong: "const run = [abandoned.next()][1] ?? null;",
       },
     ],
     breaks: "abandoned-is-found",
