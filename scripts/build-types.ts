@@ -17,11 +17,16 @@ export function buildTypes(target: string): void {
     execFileSync("tsc", ["-p", "tsconfig.build.json", "--outDir", written], { cwd: root, stdio: "inherit" });
     for (const [file, text] of typeFiles(written)) {
       mkdirSync(dirname(join(target, file)), { recursive: true });
-      writeFileSync(join(target, file), text);
+      writeFileSync(join(target, file), withTabs(text));
     }
   } finally {
     rmSync(written, { recursive: true, force: true });
   }
+}
+
+/** Indented by tabs: the blanks of the compiler are a twentieth of the types. */
+function withTabs(text: string): string {
+  return text.replace(/^(?: {4})+/gm, (blanks) => "\t".repeat(blanks.length / 4));
 }
 
 function typeFiles(written: string): ReadonlyMap<string, string> {
