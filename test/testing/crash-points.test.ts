@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { agent, Pipeline, Runner, Step, type Store, tool } from "../../src/index.ts";
+import { agent, conversation, Pipeline, Runner, Step, type Store, tool } from "../../src/index.ts";
 import {
   CRASH_POINTS,
   type CrashPoint,
@@ -115,6 +115,19 @@ async function newLineageSites(): Promise<CrashPoint[]> {
   return reached;
 }
 
+/** A conversation whose model does not answer: the exchange ends, and the run waits. */
+async function failedExchangeSites(): Promise<CrashPoint[]> {
+  const reached: CrashPoint[] = [];
+  const talk = conversation(agent({ name: "worker", model: scriptedModel([]) }));
+  const runner = new Runner(talk, {
+    store: await memoryStore(),
+    maxModelAttempts: 1,
+    probe: (point) => reached.push(point),
+  });
+  expect(await runner.run("Hello", { runId: "r-1" })).toMatchObject({ status: "waiting" });
+  return reached;
+}
+
 describe("the crash points", () => {
   it("have unique names, and each is reached", async () => {
     expect(new Set(CRASH_POINTS).size).toBe(CRASH_POINTS.length);
@@ -122,6 +135,7 @@ describe("the crash points", () => {
       ...(await sites()).map(({ point }) => point),
       ...(await troubleSites()),
       ...(await newLineageSites()),
+      ...(await failedExchangeSites()),
     ]);
     expect([...reached].sort()).toEqual([...CRASH_POINTS].sort());
   });
