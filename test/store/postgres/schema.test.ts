@@ -174,7 +174,11 @@ describe("answers that are being written", () => {
     const onEvent = (event: RunEvent) => {
       if (event.type === "warning") warnings.push(event.message);
     };
-    const runner = new Runner(agent({ name: "clerk", model, instructions: "Answer." }), { store, onEvent });
+    const runner = new Runner(agent({ name: "clerk", model, instructions: "Answer." }), {
+      store,
+      onEvent,
+      live: true,
+    });
     await runner.enqueue("Hello?", { runId: "q-1" });
     const run = runner.resume("q-1");
     for await (const event of watchRun(other, "q-1")) {
