@@ -241,7 +241,7 @@ export const definitionMistakes: readonly Mistake[] = [
         "p",
         noTypes(() => 1),
       ),
-    says: 'Pipeline.of("p", …) has a function where a step belongs: make one with Step.granular, Step.run, Step.human, Step.sleep, Step.receive or Step.loop.',
+    says: 'Pipeline.of("p", …) has a function where a step belongs: make one with Step.granular, Step.conversation, Step.run, Step.human, Step.sleep, Step.receive or Step.loop.',
     grade: "A",
   },
   {

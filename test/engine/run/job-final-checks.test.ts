@@ -100,13 +100,14 @@ describe("no_duplicate_external_actions", () => {
     const store = await memoryStore();
     const { post } = postTool();
     const forged = new Proxy(store, {
-      get: (target, name) =>
-        name === "listToolCalls"
-          ? async (runId: string) => {
-              const calls = await target.listToolCalls(runId);
-              return [...calls, ...calls];
-            }
-          : (Reflect.get(target, name) as (...args: unknown[]) => unknown).bind(target),
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name);
+        if (name !== "listToolCalls") return typeof value === "function" ? value.bind(target) : value;
+        return async (runId: string) => {
+          const calls = await target.listToolCalls(runId);
+          return [...calls, ...calls];
+        };
+      },
     });
     const step = Step.run("a", (_input, ctx) => ctx.call(post, { text: "Hello" }));
     const error = await failureAs(

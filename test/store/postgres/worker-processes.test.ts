@@ -21,7 +21,7 @@ const FOREIGN_SERVER = "The server of TEST_POSTGRES_URL is not cut off or crashe
 
 const LOAD = IS_FULL_TEST
   ? { processes: 4, runs: 200, turns: 10, kills: Number.POSITIVE_INFINITY, everyMs: 2_000, crashes: 3 }
-  : { processes: 2, runs: 16, turns: 3, kills: 2, everyMs: 300, crashes: 1 };
+  : { processes: 2, runs: 16, turns: 5, kills: 2, everyMs: 150, crashes: 1 };
 
 describe("runs of several processes on one server", () => {
   it("all end, each effect once, though processes are killed and the server crashes", {
