@@ -33,7 +33,8 @@ const parsedFiles = new Map<string, DeclarationFile>();
 export function readDeclarations(path: string): DeclarationFile {
   const known = parsedFiles.get(path);
   if (known !== undefined) return known;
-  const source = readFileSync(path, "utf8");
+  // The package has tabs, which are shorter; a page has blanks.
+  const source = readFileSync(path, "utf8").replaceAll("\t", "    ");
   const { program, comments, errors } = parseSync(path, source);
   if (errors.length > 0) throw new Error(`${path} cannot be parsed: ${errors[0]?.message}`);
   const file = { path, source, body: program.body, comments };
