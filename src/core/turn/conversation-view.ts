@@ -3,7 +3,7 @@ import type { MessageGroup } from "./history-truncation.ts";
 
 // What a model sees of a conversation with people, in the order that providers take.
 
-/** The groups with these messages behind the last one: whoever answers them sees that group, too. */
+/** The groups with these messages behind the last one: their answer sees that group, too. */
 export function withSaid(tail: readonly MessageGroup[], said: MessageGroup | null): readonly MessageGroup[] {
   if (said === null) return tail;
   const last = tail.at(-1);

@@ -21,7 +21,7 @@ export type AttemptWithdrawn = AttemptPlace & {
   readonly why: "failed" | "lost" | "interrupted";
 };
 
-/** What is told about an answer before it is durable. `stream` yields these with `live: true`. */
+/** What is known of an answer before it is durable. `stream` yields these with `live: true`. */
 export type LiveEvent = LivePartEvent | AttemptWithdrawn;
 
 /** Called with the pieces of answers, and with withdrawn attempts. Its errors are ignored. */

@@ -327,7 +327,7 @@ export async function resultOf<O>(
   { resumed }: Pick<ClaimFindings, "resumed">,
 ): Promise<RunResult<O>> {
   const talk = run.status === "waiting" ? await conversationOf(store, run) : null;
-  // The history of a conversation grows for weeks: whoever needs it reads it.
+  // The history of a conversation grows for weeks: a caller that needs it reads it.
   const state = talk === null ? await lastGranularState(store, run.runId) : null;
   const context = isJsonObject(run.context) ? run.context : {};
   const waits = (await store.listWaits(run.runId)).filter(({ status }) => status === "open");

@@ -5,7 +5,7 @@ import { PawlError, StoreUnusableError } from "../../core/errors.ts";
 import { Row } from "../sql/row.ts";
 import type { SqlScript } from "../sql/script.ts";
 import { KeptFiles } from "./kept-files.ts";
-import { sqlite } from "./node-sqlite.ts";
+import { guardedConnection } from "./node-sqlite.ts";
 import { isBusy, readOnlyError, storeError } from "./sqlite-error.ts";
 
 /** "PwlS" in ASCII: marks the file as ours. */
@@ -278,24 +278,11 @@ function readOnlyConnection(file: string): DatabaseSync {
   return connect(url, { readOnly: true });
 }
 
-/**
- * The content of the file is untrusted: its schema can call no function with side effects and cannot be edited in
- * place, its pages are checked as they are read, and no extension is loaded.
- */
 function connect(
   file: string | URL,
   { readOnly = false }: { readonly readOnly?: boolean } = {},
 ): DatabaseSync {
-  const connection = new sqlite.DatabaseSync(file, {
-    timeout: BUSY_TIMEOUT_MS,
-    enableForeignKeyConstraints: true,
-    allowExtension: false,
-    readOnly,
-  });
-  const { enableDefensive } = connection as { enableDefensive?: (active: boolean) => void };
-  enableDefensive?.call(connection, true);
-  connection.exec("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON");
-  return connection;
+  return guardedConnection(file, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true, readOnly });
 }
 
 /**

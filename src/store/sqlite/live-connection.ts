@@ -2,7 +2,7 @@ import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { Row } from "../sql/row.ts";
 import { idOf, statOf } from "./folder-look.ts";
-import { sqlite } from "./node-sqlite.ts";
+import { guardedConnection } from "./node-sqlite.ts";
 
 /** "PwlL" in ASCII: marks the file as one of live parts. */
 export const LIVE_ID = 0x50776c4c;
@@ -124,17 +124,8 @@ export class LiveConnection {
   }
 }
 
-/** As that of the database itself, the content of the file is untrusted. */
 function connect(file: string | URL, readOnly: boolean): DatabaseSync {
-  const connection = new sqlite.DatabaseSync(file, {
-    timeout: BUSY_TIMEOUT_MS,
-    allowExtension: false,
-    readOnly,
-  });
-  const { enableDefensive } = connection as { enableDefensive?: (active: boolean) => void };
-  enableDefensive?.call(connection, true);
-  connection.exec("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON");
-  return connection;
+  return guardedConnection(file, { timeout: BUSY_TIMEOUT_MS, readOnly });
 }
 
 /** False if it is empty; throws if it is another program's. */

@@ -9,3 +9,18 @@ if (problem !== null) throw new Error(problem);
  * missing module, before any code could check its version.
  */
 export const sqlite: typeof NodeSqlite = process.getBuiltinModule("node:sqlite");
+
+/**
+ * Opens a file whose content is untrusted: its schema can call no function with side effects and cannot be edited in place,
+ * its pages are checked as they are read, and no extension is loaded.
+ */
+export function guardedConnection(
+  file: string | URL,
+  options: NodeSqlite.DatabaseSyncOptions,
+): NodeSqlite.DatabaseSync {
+  const connection = new sqlite.DatabaseSync(file, { ...options, allowExtension: false });
+  const { enableDefensive } = connection as { enableDefensive?: (active: boolean) => void };
+  enableDefensive?.call(connection, true);
+  connection.exec("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON");
+  return connection;
+}

@@ -46,6 +46,19 @@ function lockNumber(owner: string | null): string {
   return /\/pg-(\d+)/.exec(owner ?? "")?.[1] ?? "";
 }
 
+/** A store with a run whose process was killed, and the place of that process's lock. */
+async function killedHolder() {
+  const schema = server.newSchema();
+  const store = await openStore(server.url, { schema });
+  const child = await holder(schema, "held");
+  const owner = (await store.getRun("held"))?.owner ?? null;
+  const [lock] = (await server.sql(LOCKS)).filter(({ objid }) => String(objid) === lockNumber(owner));
+  child.kill("SIGKILL");
+  await once(child, "close");
+  // Shown without a sign, and taken with one.
+  return { schema, store, place: [Number(lock?.classid) | 0, lock?.objid] };
+}
+
 /** Kills a process of the server: it ends all sessions, recovers, and keeps its start time. */
 async function killBackend(): Promise<void> {
   const started = () => server.sql("SELECT pg_postmaster_start_time() AS at");
@@ -107,13 +120,7 @@ describe("a run on PostgreSQL", () => {
   });
 
   it("stays with an owner whose lock came back before the claim", async () => {
-    const schema = server.newSchema();
-    const store = await openStore(server.url, { schema });
-    const child = await holder(schema, "held");
-    const owner = (await store.getRun("held"))?.owner ?? null;
-    const [lock] = (await server.sql(LOCKS)).filter(({ objid }) => String(objid) === lockNumber(owner));
-    child.kill("SIGKILL");
-    await once(child, "close");
+    const { store, schema, place } = await killedHolder();
     const { Client } = await loadPg();
     const blocker = new Client({ connectionString: server.url });
     const revived = new Client({ connectionString: server.url });
@@ -122,8 +129,6 @@ describe("a run on PostgreSQL", () => {
       await blocker.query({ text: `BEGIN; SELECT 1 FROM ${schema}.runs FOR UPDATE` });
       const claim = store.claimRun("held", claimOptions());
       await expect.poll(() => server.sql(WAITING), { timeout: 5_000 }).toHaveLength(1);
-      // Shown without a sign, and taken with one.
-      const place = [Number(lock?.classid) | 0, lock?.objid];
       await revived.query({ text: "SELECT pg_advisory_lock($1, $2)", values: place });
       await blocker.query({ text: "COMMIT" });
       expect((await claim).kind).toBe("busy");
@@ -133,18 +138,11 @@ describe("a run on PostgreSQL", () => {
   });
 
   it("is taken although another process is about to take another run of the same dead owner", async () => {
-    const schema = server.newSchema();
-    const store = await openStore(server.url, { schema });
-    const child = await holder(schema, "held");
-    const owner = (await store.getRun("held"))?.owner ?? null;
-    const [lock] = (await server.sql(LOCKS)).filter(({ objid }) => String(objid) === lockNumber(owner));
-    child.kill("SIGKILL");
-    await once(child, "close");
+    const { store, place } = await killedHolder();
     const { Client } = await loadPg();
     const claimant = new Client({ connectionString: server.url });
     try {
       await claimant.connect();
-      const place = [Number(lock?.classid) | 0, lock?.objid];
       await claimant.query({ text: "SELECT pg_advisory_lock_shared($1, $2)", values: place });
       expect((await store.claimRun("held", claimOptions())).kind).toBe("claimed");
     } finally {
