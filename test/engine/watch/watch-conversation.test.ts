@@ -7,7 +7,9 @@ type Talk = Awaited<ReturnType<typeof chat>>;
 /** What is durable now, of the conversation. */
 async function seen({ store }: Talk, after?: string): Promise<WatchEvent[]> {
   const options = { follow: false, ...(after === undefined ? {} : { after }) };
-  return Array.fromAsync(watchRun(store, "chat", options));
+  const events: WatchEvent[] = [];
+  for await (const event of watchRun(store, "chat", options)) events.push(event);
+  return events;
 }
 
 const OF_EXCHANGES = ["exchange.begun", "message.taken", "turn.committed", "exchange.ended"];
