@@ -25,7 +25,9 @@ export type WatchedChat = {
  */
 export async function* answerTo(chat: WatchedChat, messageId: string, from: string | null): Chunks {
   const exchange = await takenBy(chat, messageId, from);
-  if (exchange !== null) yield* chunksOf(chat, await findExchange(chat.store, chat.runId, exchange));
+  if (exchange === null) return;
+  const start = await findExchange(chat.store, chat.runId, exchange);
+  yield* follow(chat, chunksFor(chat, start), start.cursor);
 }
 
 /** The exchange that takes the message, once one does; null if the page has left. */
@@ -53,12 +55,11 @@ export function ended(status: string): ChatProblem {
     : new ChatProblem(409, "This chat has ended: begin another one.");
 }
 
-/** One exchange from its beginning, and then live until it is over or waits for the user. */
-async function* chunksOf(chat: WatchedChat, { step, exchange, cursor }: ExchangeStart): Chunks {
-  const chunks = new UIChunks({ exchange: { step, exchange }, ...errorTextOf(chat) });
-  yield* follow(chat, chunks, cursor);
+function chunksFor({ errorText }: WatchedChat, { step, exchange }: ExchangeStart): UIChunks {
+  return new UIChunks({ exchange: { step, exchange }, ...(errorText === undefined ? {} : { errorText }) });
 }
 
+/** What is behind a place in the log, and then live, until the exchange is over or waits for the user. */
 async function* follow({ runner, runId, signal }: WatchedChat, chunks: UIChunks, after: string): Chunks {
   for await (const event of runner.watch(runId, { after, signal })) {
     yield* chunks.apply(event);
@@ -74,9 +75,10 @@ export async function* resumed(chat: WatchedChat): Chunks {
   const { store, runId, signal } = chat;
   let last = await lastExchange(store, runId);
   for (;;) {
-    if (last !== null) yield* chunksOf(chat, last);
-    // Looked at after the exchange is over: a message that comes later has a request of its own.
-    if (signal.aborted || !(await hasQueued(store, runId))) return;
+    const chunks = last === null ? null : chunksFor(chat, last);
+    if (chunks !== null && last !== null) yield* follow(chat, chunks, last.cursor);
+    // A page that has to answer, or that shows an error, reads nothing behind it.
+    if (signal.aborted || chunks?.hasFinished === false || !(await hasMore(chat, last))) return;
     last = await nextExchange(chat, last);
     if (last === null) return;
   }
@@ -97,10 +99,11 @@ async function nextExchange(
   return null;
 }
 
-/** True if a text waits that will begin an exchange. */
-export async function hasQueued(store: Store, runId: string): Promise<boolean> {
+/** True if another exchange follows: a text waits, or one has begun since. A text that comes later has a request of its own. */
+async function hasMore({ store, runId }: WatchedChat, last: ExchangeStart | null): Promise<boolean> {
   const waiting = await store.listMessages(runId, { status: "waiting" });
-  return waiting.some(({ event }) => event === null);
+  if (waiting.some(({ event }) => event === null)) return true;
+  return (await lastExchange(store, runId))?.cursor !== last?.cursor;
 }
 
 /**
@@ -111,8 +114,7 @@ export async function* continued(chat: WatchedChat, from: string): Chunks {
   const { runner, store, runId, signal } = chat;
   const last = await lastExchange(store, runId);
   if (last === null) return;
-  const { step, exchange } = last;
-  const chunks = new UIChunks({ exchange: { step, exchange }, ...errorTextOf(chat) });
+  const chunks = chunksFor(chat, last);
   const seen = runner.watch(runId, { after: last.cursor, follow: false, signal });
   for await (const event of seen) {
     if (isBehind(event, from)) break;
@@ -128,8 +130,4 @@ export async function* continued(chat: WatchedChat, from: string): Chunks {
 function isBehind(event: WatchEvent, cursor: string): boolean {
   const { runId } = event;
   return "cursor" in event && placeOf(runId, event.cursor).seq > placeOf(runId, cursor).seq;
-}
-
-function errorTextOf({ errorText }: WatchedChat): Pick<UIChunkOptions, "errorText"> {
-  return errorText === undefined ? {} : { errorText };
 }

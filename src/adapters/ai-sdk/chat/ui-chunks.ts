@@ -36,6 +36,7 @@ export class UIChunks {
   #isInside: boolean;
   #hasStarted = false;
   #isOver = false;
+  #hasFinished = false;
   #step: OpenStep | null = null;
   #answer: ShownAnswer | null = null;
 
@@ -55,6 +56,11 @@ export class UIChunks {
   startAgain(runId: string): UIMessageChunk[] {
     this.#hasStarted = false;
     return this.#start(runId);
+  }
+
+  /** True after an end that another message may follow: not an error, and not a question to the user. */
+  get hasFinished(): boolean {
+    return this.#hasFinished;
   }
 
   /** True if the user has to answer one of the waits that are open. */
@@ -217,6 +223,7 @@ export class UIChunks {
   #finish(finishReason: "stop" | "tool-calls" | "interrupted", outcome: ExchangeOutcome | null) {
     const chunks = this.#finishStep();
     this.#isOver = true;
+    this.#hasFinished = finishReason !== "tool-calls";
     const metadata = outcome === null ? {} : { messageMetadata: { pawl: { outcome } } };
     return [...chunks, { type: "finish", finishReason, ...metadata } satisfies UIMessageChunk];
   }

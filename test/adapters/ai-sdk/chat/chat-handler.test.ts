@@ -116,7 +116,12 @@ describe("a chat", () => {
       async (say) => {
         say(text("Half an ans"));
         await seen.promise;
-        throw new ModelCallError("cut", { kind: "no_answer", provider: "test", model: "m" } as never);
+        throw new ModelCallError("cut", {
+          kind: "no_answer",
+          status: null,
+          retryAfterMs: 0,
+          retryable: true,
+        });
       },
       typed("The whole one."),
     ]);
