@@ -1,5 +1,4 @@
-import type { Json } from "../core/json.ts";
-import { isJsonObject } from "../core/json.ts";
+import { isJsonObject, type Json } from "../core/json.ts";
 import { textOf } from "../core/message.ts";
 import { type Amount, addAmount, NOTHING } from "../core/usage/usage.ts";
 import type {
@@ -21,15 +20,17 @@ export type SaidText = {
   readonly sentAt: number;
 };
 
-/** An exchange of a conversation with everything that belongs to it. */
-export type ExchangeStory = ExchangeRecord & {
-  readonly said: readonly SaidText[];
+/** An exchange of a conversation with its turns, its calls and its cost. */
+export type ExchangeFigures = ExchangeRecord & {
   /** The text of its last committed turn; null if it has none. */
   readonly answer: string | null;
   readonly turns: number;
   readonly calls: readonly Pick<ToolCallRecord, "toolCallId" | "tool" | "request" | "status">[];
   readonly charged: Amount;
 };
+
+/** The same, with what was said in it. */
+export type ExchangeStory = ExchangeFigures & { readonly said: readonly SaidText[] };
 
 /** Every exchange of a run, in order, a page at a time. */
 export async function* exchangeStories(
@@ -56,15 +57,14 @@ export async function lastExchanges(
 }
 
 /** One exchange of a step; null if there is none of this number. */
-export async function exchangeStory(
+export async function exchangeFigures(
   store: StoreReader,
   runId: string,
   { stepPath, exchange }: Pick<ExchangeRecord, "stepPath" | "exchange">,
-): Promise<ExchangeStory | null> {
+): Promise<ExchangeFigures | null> {
   const range = { after: { stepPath, exchange: exchange - 1 }, limit: 1 };
-  const found = await store.listExchanges(runId, range);
-  const [story] = await storiesOf(store, runId, found);
-  return story?.stepPath === stepPath && story.exchange === exchange ? story : null;
+  const [found] = await store.listExchanges(runId, range);
+  return found?.stepPath === stepPath && found.exchange === exchange ? figuresOf(store, runId, found) : null;
 }
 
 function exchangesOf(store: StoreReader, runId: string): AsyncGenerator<ExchangeRecord, void, undefined> {
@@ -100,13 +100,20 @@ async function storyOf(
   exchange: ExchangeRecord,
   messages: readonly MessageRecord[],
 ): Promise<ExchangeStory> {
-  const turns = await turnsOf(store, runId, exchange);
   const said = messages.length === 0 ? await inputOf(store, runId, exchange) : messages.map(saidIn);
+  return { ...(await figuresOf(store, runId, exchange)), said };
+}
+
+async function figuresOf(
+  store: StoreReader,
+  runId: string,
+  exchange: ExchangeRecord,
+): Promise<ExchangeFigures> {
+  const turns = await turnsOf(store, runId, exchange);
   const last = turns.findLast(({ committed }) => committed);
   const answer = last === undefined ? "" : textOf(last.response.content);
   return {
     ...exchange,
-    said,
     answer: answer.trim() === "" ? null : answer,
     turns: turns.length,
     calls: turns.flatMap(({ calls }) =>

@@ -84,7 +84,8 @@ export class ChatRun {
   /** What happens from now on; of a new run, from its beginning. After `signal`, what is durable by then is the rest. */
   async *events(signal: AbortSignal): AsyncGenerator<WatchEvent, void, undefined> {
     const { store, runId, found } = this.work;
-    if (found !== null) this.#cursor = cursorBehind(runId, (await store.readProgress([runId])).get(runId) ?? 0);
+    if (found !== null)
+      this.#cursor = cursorBehind(runId, (await store.readProgress([runId])).get(runId) ?? 0);
     for (const options of [{ signal }, { follow: false }]) {
       const after = this.#cursor === null ? {} : { after: this.#cursor };
       for await (const event of watchRun(store, runId, { ...options, ...after })) {

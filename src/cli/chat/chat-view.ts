@@ -1,7 +1,7 @@
 import type { Json } from "../../core/json.ts";
 import { textOf } from "../../core/message.ts";
 import type { WatchEvent } from "../../engine/watch/watch-event.ts";
-import { type ExchangeStory, saidText } from "../../export/exchanges.ts";
+import { type ExchangeFigures, type ExchangeStory, saidText } from "../../export/exchanges.ts";
 import { type AnswerText, answerAfter, withdrawnText } from "../screen/answer-text.ts";
 import { counted, formatDuration, formatMoney } from "../screen/format.ts";
 import { inside, type ProgressLine, shownInput } from "../screen/progress-lines.ts";
@@ -85,8 +85,7 @@ export class ChatView {
         if (event.kind !== "tool_input") this.#answer = answerAfter(this.#answer, event);
         return [];
       case "attempt.withdrawn":
-        this.#answer = null;
-        return [note(inside("quiet", withdrawnText(event)))];
+        return this.#withdrawn(event);
       case "exchange.begun":
         this.#since = event.at;
         return [];
@@ -119,6 +118,13 @@ export class ChatView {
       default:
         return [];
     }
+  }
+
+  /** Only what was on the screen is taken back. */
+  #withdrawn(event: Extract<WatchEvent, { type: "attempt.withdrawn" }>): readonly ChatLine[] {
+    const hasShown = this.#answer !== null;
+    this.#answer = null;
+    return hasShown ? [note(inside("quiet", withdrawnText(event)))] : [];
   }
 
   #taken({ messageId, body, sentBy }: Extract<WatchEvent, { type: "message.taken" }>): ChatLine {
@@ -163,7 +169,7 @@ function note(line: ProgressLine): ChatLine {
 }
 
 /** The figures of an exchange that is over. */
-export function figuresText({ turns, calls, charged, beganAt, endedAt }: ExchangeStory): string {
+export function figuresText({ turns, calls, charged, beganAt, endedAt }: ExchangeFigures): string {
   return [
     ...(turns > 1 ? [counted(turns, "turn")] : []),
     ...(calls.length === 0 ? [] : [counted(calls.length, "call")]),

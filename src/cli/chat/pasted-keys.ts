@@ -41,9 +41,15 @@ function pasted(text: string): string {
     .replaceAll(/\p{Cc}/gu, "");
 }
 
-/** Alt-Enter and Ctrl-J begin a new line; so does an Enter with more behind it. */
+/**
+ * Alt-Enter and Ctrl-J begin a new line; so does an Enter with more behind it. What was typed before the terminal sent single
+ * keys ends with the character of Ctrl-J.
+ */
 function typed(text: string): string {
-  return text.replaceAll(/\u001b\r|\n/g, LINE_END).replaceAll(/\r(?=[^\r\u0003\u0004])/g, LINE_END);
+  return text
+    .replace(/(?<=[^\n])\n$/, "\r")
+    .replaceAll(/\u001b\r|\n/g, LINE_END)
+    .replaceAll(/\r(?=[^\r\u0003\u0004])/g, LINE_END);
 }
 
 /** The text as it was meant. */

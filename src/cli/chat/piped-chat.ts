@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { createInterface } from "node:readline";
 import { PawlError } from "../../core/errors.ts";
 import type { WatchEvent } from "../../engine/watch/watch-event.ts";
-import { exchangeStory, lastExchanges } from "../../export/exchanges.ts";
+import { exchangeFigures, lastExchanges } from "../../export/exchanges.ts";
 import type { CommandResult, ExitCode } from "../context/command.ts";
 import { commandHint } from "../context/command-hint.ts";
 import { Interruption } from "../context/interruption.ts";
@@ -111,8 +111,8 @@ class PipedChat {
   async #outcome(event: Extract<WatchEvent, { type: "exchange.ended" }>): Promise<string> {
     const { store, runId } = this.#work;
     const { step, exchange, outcome, why } = event;
-    const story = await exchangeStory(store, runId, { stepPath: step, exchange });
-    const { turns, calls, charged } = story ?? { turns: 0, calls: [], charged: null };
+    const figures = await exchangeFigures(store, runId, { stepPath: step, exchange });
+    const { turns, calls, charged } = figures ?? { turns: 0, calls: [], charged: null };
     const tools = calls.map(({ toolCallId, tool, status }) => ({ toolCallId, tool, status }));
     this.#document({ type: "outcome", step, exchange, outcome, why, turns, calls: tools, charged });
     if (outcome !== "complete") this.#say(`! ${why ?? outcome}`);

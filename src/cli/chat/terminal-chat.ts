@@ -3,7 +3,7 @@ import { PawlError } from "../../core/errors.ts";
 import { decisionOf } from "../../core/person.ts";
 import type { RunEvent } from "../../engine/ports/run-events.ts";
 import type { WatchEvent } from "../../engine/watch/watch-event.ts";
-import { exchangeStory, lastExchanges } from "../../export/exchanges.ts";
+import { exchangeFigures, lastExchanges } from "../../export/exchanges.ts";
 import type { InterruptSignal } from "../context/cli-context.ts";
 import type { CommandResult, ExitCode } from "../context/command.ts";
 import { commandHint, formatHints } from "../context/command-hint.ts";
@@ -156,8 +156,11 @@ class TerminalChat {
       case "exchange.ended": {
         if (this.#phase === "stopping") this.#phase = "talking";
         this.#isPostponed = false;
-        const story = await exchangeStory(store, runId, { stepPath: event.step, exchange: event.exchange });
-        if (story !== null) lines.push(note("quiet", figuresText(story)));
+        const figures = await exchangeFigures(store, runId, {
+          stepPath: event.step,
+          exchange: event.exchange,
+        });
+        if (figures !== null) lines.push(note("quiet", figuresText(figures)));
         break;
       }
       case "run.claimed":
