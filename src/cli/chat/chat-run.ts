@@ -58,10 +58,11 @@ export class ChatRun {
   async send({ messageId: id, text, mode }: OutgoingText): Promise<void> {
     const { runId, person, store } = this.work;
     const modes = mode === undefined ? {} : { mode };
+    const start = this.#hasBegun ? {} : { orStart: {} };
     const receipt =
       this.#runner === null
         ? await store.sendMessage(runId, { id, event: null, body: text, by: person, ...modes })
-        : await this.#runner.send(runId, text, { id, by: person, ...modes, orStart: {} });
+        : await this.#runner.send(runId, text, { id, by: person, ...modes, ...start });
     if (receipt.status === "returned") throw refused(runId, receipt.reason ?? "");
     this.#hasBegun = true;
     this.look();

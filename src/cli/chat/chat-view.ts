@@ -115,7 +115,12 @@ export class ChatView {
         this.#since = null;
         this.#waiting = [];
         return [];
-      default:
+      case "run.started":
+      case "turn.opened":
+      case "wait.opened":
+      case "wait.answered":
+      case "step.finished":
+      case "lineage.begun":
         return [];
     }
   }

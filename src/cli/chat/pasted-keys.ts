@@ -3,9 +3,10 @@ const LINE_END = "⏎";
 
 const BEGIN = "\u001b[200~";
 const END = "\u001b[201~";
+const ALT_ENTER = "\u001b\r";
 
-/** The beginning of one of them, at the end of what has come. */
-const PART = /\u001b\[2(?:0[01]?)?$/u;
+/** How both begin. What has come may end in the middle of it. */
+const PART = ["\u001b[2", "\u001b[20", "\u001b[200", "\u001b[201"];
 
 /**
  * What a terminal sends, so that a pasted text is no half message: its line ends stay in the text, and only a pressed Enter
@@ -17,7 +18,7 @@ export class PastedKeys {
 
   read(given: string): string {
     let text = this.#rest + given;
-    this.#rest = PART.exec(text)?.[0] ?? "";
+    this.#rest = PART.find((part) => text.endsWith(part)) ?? "";
     text = text.slice(0, text.length - this.#rest.length);
     let keys = "";
     while (text !== "") {
@@ -48,8 +49,9 @@ function pasted(text: string): string {
 function typed(text: string): string {
   return text
     .replace(/(?<=[^\n])\n$/, "\r")
-    .replaceAll(/\u001b\r|\n/g, LINE_END)
-    .replaceAll(/\r(?=[^\r\u0003\u0004])/g, LINE_END);
+    .replaceAll(ALT_ENTER, LINE_END)
+    .replaceAll("\n", LINE_END)
+    .replaceAll(/\r(?=[^\p{Cc}])/gu, LINE_END);
 }
 
 /** The text as it was meant. */

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { createInterface } from "node:readline";
+import { createInterface, type Interface } from "node:readline";
 import { PawlError } from "../../core/errors.ts";
 import type { WatchEvent } from "../../engine/watch/watch-event.ts";
 import { exchangeFigures, lastExchanges } from "../../export/exchanges.ts";
@@ -9,9 +9,11 @@ import { Interruption } from "../context/interruption.ts";
 import { cleanText } from "../context/terminal-text.ts";
 import { reportFailure } from "../run/run-outcome.ts";
 import { waitDocument } from "../screen/documents.ts";
+import { MARKS } from "../screen/progress-screen.ts";
 import { waitHints } from "../screen/wait-hints.ts";
 import { ChatRun, type ChatWork } from "./chat-run.ts";
 import { ChatView } from "./chat-view.ts";
+import { UnusualEvents } from "./unusual-events.ts";
 
 /** A conversation whose messages come from a file or another program, one a line. Each is answered before the next is sent. */
 export async function chatInPipe(work: ChatWork): Promise<CommandResult> {
@@ -27,11 +29,16 @@ class PipedChat {
   readonly #release = new AbortController();
   #events: AsyncGenerator<WatchEvent, void, undefined> | null = null;
   #driving: Promise<void> = Promise.resolve();
+  #lines: Interface | null = null;
   #failure: { readonly error: unknown } | null = null;
 
   constructor(work: ChatWork) {
     this.#work = work;
-    this.#chat = new ChatRun(work, () => undefined);
+    const unusual = new UnusualEvents(work.context.clock, "log");
+    this.#chat = new ChatRun(work, (event) => {
+      for (const { tone, text, figures } of unusual.take(event))
+        this.#say(`${MARKS[tone]} ${text}${figures === "" ? "" : `  ${figures}`}`);
+    });
   }
 
   async talk(): Promise<ExitCode> {
@@ -60,10 +67,14 @@ class PipedChat {
     if (found !== null) {
       // What was asked before is answered first.
       this.#view.begin((await lastExchanges(store, runId, 1)).last.at(-1));
-      const code = found.status === "waiting" && !this.#view.isAnswering ? 0 : await this.#answered();
+      if (found.status === "waiting" && (await this.#reportQuestions())) return 3;
+      const isIdle = found.status === "waiting" && !this.#view.isAnswering;
+      const code = isIdle ? 0 : await this.#answered();
       if (code !== 0) return code;
     }
-    for await (const line of createInterface({ input: context.stdin.stream })) {
+    this.#lines = createInterface({ input: context.stdin.stream });
+    if (interruption.happened) return 0;
+    for await (const line of this.#lines) {
       if (interruption.happened) break;
       if (line.trim() === "") continue;
       const outgoing = { messageId: randomUUID(), text: line.trim() };
@@ -88,8 +99,8 @@ class PipedChat {
       if (event.type === "turn.committed" && event.isComplete) this.#answer(event);
       if (event.type === "exchange.ended" && (await this.#outcome(event)) !== "complete") return 1;
       if (event.type === "run.ended") return this.#ended(event);
-      if (event.type !== "run.waiting" && event.type !== "exchange.ended") continue;
-      if (event.type === "run.waiting" && (await this.#reportQuestions())) return 3;
+      if (event.type !== "run.waiting") continue;
+      if (await this.#reportQuestions()) return 3;
       if (!this.#view.isBusy) return 0;
     }
   }
@@ -150,7 +161,7 @@ class PipedChat {
 
   /** The present exchange ends; texts that were not sent stay unsent. */
   async #interrupt(): Promise<void> {
-    this.#work.context.stdin.stream.destroy();
+    this.#lines?.close();
     if (this.#chat.hasBegun) await this.#chat.stop().catch(() => undefined);
     this.#chat.look();
   }

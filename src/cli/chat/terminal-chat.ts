@@ -11,8 +11,7 @@ import { cleanText } from "../context/terminal-text.ts";
 import { reportFailure } from "../run/run-outcome.ts";
 import { askPerson } from "../screen/ask-person.ts";
 import { counted, paint } from "../screen/format.ts";
-import { progressAfter, progressAt, type RunProgress } from "../screen/progress.ts";
-import { inside, progressLines, type Tone } from "../screen/progress-lines.ts";
+import { inside, type Tone } from "../screen/progress-lines.ts";
 import { awaitedText } from "../screen/wait-time.ts";
 import { CHAT_HELP, readEntered } from "./chat-command.ts";
 import { ChatRun, type ChatWork } from "./chat-run.ts";
@@ -20,24 +19,13 @@ import { ChatScreen } from "./chat-screen.ts";
 import { type ChatPhase, statusRows } from "./chat-status.ts";
 import { type ChatLine, ChatView, figuresText, storyLines } from "./chat-view.ts";
 import { LineEditor } from "./line-editor.ts";
+import { UnusualEvents } from "./unusual-events.ts";
 
 const REDRAW_MS = 200;
 /** While an answer is written, at most this often. */
 const REDRAW_LIVE_MS = 40;
 /** Under npm one Ctrl-C arrives twice: from the terminal, and forwarded by npm. */
 const SAME_PRESS_MS = 250;
-
-/** Events of this process that no viewer of the log sees. */
-const UNUSUAL: readonly RunEvent["type"][] = [
-  "model.failed",
-  "usage.baseline",
-  "tool.retrying",
-  "tool.reconciled",
-  "tool.waiting",
-  "tool.in_doubt",
-  "tool.deduplicated",
-  "warning",
-];
 
 /** A conversation with a person at a terminal, until they leave or it ends. */
 export async function chatOnTerminal(work: ChatWork, last: number): Promise<CommandResult> {
@@ -53,6 +41,7 @@ class TerminalChat {
   readonly #view = new ChatView();
   readonly #screen: ChatScreen;
   readonly #editor: LineEditor;
+  readonly #unusual: UnusualEvents;
   readonly #release = new AbortController();
   readonly #unwatch = new AbortController();
   readonly #left = Promise.withResolvers<void>();
@@ -64,9 +53,9 @@ class TerminalChat {
   #phase: ChatPhase = "talking";
   #askedAt = 0;
   #awaited: string | null = null;
+  #isAsking = false;
   #isPostponed = false;
   #drawnAt = Number.NEGATIVE_INFINITY;
-  #progress: RunProgress;
   #failure: Failure | null = null;
   #ended: Extract<WatchEvent, { type: "run.ended" }> | null = null;
 
@@ -75,7 +64,7 @@ class TerminalChat {
     this.#work = work;
     this.#chat = new ChatRun(work, (event) => this.#onEvent(event));
     this.#screen = new ChatScreen(context.stderr, paint(context));
-    this.#progress = progressAt(context.clock.monotonic());
+    this.#unusual = new UnusualEvents(context.clock, "terminal");
     this.#editor = new LineEditor(context.stdin.stream, {
       changed: () => this.#draw([]),
       entered: (line) => this.#entered(line),
@@ -131,12 +120,18 @@ class TerminalChat {
   }
 
   #begin(): void {
-    const failed = (error: unknown) => {
-      this.#failure ??= { error };
-      this.#leave();
-    };
-    this.#watching ??= this.#watch().catch(failed);
-    this.#driving ??= this.#chat.drive(this.#release.signal).catch(failed);
+    this.#watching ??= this.#watch().catch(this.#fail);
+    this.#driving ??= this.#chat.drive(this.#release.signal).catch(this.#fail);
+  }
+
+  readonly #fail = (error: unknown): void => {
+    this.#failure ??= { error };
+    this.#leave();
+  };
+
+  /** After what was entered before. */
+  #inOrder(work: () => Promise<void>): void {
+    this.#sending = this.#sending.then(work).catch(this.#fail);
   }
 
   async #watch(): Promise<void> {
@@ -145,38 +140,30 @@ class TerminalChat {
   }
 
   async #take(event: WatchEvent): Promise<void> {
-    const { store, runId, context } = this.#work;
+    const { context } = this.#work;
     const taken = this.#view.take(event, context.clock.now());
     const isCut = event.type === "attempt.withdrawn" && this.#phase === "stopping";
     const lines = isCut ? [] : [...taken];
-    switch (event.type) {
-      case "part":
-        if (context.clock.monotonic() - this.#drawnAt < REDRAW_LIVE_MS) return;
-        break;
-      case "exchange.ended": {
-        if (this.#phase === "stopping") this.#phase = "talking";
-        this.#isPostponed = false;
-        const figures = await exchangeFigures(store, runId, {
-          stepPath: event.step,
-          exchange: event.exchange,
-        });
-        if (figures !== null) lines.push(note("quiet", figuresText(figures)));
-        break;
-      }
-      case "run.claimed":
-        this.#awaited = null;
-        break;
-      case "run.ended":
-        this.#ended = event;
-        this.#leave();
-        break;
-      case "run.waiting":
-        this.#draw(lines);
-        await this.#ask();
-        return;
-      default:
+    if (event.type === "part" && context.clock.monotonic() - this.#drawnAt < REDRAW_LIVE_MS) return;
+    if (event.type === "run.claimed") this.#awaited = null;
+    if (event.type === "exchange.ended") lines.push(...(await this.#endExchange(event)));
+    if (event.type === "run.ended") {
+      this.#ended = event;
+      this.#leave();
     }
     this.#draw(lines);
+    if (event.type === "run.waiting") await this.#ask();
+  }
+
+  async #endExchange({
+    step: stepPath,
+    exchange,
+  }: Extract<WatchEvent, { type: "exchange.ended" }>): Promise<readonly ChatLine[]> {
+    const { store, runId } = this.#work;
+    if (this.#phase === "stopping") this.#phase = "talking";
+    this.#isPostponed = false;
+    const figures = await exchangeFigures(store, runId, { stepPath, exchange });
+    return figures === null ? [] : [note("quiet", figuresText(figures))];
   }
 
   /** Asks what the run waits for, at once. */
@@ -184,13 +171,15 @@ class TerminalChat {
     const { context, store, person } = this.#work;
     const questions = await this.#chat.questions();
     this.#awaited = await this.#othersAwaited();
-    if (questions.length === 0 || this.#phase === "leaving") return;
+    if (questions.length === 0 || this.#phase === "leaving" || this.#isAsking) return;
+    this.#isAsking = true;
     this.#editor.pause();
     this.#screen.close();
     const signal = this.#release.signal;
     const isAnswered = await askPerson({ context, store, signal, person }, questions);
     this.#screen.open();
     this.#editor.start();
+    this.#isAsking = false;
     this.#isPostponed = !isAnswered;
     if (isAnswered) this.#chat.look();
     const later = "it waits for your answer: Enter asks again, /stop ends this exchange";
@@ -214,7 +203,7 @@ class TerminalChat {
       case "text":
         return this.#send(entered.text, entered.steers);
       case "nothing":
-        if (this.#isPostponed) void this.#ask();
+        if (this.#isPostponed) this.#inOrder(() => this.#ask());
         return;
       case "stop":
         return this.#stop();
@@ -231,16 +220,14 @@ class TerminalChat {
     const outgoing = { messageId: randomUUID(), text, ...(steers ? { mode: "steer" as const } : {}) };
     this.#view.sends(outgoing);
     this.#draw([]);
-    this.#sending = this.#sending.then(async () => {
+    this.#inOrder(async () => {
       try {
         await this.#chat.send(outgoing);
         this.#begin();
       } catch (error) {
         this.#view.unsent(outgoing);
-        if (!this.#chat.hasBegun || !PawlError.isInstance(error)) {
-          this.#failure ??= { error };
-          this.#leave();
-        } else this.#draw([note("bad", error.message)]);
+        if (!PawlError.isInstance(error)) throw error;
+        this.#draw([note("bad", error.message)]);
       }
     });
   }
@@ -249,7 +236,7 @@ class TerminalChat {
     this.#phase = "stopping";
     this.#askedAt = this.#work.context.clock.monotonic();
     this.#draw([]);
-    this.#sending = this.#sending.then(async () => {
+    this.#inOrder(async () => {
       const outcome = this.#chat.hasBegun ? await this.#chat.stop() : ({ kind: "nothing" } as const);
       this.#chat.look();
       if (outcome.kind === "requested") return;
@@ -320,12 +307,10 @@ class TerminalChat {
   }
 
   #onEvent(event: RunEvent): void {
-    const now = this.#work.context.clock.monotonic();
+    const lines = this.#unusual.take(event);
     // A request that was cut off because a person wanted that is no news.
-    const isNews = UNUSUAL.includes(event.type) && this.#phase !== "stopping";
-    const lines = isNews ? progressLines(this.#progress, event, now, "terminal") : [];
-    this.#progress = progressAfter(this.#progress, event, now, () => null);
-    if (lines.length > 0) this.#draw(lines.map((line) => ({ kind: "note", line })));
+    if (lines.length > 0 && this.#phase !== "stopping")
+      this.#draw(lines.map((line) => ({ kind: "note", line })));
   }
 
   #draw(lines: readonly ChatLine[]): void {

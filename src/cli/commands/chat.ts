@@ -47,7 +47,8 @@ export const chat: Command = {
       return withExistingStore(
         context,
         input,
-        async (store) => talk(await withRun(context, input, loaded, store), last),
+        async (store) =>
+          talk(await workWith(context, input, loaded, store, await foundRun(loaded, store, word)), last),
         { loaded },
       );
     }
@@ -95,20 +96,20 @@ async function withAgent(
     throw new WrongUseError(
       `${pipeline.name} begins with an agent that needs an input: start it with \`pawl run ${pipeline.name} --input …\`, and chat with that run.`,
     );
-  if (found !== null) assertOpen(input, found);
+  if (found !== null) return workWith(context, input, loaded, store, found);
   const person = personOf(context, input);
   const sendOnly = input.flag("sendOnly");
   return { context, input, loaded, store, pipeline, isJob: false, runId, person, found, sendOnly };
 }
 
-/** A conversation that exists. */
-async function withRun(
+/** A conversation that exists. A run of a job file keeps the limits of job files. */
+async function workWith(
   context: CliContext,
   input: CommandInput,
   loaded: LoadedConfig,
   store: Store,
+  found: RunRecord,
 ): Promise<ChatWork> {
-  const found = await foundRun(loaded, store, input.argument("agent"));
   const { runId } = found;
   assertOpen(input, found);
   const person = personOf(context, input);

@@ -22,7 +22,6 @@ describe("what a terminal sends", () => {
     expect(keysOf("\u001b[200~a\u0003b\u001b[Ac\u001b[201~")).toBe("ab[Ac");
   });
 
-
   it.each([1, 2, 3])("knows the marks of a paste when %i of their characters come later", (later) => {
     const [begin, end] = ["\u001b[200~", "\u001b[201~"];
     const at = begin.length - later;

@@ -1,6 +1,7 @@
 // `pawl chat` without a terminal: messages from a file or another program, also in processes that are killed.
 
 import { Readable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { runCommandLine } from "../../../src/cli/program.ts";
 import { CHAT_CONFIG } from "../chat-config.ts";
@@ -65,7 +66,9 @@ describe("a conversation in a pipe", () => {
     const folder = new CliFolder(CHAT_CONFIG);
     const { exitCode, stdout, stderr } = await piped(folder, ["Where is my order?", "two"], "brief");
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
-    expect(stderr).toContain("! The answer was not complete after 1 turns, the maxTurns of the conversation.\n");
+    expect(stderr).toContain(
+      "! The answer was not complete after 1 turns, the maxTurns of the conversation.\n",
+    );
     expect(folder.log).toEqual(["model: Where is my order?", "look up 7"]);
   });
 
@@ -74,12 +77,39 @@ describe("a conversation in a pipe", () => {
     const waiting = await piped(folder, ["Give me the money", "two"], "helper", "--run-id", "h-1");
     expect(waiting).toMatchObject({ exitCode: 3, stdout: "" });
     expect(waiting.stderr).toContain("h-1~1: May refund run with these arguments?\n  pawl approve h-1~1\n");
+    // Nobody has decided yet: it does not wait for ever.
+    expect((await piped(folder, ["two"], "h-1", "--json")).exitCode).toBe(3);
     await pawl(["approve", "h-1~1"], { cwd: folder.path });
     expect(await piped(folder, ["three"], "h-1")).toMatchObject({
       exitCode: 0,
       stdout: "It is done.\nYou said: three\n",
     });
     expect(folder.log.filter((line) => line === "refund 7")).toHaveLength(1);
+  });
+});
+
+describe("Ctrl-C in a pipe", () => {
+  it("stops the answer, sends nothing more, and ends with 130", async () => {
+    const folder = new CliFolder(CHAT_CONFIG);
+    folder.write("hold-model");
+    const { context, stdout, interrupt } = recordingContext({ cwd: folder.path });
+    const stdin = { isTerminal: false, stream: Readable.from(["one\n", "two\n"]) };
+    const ended = runCommandLine(["chat", "clerk", "--run-id", "c-1"], { ...context, stdin });
+    await folder.logged("model: one");
+    interrupt();
+    expect([await ended, stdout()]).toEqual([130, ""]);
+    folder.remove("hold-model");
+    expect(await piped(folder, [], "c-1")).toMatchObject({ exitCode: 0, stdout: "" });
+    expect(folder.log).toEqual(["model: one"]);
+  });
+
+  it("while no message comes ends at once", async () => {
+    const folder = new CliFolder(CHAT_CONFIG);
+    const { context, stderr, interrupt } = recordingContext({ cwd: folder.path });
+    const ended = runCommandLine(["chat", "clerk", "--run-id", "c-1"], context);
+    while (stderr() === "") await sleep(2);
+    interrupt();
+    expect(await ended).toBe(130);
   });
 });
 
@@ -147,7 +177,9 @@ describe("the lists", () => {
     const shown = await seen("show", "c-1");
     expect(shown).toMatch(/1 +\S+ +Ann +complete +2 +1 +30 +Where is my order\? +It is done\./);
     expect(shown).toMatch(/2 +\S+ +Ann +complete +1 +15 +Thanks +You said: Thanks/);
-    expect(shown).toContain("It waits for the next message: talk with it, or send one that a worker answers:\n");
+    expect(shown).toContain(
+      "It waits for the next message: talk with it, or send one that a worker answers:\n",
+    );
     const { exchanges } = JSON.parse(await seen("show", "c-1", "--json")) as { exchanges: unknown };
     expect(exchanges).toMatchObject([
       { exchange: 1, said: [{ text: "Where is my order?", sentBy: "Ann" }], answer: "It is done.", turns: 2 },

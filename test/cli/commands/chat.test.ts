@@ -20,7 +20,7 @@ function talking(...args: readonly string[]) {
 function sitDown(folder: CliFolder, ...args: readonly string[]) {
   const typist = new Typist(folder.path);
   const ended = runCommandLine(["chat", ...args], typist.context);
-  const says = (text: string) => typist.types(...text, ENTER);
+  const says = (text: string) => typist.types(...text.split(""), ENTER);
   return { typist, ended, says, screen: () => typist.terminal.rows };
 }
 
@@ -69,7 +69,11 @@ describe("a conversation on a terminal", () => {
     await ended;
     const again = sitDown(folder, "c-1", "--last", "1");
     await again.typist.sees("You said: three");
-    expect(again.screen().slice(4, 7)).toEqual(["  · 2 exchanges before these", "› three", "You said: three"]);
+    expect(again.screen().slice(4, 7)).toEqual([
+      "  · 2 exchanges before these",
+      "› three",
+      "You said: three",
+    ]);
     await again.typist.types(CTRL_D);
     expect(await again.ended).toBe(0);
   });
@@ -174,7 +178,11 @@ describe("Ctrl-C", () => {
 
 describe("what cannot be talked with", () => {
   it.each([
-    [["nothing"], 1, 'There is no agent and no run "nothing": the configuration has clerk, helper, brief, report'],
+    [
+      ["nothing"],
+      1,
+      'There is no agent and no run "nothing": the configuration has clerk, helper, brief, report',
+    ],
     [["report"], 2, "report is a pipeline without a conversation"],
     [["helper", "--send-only"], 2, "put conversation(helper) into the pipelines"],
     [["nothing", "--run-id", "c-1"], 2, "--run-id names the run"],
