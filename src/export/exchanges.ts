@@ -12,7 +12,7 @@ import type {
 import { everyRecord, RECORDS_PER_PAGE } from "./record-pages.ts";
 
 /** What a person said in an exchange. */
-export type SaidText = {
+type SaidText = {
   /** The sender's own id of the message; null for the input of the conversation. */
   readonly messageId: string | null;
   readonly text: string;

@@ -1,14 +1,13 @@
 import type { ExchangeStory } from "../../export/exchanges.ts";
 import { formatMoment, formatMoney, formatWholeNumber, isoTime } from "./format.ts";
-import type { ListEnd } from "./run-report.ts";
 import type { Column } from "./table.ts";
 
 /** The columns of the exchanges of a conversation. */
 export function exchangeColumns(
-  { last }: ListEnd<ExchangeStory>,
+  shown: readonly ExchangeStory[],
   now: number,
 ): readonly Column<ExchangeStory>[] {
-  const hasSeveral = new Set(last.map(({ stepPath }) => stepPath)).size > 1;
+  const hasSeveral = new Set(shown.map(({ stepPath }) => stepPath)).size > 1;
   const number = (value: number) => (value === 0 ? "" : formatWholeNumber(value));
   return [
     { title: "no.", value: ({ exchange }) => String(exchange), rank: 0, align: "right" },

@@ -155,7 +155,7 @@ function stepsText(context: CliContext, { steps, turnsByStep, callsByStep }: Run
 function exchangesText(context: CliContext, { exchanges }: RunReport): string {
   return shortened(
     exchanges,
-    (shown) => formatTable(context, exchangeColumns(exchanges, context.clock.now()), shown, "  "),
+    (shown) => formatTable(context, exchangeColumns(shown, context.clock.now()), shown, "  "),
     "pawl show --json has them all",
   );
 }
