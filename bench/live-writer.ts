@@ -19,6 +19,7 @@ function model(): ModelPort {
   return {
     provider: "bench",
     modelId: "streaming",
+    streams: true,
     respond: async (_request, say) => {
       turn += 1;
       for (let i = 0; i < pieces; i++) {
