@@ -140,9 +140,9 @@ export class UIChunks {
     return [chunk];
   }
 
-  #turnOpened({ step, turn, attempt, runId }: WatchEventOf<"turn.opened">): UIMessageChunk[] {
+  #turnOpened({ step, turn, runId }: WatchEventOf<"turn.opened">): UIMessageChunk[] {
     const opened = this.#openStep(runId, step, turn);
-    this.#answer = new ShownAnswer({ runId, step, turn }, attempt);
+    this.#answer = new ShownAnswer({ runId, step, turn });
     return opened;
   }
 
@@ -153,9 +153,9 @@ export class UIChunks {
     return [...this.#start(runId), { type: "start-step" }];
   }
 
-  #part({ step, turn, attempt, runId, type: _, ...part }: LivePartEvent): UIMessageChunk[] {
+  #part({ step, turn, attempt: _attempt, runId, type: _type, ...part }: LivePartEvent): UIMessageChunk[] {
     const opened = this.#openStep(runId, step, turn);
-    this.#answer ??= new ShownAnswer({ runId, step, turn }, attempt);
+    this.#answer ??= new ShownAnswer({ runId, step, turn });
     return [...opened, ...this.#answer.add(part)];
   }
 
@@ -173,11 +173,11 @@ export class UIChunks {
 
   #journaled({ step, turn, content, calls, runId }: WatchEventOf<"turn.journaled">): UIMessageChunk[] {
     const opened = this.#openStep(runId, step, turn);
-    const answer = this.#answer ?? new ShownAnswer({ runId, step, turn }, 1);
+    const answer = this.#answer ?? new ShownAnswer({ runId, step, turn });
     const rest = answer.complete(content, calls);
     const chunks = rest ?? [
       ...this.#reset(),
-      ...(new ShownAnswer({ runId, step, turn }, 0).complete(content, calls) ?? []),
+      ...(new ShownAnswer({ runId, step, turn }).complete(content, calls) ?? []),
     ];
     this.#answer = null;
     this.#calls.add(calls, content);
