@@ -36,6 +36,8 @@ export class ShownAnswer {
     const known = this.#byNumber.get(number);
     const part = known ?? this.#begin(number, kind, tool);
     part.text += delta;
+    // A page takes nothing for a part that has ended: the whole answer shows that something is missing.
+    if (!part.isOpen) return [];
     return [
       ...(known === undefined ? [startOf(part)] : []),
       ...(delta === "" ? [] : [deltaOf(part, delta)]),
