@@ -82,8 +82,6 @@ export class UIChunks {
 
   #inside(event: WatchEvent): UIMessageChunk[] {
     switch (event.type) {
-      case "run.started":
-        return [];
       case "message.taken":
         return this.#messageTaken(event);
       case "turn.opened":
@@ -110,7 +108,11 @@ export class UIChunks {
         return this.#exchangeEnded(event);
       case "lineage.begun":
         return this.#step?.step === event.step ? this.#fail(ROLLED_BACK) : [];
-      default:
+      case "exchange.begun":
+      case "run.started":
+      case "run.claimed":
+      case "run.ended":
+      case "step.finished":
         return [];
     }
   }
@@ -199,7 +201,10 @@ export class UIChunks {
         return this.#finish("stop", outcome);
       case "stopped":
         return this.#abort(why, outcome);
-      default:
+      case "failed":
+      case "max_turns":
+      case "budget":
+      case "rolled_back":
         return this.#fail({ code: outcome, message: why ?? "" });
     }
   }
