@@ -52,6 +52,7 @@ export type { Json, JsonObject } from "./core/json.ts";
 export type { Lineage } from "./core/lineage.ts";
 export type { AssistantPart, Message, ToolOutput } from "./core/message.ts";
 export type { Authenticated, Decision, Person } from "./core/person.ts";
+export type { MessageFile } from "./core/run/sent-message.ts";
 export type {
   CatchUpPolicy,
   CheckedSchedule,
@@ -68,6 +69,14 @@ export type { ResultLimits } from "./core/usage/result-share.ts";
 export type { TokenEstimator } from "./core/usage/token-estimate.ts";
 export type { ModelName } from "./core/usage/token-family.ts";
 export type { Amount, ModelPrice, Pricing, Usage } from "./core/usage/usage.ts";
+export type {
+  FileReference,
+  StoredUserMessage,
+  UserFilePart,
+  UserMessage,
+  UserPart,
+  UserTextPart,
+} from "./core/user-message.ts";
 export type { Settlement, WaitAnswer, WaitKind } from "./core/wait.ts";
 export { runContext } from "./engine/call/run-context.ts";
 export type { Agent } from "./engine/definition/agent.ts";
@@ -131,6 +140,8 @@ export type {
   ModelResponse,
   ModelSettings,
   ModelTool,
+  RequestFile,
+  RequestMessage,
 } from "./engine/ports/model-port.ts";
 export type { RunEvent } from "./engine/ports/run-events.ts";
 export type { RunResult } from "./engine/ports/run-result.ts";

@@ -1,12 +1,25 @@
 import { isJsonObject, type Json, type JsonObject } from "./json.ts";
+import type { FileReference, UserTextPart } from "./user-message.ts";
 
 /**
  * The conversation, in the shape of the AI SDK's `ModelMessage` restricted to JSON, so that the stored form is the one that
- * users know. Parts of a response that Pawl has no type for are kept unchanged.
+ * users know. Parts of a response that Pawl has no type for are kept unchanged. A file of a user is a reference to its
+ * bytes.
  */
-export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage;
+export type Message<File = FileReference> =
+  | SystemMessage
+  | SaidMessage<File>
+  | AssistantMessage
+  | ToolMessage;
 export type SystemMessage = { readonly role: "system"; readonly content: string };
-type UserMessage = { readonly role: "user"; readonly content: string };
+/** What a user says: a text, or several parts. */
+export type SaidMessage<File = FileReference> =
+  | { readonly role: "user"; readonly content: string }
+  | SaidParts<File>;
+export type SaidParts<File = FileReference> = {
+  readonly role: "user";
+  readonly content: readonly (UserTextPart | File)[];
+};
 export type AssistantMessage = { readonly role: "assistant"; readonly content: readonly AssistantPart[] };
 type ToolMessage = { readonly role: "tool"; readonly content: readonly [ToolResultPart] };
 
@@ -95,4 +108,20 @@ export function textOf(content: readonly AssistantPart[]): string {
 
 export function toolCallsOf(content: readonly AssistantPart[]): ToolCallPart[] {
   return content.filter(isToolCallPart);
+}
+
+/** Two messages of a user as one: two texts stay a text. */
+export function joinedMessages<File>(
+  { content: first }: SaidMessage<File>,
+  { content: second }: Pick<SaidMessage<File>, "content">,
+): SaidMessage<File> {
+  if (typeof first === "string" && typeof second === "string")
+    return { role: "user", content: `${first}\n\n${second}` };
+  return { role: "user", content: [...contentParts(first), ...contentParts(second)] };
+}
+
+function contentParts<File>(content: SaidMessage<File>["content"]): SaidParts<File>["content"] {
+  if (typeof content !== "string") return content;
+  // Providers refuse an empty text.
+  return content === "" ? [] : [{ type: "text", text: content }];
 }

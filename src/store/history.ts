@@ -1,6 +1,7 @@
 import { canonicalJson } from "../core/canonical-json.ts";
 import type { Json } from "../core/json.ts";
 import { type Message, type ToolOutput, toolCallsOf } from "../core/message.ts";
+import { storedParts } from "../core/user-message.ts";
 import type { StoredResponse, TakenMessage } from "./store.ts";
 
 /** The head of every history: the system prompt and the first user message. A conversation may begin without an input. */
@@ -14,9 +15,11 @@ export function headMessages(
   return [...system, { role: "user", content: typeof input === "string" ? input : canonicalJson(input) }];
 }
 
-/** A message of a user, as the model sees it. */
+/** A message of a user, as the model sees it: its files are references to their bytes. */
 export function userMessage({ body }: Pick<TakenMessage, "body">): Message {
-  return { role: "user", content: typeof body === "string" ? body : canonicalJson(body) };
+  if (typeof body === "string") return { role: "user", content: body };
+  const parts = storedParts(body);
+  return parts === null ? { role: "user", content: canonicalJson(body) } : { role: "user", content: parts };
 }
 
 /** The parts of a turn's messages: its response, and the outputs of its calls, in call order. */

@@ -10,6 +10,7 @@ import {
   uncertainCalls,
 } from "../../../core/run/fork-plan.ts";
 import { type StepPath, stepId, toolCallId } from "../../../core/step-path.ts";
+import { filesIn } from "../../../core/user-message.ts";
 import type { NewFork } from "../../store.ts";
 import type { Row } from "../row.ts";
 import type { GranularStateRow } from "../run-head.ts";
@@ -172,6 +173,8 @@ export class ForkCopy {
     for (const message of yield* all(TAKEN, this.#parent.key, ...this.#upTo)) {
       const row = wholeRow("messages", message);
       insertRow(this.#tx, this.#run, "messages", row);
+      if (row.event === null)
+        for (const { blobId } of filesIn(parseJson(row.body))) this.#blob(Buffer.from(blobId, "hex"));
       if (row.taken_step === this.#forkedStep && (row.taken_turn ?? 0) >= this.#plan.state.firstTurn)
         this.#extent.messages += 1;
     }
