@@ -7,6 +7,7 @@ import type {
   ArtifactRecord,
   AttemptRecord,
   CheckpointRecord,
+  MessageStatus,
   RunRecord,
   RunUsage,
   StepRecord,
@@ -27,7 +28,13 @@ import {
 } from "./documents.ts";
 import type { NextStep } from "./next-steps.ts";
 import { outageDocument, type RunOutage, readOutage } from "./run-outage.ts";
-import { countMail, type MailCounts, messageDocument, messagesOf } from "./run-place.ts";
+import {
+  type MailCounts,
+  messageDocument,
+  messagesOf,
+  type ReceivedFile,
+  receivedFiles,
+} from "./run-place.ts";
 
 /** Longer lists are cut to their end; another command lists them in full. */
 const MOST_LISTED = 20;
@@ -57,6 +64,8 @@ export type RunReport = {
   readonly checkpoints: ListEnd<CheckpointRecord>;
   readonly attempts: readonly AttemptRecord[];
   readonly mail: MailCounts;
+  /** The files that were sent to it. */
+  readonly files: ListEnd<ReceivedFile>;
 };
 
 /** Reads the run page by page, so that memory does not grow with the run. */
@@ -77,6 +86,7 @@ export async function readRunReport(store: StoreReader, runId: string): Promise<
   }
   const doubts: ToolCallRecord[] = [];
   const openWaits: WaitRecord[] = [];
+  const mail = new Map<MessageStatus, number>();
   return {
     run,
     input: (await store.readRunInput(runId)).input,
@@ -99,7 +109,10 @@ export async function readRunReport(store: StoreReader, runId: string): Promise<
     artifacts: await store.listArtifacts(runId),
     checkpoints: await endOf(lists.checkpoints()),
     attempts: await store.listAttempts(runId),
-    mail: await countMail(store, runId),
+    files: await endOf(
+      receivedFiles(store, runId, ({ status }) => mail.set(status, (mail.get(status) ?? 0) + 1)),
+    ),
+    mail,
   };
 }
 
