@@ -125,6 +125,43 @@ describe("a picture that is sent to a conversation", () => {
     ]);
   });
 
+  it.each(["in the same process", "after a restart"])(
+    "is only named once the model has failed on it, so that the conversation continues, %s",
+    async (when) => {
+      const store = await memoryStore();
+      const { port, requests } = recordingPort(({ messages }) => {
+        if (JSON.stringify(messages).includes('"image/x-odd"')) throw new ConfigurationError("No such type.");
+        return "Seen.";
+      });
+      const runner = new Runner(conversation(agent({ name: "clerk", model: port })), { store });
+      const odd = { ...picture(), mediaType: "image/x-odd" } as UserPart;
+      await runner.send(
+        "chat",
+        { parts: [{ type: "text", text: "Look." }, odd] },
+        { by: "ann", orStart: {} },
+      );
+      if (when === "in the same process") await runner.send("chat", "Well?", { by: "ann" });
+      await runner.resume("chat", { wait: true });
+      if (when === "after a restart") {
+        await runner.send("chat", "Well?", { by: "ann" });
+        await runner.resume("chat", { wait: true });
+      }
+      const outcomes = (await store.listExchanges("chat")).map(({ outcome }) => outcome);
+      expect(outcomes).toEqual(["failed", "complete"]);
+      expect(requests.at(-1)?.messages).toEqual([
+        {
+          role: "user",
+          content: [
+            { type: "text", text: "Look." },
+            { type: "text", text: "[File cat.png (image/x-odd) is left out: it could not be answered.]" },
+            { type: "text", text: "Well?" },
+          ],
+        },
+      ]);
+      expect(await store.readBlob("chat", BLOB.blobId)).not.toBeNull();
+    },
+  );
+
   it("is counted by its type and size, and left out with its turn when the history is too long", async () => {
     const { runner, work, prompts, say } = await chat(undefined, { historyMaxTokens: 2_000 });
     await runner.send("chat", LOOK, { by: "ann", orStart: {} });

@@ -26,7 +26,8 @@ export function judgeTakenText(
     return wrong(`Message ${id} was taken by turn ${turnIndex}, which does not have it`);
   const attempts = modelCalls.filter((call) => call.stepPath === stepPath && call.turnIndex === turnIndex);
   const last = Math.max(...attempts.map(({ attempt }) => attempt));
-  const parts = saidIn(body);
+  const isNamed = holding.some(({ taken }) => taken.some((each) => each.id === id && each.unanswered));
+  const parts = saidIn(body, isNamed);
   // An attempt before the message came has heard none of it.
   const isTold = witness.every((line) => {
     const isOfTurn =
@@ -41,10 +42,10 @@ export function judgeTakenText(
   return isTold ? FINE : wrong(`Message ${id} was taken by turn ${turnIndex}, whose model never saw it`);
 }
 
-/** The texts and files of a message, as the witness records them. */
-function saidIn(body: Json): readonly string[] {
+/** The texts and files of a message, as the witness records them; without its files, if only their names are shown. */
+function saidIn(body: Json, isNamed: boolean): readonly string[] {
   const parts = storedParts(body) ?? [{ type: "text", text: writtenIn(body) }];
-  return parts.map((part) => (part.type === "text" ? part.text : heardFile(part)));
+  return parts.flatMap((part) => (part.type === "text" ? [part.text] : isNamed ? [] : [heardFile(part)]));
 }
 
 function textsOf({ messages }: RunAccount): readonly MessageRecord[] {

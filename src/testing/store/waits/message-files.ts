@@ -7,7 +7,7 @@ import type { NewMessage, Store } from "../../../store/store.ts";
 import { assertRefused, type Check, check, checkSeveral } from "../check.ts";
 import { newFork } from "../sample-fork.ts";
 import { arrived, takenFrom, withAnotherDatabase } from "../sample-move.ts";
-import { SampleRun, SUCCEEDED } from "../sample-run.ts";
+import { CHARGE, SampleRun, SUCCEEDED } from "../sample-run.ts";
 import { SampleTalk, text } from "../sample-talk.ts";
 
 const CAT = Buffer.from("the bytes of a cat");
@@ -126,6 +126,34 @@ export const messageFileChecks: readonly Check[] = [
     const { body } = withPictures("one", CAT);
     await store.sendMessage("run-1", { id: "m-1", event: "paid", body });
     assert.deepEqual((await store.verify("run-1")).problems, []);
+  }),
+
+  check("a message is marked if an exchange failed in its turn, before any answer to it", async (scene) => {
+    const { store } = scene;
+    const talk = await SampleTalk.create(store);
+    const { stepKey, fence } = talk.run;
+    await store.sendMessage("run-1", withPictures("answered", CAT));
+    await talk.begin(1, 1);
+    await talk.answer(1);
+    for (const [i, outcome] of (["stopped", "failed", "stopped"] as const).entries()) {
+      await store.sendMessage("run-1", withPictures(`${outcome} ${i}`, DOG));
+      await talk.begin(2, i + 2);
+      await store.settleModelCall(fence, { stepKey, turnIndex: 2, attempt: i + 1, charge: CHARGE });
+      await store.endExchange(fence, { stepKey, outcome, why: "It ended." });
+    }
+    await talk.begin(2, await talk.say("last"));
+    const { taken, tail } = await store.readConversation("run-1", stepKey, 1_000_000);
+    const all = [...tail.flatMap((turn) => turn.taken), ...taken];
+    assert.deepEqual(
+      all.map(({ id, unanswered }) => [id, unanswered]),
+      [
+        ["answered", undefined],
+        ["stopped 0", true],
+        ["failed 1", true],
+        ["stopped 2", undefined],
+        ["last", undefined],
+      ],
+    );
   }),
 
   check("a fork has the files of the messages that it has", async ({ store }) => {
