@@ -50,7 +50,17 @@ export { parseRunSpec, type RunSpec, type SpecProblem } from "./core/job/run-spe
 export type { RunSpecInput } from "./core/job/run-spec-input.ts";
 export type { Json, JsonObject } from "./core/json.ts";
 export type { Lineage } from "./core/lineage.ts";
-export type { AssistantPart, Message, ToolOutput } from "./core/message.ts";
+export type {
+  AssistantPart,
+  FileReference,
+  Message,
+  StoredUserMessage,
+  ToolOutput,
+  UserFilePart,
+  UserMessage,
+  UserPart,
+  UserTextPart,
+} from "./core/message.ts";
 export type { Authenticated, Decision, Person } from "./core/person.ts";
 export type { MessageFile } from "./core/run/sent-message.ts";
 export type {
@@ -69,14 +79,6 @@ export type { ResultLimits } from "./core/usage/result-share.ts";
 export type { TokenEstimator } from "./core/usage/token-estimate.ts";
 export type { ModelName } from "./core/usage/token-family.ts";
 export type { Amount, ModelPrice, Pricing, Usage } from "./core/usage/usage.ts";
-export type {
-  FileReference,
-  StoredUserMessage,
-  UserFilePart,
-  UserMessage,
-  UserPart,
-  UserTextPart,
-} from "./core/user-message.ts";
 export type { Settlement, WaitAnswer, WaitKind } from "./core/wait.ts";
 export { runContext } from "./engine/call/run-context.ts";
 export type { Agent } from "./engine/definition/agent.ts";

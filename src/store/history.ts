@@ -1,7 +1,13 @@
 import { canonicalJson } from "../core/canonical-json.ts";
 import type { Json } from "../core/json.ts";
-import { type Message, type ToolOutput, toolCallsOf } from "../core/message.ts";
-import { type FileReference, storedParts, type UserTextPart } from "../core/user-message.ts";
+import {
+  type FileReference,
+  type Message,
+  storedParts,
+  type ToolOutput,
+  toolCallsOf,
+  type UserTextPart,
+} from "../core/message.ts";
 import type { StoredResponse, TakenMessage } from "./store.ts";
 
 /** The head of every history: the system prompt and the first user message. A conversation may begin without an input. */

@@ -14,8 +14,8 @@ import {
   isTextPart,
   isToolCallPart,
   type ToolResultPart,
+  type UserTextPart,
 } from "../../src/core/message.ts";
-import type { UserTextPart } from "../../src/core/user-message.ts";
 import type {
   ModelPort,
   ModelRequest,

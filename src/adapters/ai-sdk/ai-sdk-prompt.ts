@@ -1,8 +1,12 @@
 import type { LanguageModelV4, LanguageModelV4Message, LanguageModelV4Prompt } from "@ai-sdk/provider";
 import type { ModelMessage } from "ai";
 import type { JsonObject } from "../../core/json.ts";
-import { type AssistantPart, isToolCallPart, type ToolResultPart } from "../../core/message.ts";
-import type { UserTextPart } from "../../core/user-message.ts";
+import {
+  type AssistantPart,
+  isToolCallPart,
+  type ToolResultPart,
+  type UserTextPart,
+} from "../../core/message.ts";
 import type { ModelRequest, RequestFile, RequestMessage } from "../../engine/ports/model-port.ts";
 import {
   type ConvertedMessage,

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { RunNotFoundError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
+import { filesIn, type UserPart } from "../../core/message.ts";
 import { readUserMessage } from "../../core/run/sent-message.ts";
-import { filesIn, type UserPart } from "../../core/user-message.ts";
 import type { NewMessage, SentMessage, Store } from "../../store/store.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { Command, CommandInput, CommandResult } from "../context/command.ts";

@@ -1,7 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { basename, extname, resolve } from "node:path";
+import type { UserFilePart } from "../../core/message.ts";
 import { MAX_MESSAGE_BYTES, megabytes } from "../../core/run/sent-message.ts";
-import type { UserFilePart } from "../../core/user-message.ts";
 import { cleanLine } from "./terminal-text.ts";
 import { WrongUseError } from "./wrong-use-error.ts";
 

@@ -1,4 +1,4 @@
-import { type FileReference, filesIn } from "../../core/user-message.ts";
+import { type FileReference, filesIn } from "../../core/message.ts";
 import type { MessageRecord, MessageStatus, RunRecord, StoreReader } from "../../store/store.ts";
 import { cleanLine } from "../context/terminal-text.ts";
 import { counted, formatMoment, isoTime } from "./format.ts";

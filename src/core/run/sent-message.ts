@@ -1,7 +1,6 @@
 import { blobReferenceOf } from "../blob-reference.ts";
 import { ConfigurationError, MessageRefusedError } from "../errors.ts";
 import type { Json } from "../json.ts";
-import { assertOptions, kindOf, type OptionNames } from "../naming/option-names.ts";
 import {
   type FileReference,
   filesIn,
@@ -10,7 +9,8 @@ import {
   type UserFilePart,
   type UserMessage,
   type UserTextPart,
-} from "../user-message.ts";
+} from "../message.ts";
+import { assertOptions, kindOf, type OptionNames } from "../naming/option-names.ts";
 
 // A message of a user with files: what its sender gives, and what is stored of it.
 
@@ -189,7 +189,7 @@ function assertTotal(files: readonly MessageFile[]): void {
 }
 
 /** The error for files that are too large together. */
-export function tooLarge(size: string): MessageRefusedError {
+function tooLarge(size: string): MessageRefusedError {
   return new MessageRefusedError(
     `The files of the message have ${size}, and at most ${megabytes(MAX_MESSAGE_BYTES)} are taken: send smaller ones.`,
     { reason: "too_large" },

@@ -1,6 +1,5 @@
 import { isJsonList, isJsonObject, type Json } from "../json.ts";
-import type { Message, ToolOutput } from "../message.ts";
-import type { FileReference, UserTextPart } from "../user-message.ts";
+import type { FileReference, Message, ToolOutput, UserTextPart } from "../message.ts";
 import { type ModelName, TOKENS_PER_HUNDRED, tokenFamily } from "./token-family.ts";
 
 /** Estimates the tokens of a text. Providers count for themselves; this is for reserving and truncating. */

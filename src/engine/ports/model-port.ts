@@ -1,8 +1,7 @@
 import type { Json, JsonObject } from "../../core/json.ts";
-import type { AssistantPart, Message } from "../../core/message.ts";
+import type { AssistantPart, FileReference, Message } from "../../core/message.ts";
 import type { LiveListener } from "../../core/turn/live-part.ts";
 import type { Usage } from "../../core/usage/usage.ts";
-import type { FileReference } from "../../core/user-message.ts";
 
 /**
  * A model, as the engine sees it: one request, one response. The loop and the retries are the engine's, so a port

@@ -1,7 +1,6 @@
 import { blobReferenceOf } from "../../core/blob-reference.ts";
 import { BlobMissingError } from "../../core/errors.ts";
-import type { Message, SaidParts } from "../../core/message.ts";
-import { type FileReference, isFileReference } from "../../core/user-message.ts";
+import { type FileReference, isFileReference, type Message, type SaidParts } from "../../core/message.ts";
 import type { RequestFile, RequestMessage } from "../ports/model-port.ts";
 import type { RunWith } from "./active-run.ts";
 

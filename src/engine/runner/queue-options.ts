@@ -1,8 +1,8 @@
 import { ConfigurationError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
+import type { UserMessage } from "../../core/message.ts";
 import { assertOptions, type OptionNames } from "../../core/naming/option-names.ts";
 import type { Person } from "../../core/person.ts";
-import type { UserMessage } from "../../core/user-message.ts";
 import type { MessageMode, MessageStatus } from "../../store/store.ts";
 import { PLACE_NAMES, type PlaceOptions } from "./place-options.ts";
 import type { RunOptions } from "./runner-options.ts";

@@ -1,4 +1,4 @@
-import { filesIn, writtenIn } from "../../core/user-message.ts";
+import { filesIn, writtenIn } from "../../core/message.ts";
 import type { MessageRecord } from "../../store/store.ts";
 import { numberIn, numbersIn, textIn } from "../event-facts.ts";
 import { timeOfDay } from "../figures.ts";

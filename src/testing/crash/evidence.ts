@@ -1,6 +1,5 @@
 import { type BlobReference, blobReferenceOf } from "../../core/blob-reference.ts";
-import type { Message } from "../../core/message.ts";
-import { type FileReference, filesIn } from "../../core/user-message.ts";
+import { type FileReference, filesIn, type Message } from "../../core/message.ts";
 import type {
   FiringRecord,
   MessageRecord,

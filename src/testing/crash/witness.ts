@@ -2,8 +2,8 @@ import { appendFileSync, readFileSync } from "node:fs";
 import type { RecoveryClass, SideEffectClass } from "../../core/call/tool-call-decision.ts";
 import { canonicalHash } from "../../core/canonical-json.ts";
 import type { Json } from "../../core/json.ts";
+import type { FileReference } from "../../core/message.ts";
 import type { Usage } from "../../core/usage/usage.ts";
-import type { FileReference } from "../../core/user-message.ts";
 
 /** One call of a tool, as the outside system sees it. */
 export type SeenCall = {

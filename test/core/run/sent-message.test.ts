@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { blobReferenceOf } from "../../../src/core/blob-reference.ts";
 import { ConfigurationError, MessageRefusedError } from "../../../src/core/errors.ts";
+import { filesIn, storedParts, writtenIn } from "../../../src/core/message.ts";
 import { assertStoredText, MAX_MESSAGE_BYTES, readUserMessage } from "../../../src/core/run/sent-message.ts";
-import { filesIn, storedParts, writtenIn } from "../../../src/core/user-message.ts";
 
 const CAT = Buffer.from("a cat, in bytes");
 

@@ -1,6 +1,7 @@
 import { toolCallKey } from "../../../core/call/tool-call-key.ts";
 import { ConfigurationError } from "../../../core/errors.ts";
 import { isJsonObject, type Json } from "../../../core/json.ts";
+import { filesIn } from "../../../core/message.ts";
 import {
   type ArtifactVersion,
   type CallOutcome,
@@ -10,7 +11,6 @@ import {
   uncertainCalls,
 } from "../../../core/run/fork-plan.ts";
 import { type StepPath, stepId, toolCallId } from "../../../core/step-path.ts";
-import { filesIn } from "../../../core/user-message.ts";
 import type { NewFork } from "../../store.ts";
 import type { Row } from "../row.ts";
 import type { GranularStateRow } from "../run-head.ts";

@@ -1,12 +1,12 @@
 import { assertPayload, canonicalJson } from "../../../core/canonical-json.ts";
 import { MessageRefusedError } from "../../../core/errors.ts";
 import type { Json, JsonObject } from "../../../core/json.ts";
+import { filesIn } from "../../../core/message.ts";
 import { assertNameSize } from "../../../core/naming/name-size.ts";
 import { type Decision, decisionOf } from "../../../core/person.ts";
 import { assertEventName, matchesEvent } from "../../../core/run/event-match.ts";
 import { assertStoredText } from "../../../core/run/sent-message.ts";
 import { receiptOfAnswer } from "../../../core/run/wait-answer.ts";
-import { filesIn } from "../../../core/user-message.ts";
 import type { MessageMode, MessageStatus, NewMessage, QueuedRun, SentMessage } from "../../store.ts";
 import type { Row } from "../row.ts";
 import { get, type SqlScript } from "../script.ts";

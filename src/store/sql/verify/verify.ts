@@ -1,7 +1,7 @@
 import { blobReferenceOf } from "../../../core/blob-reference.ts";
 import { type ChainProblem, EventChain, factsOf, RowComparison } from "../../../core/event-chain.ts";
 import type { Json } from "../../../core/json.ts";
-import { filesIn } from "../../../core/user-message.ts";
+import { filesIn } from "../../../core/message.ts";
 import type { Verification } from "../../store.ts";
 import { coversRun, RUN_ROW } from "../covered-rows.ts";
 import { PagedQuery } from "../paged-query.ts";

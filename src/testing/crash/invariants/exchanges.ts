@@ -1,5 +1,5 @@
 import type { Json } from "../../../core/json.ts";
-import { storedParts, writtenIn } from "../../../core/user-message.ts";
+import { storedParts, writtenIn } from "../../../core/message.ts";
 import type { EventRecord, ExchangeRecord, MessageRecord } from "../../../store/store.ts";
 import type { RunAccount } from "../evidence.ts";
 import { checkEach, FINE, type Invariant, type Problem, wrong } from "../invariant.ts";

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { blobReferenceOf } from "../../../core/blob-reference.ts";
 import { MessageRefusedError } from "../../../core/errors.ts";
+import { filesIn, type UserPart } from "../../../core/message.ts";
 import { MAX_MESSAGE_BYTES, MAX_MESSAGE_PARTS, readUserMessage } from "../../../core/run/sent-message.ts";
-import { filesIn, type UserPart } from "../../../core/user-message.ts";
 import type { NewMessage, Store } from "../../../store/store.ts";
 import { assertRefused, type Check, check, checkSeveral } from "../check.ts";
 import { newFork } from "../sample-fork.ts";

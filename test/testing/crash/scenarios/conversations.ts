@@ -141,7 +141,7 @@ export function conversationInterrupt(): Scenario {
     tools: STAND_INS,
     model: async (request, { turnIndex }, outside) => {
       const heard = request.messages.flatMap(({ role, content }) =>
-        role === "user" ? [String(content)] : [],
+        role === "user" && typeof content === "string" ? [content] : [],
       );
       const isFirst = turnIndex === 1 && !heard.join().includes("Text two.");
       if (isFirst) {
