@@ -49,7 +49,7 @@ export async function askModel(
   const retries = new ModelRetries(run);
   for (;;) {
     retries.assertMayAsk();
-    // Before anything is reserved: a file that is gone costs nothing.
+    // Before anything is sent: a file that is gone costs nothing.
     const messages = await withFiles(run, request.messages);
     const call = await open();
     const isShown = prepared.agent.model.streams === true && (await run.model.live?.isWanted(run.runId));
