@@ -14,22 +14,45 @@ const KEPT_MS = 3_600_000;
 /** A viewer says several times in this time that it is there. */
 const WATCHED_MS = 30_000;
 
+/** The timers of a buffer, which simulated machines replace. Each returned function cancels its timer. */
+export type LiveTimers = {
+  readonly monotonic: () => number;
+  /** Calls back once the work under way has had its turn. */
+  readonly soon: (callback: () => void) => () => void;
+  readonly after: (ms: number, callback: () => void) => () => void;
+};
+
+/** Those of Node. They keep no process alive: what they would write is of no use without a run in progress. */
+const NODE_TIMERS: LiveTimers = {
+  monotonic: () => performance.now(),
+  soon: (callback) => {
+    const immediate = setImmediate(callback);
+    return () => clearImmediate(immediate);
+  },
+  after: (ms, callback) => {
+    const timer = setTimeout(callback, ms).unref();
+    return () => clearTimeout(timer);
+  },
+};
+
 /**
  * Collects the pieces of all answers of a process, and writes them in batches: the first piece of an answer at once, the
  * others a few times a second. The same for every database. Nothing here can stop or delay a run.
  */
 export class LiveBuffer implements LiveParts {
   readonly #backend: LiveBackend;
+  readonly #timers: LiveTimers;
   readonly #waiting = new Set<BufferedSink>();
-  #timer: NodeJS.Timeout | null = null;
-  #soon: NodeJS.Immediate | null = null;
+  #cancelLater: (() => void) | null = null;
+  #cancelSoon: (() => void) | null = null;
   #isWriting = false;
   #isClosed = false;
   #sweptAt = Number.NEGATIVE_INFINITY;
   #off: { readonly until: number; readonly reason: string } | null = null;
 
-  constructor(backend: LiveBackend) {
+  constructor(backend: LiveBackend, timers: LiveTimers = NODE_TIMERS) {
     this.#backend = backend;
+    this.#timers = timers;
   }
 
   begin(attempt: LiveAttempt, onTrouble: (reason: string) => void): LiveSink {
@@ -59,8 +82,8 @@ export class LiveBuffer implements LiveParts {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    if (this.#soon !== null) clearImmediate(this.#soon);
+    this.#cancelLater?.();
+    this.#cancelSoon?.();
     this.#waiting.clear();
     await this.#backend.close();
   }
@@ -80,23 +103,22 @@ export class LiveBuffer implements LiveParts {
 
   #reasonToStop({ bytes }: BufferedSink): string | null {
     if (this.#isClosed) return "the store is closed";
-    if (this.#off !== null && performance.now() < this.#off.until) return this.#off.reason;
+    if (this.#off !== null && this.#timers.monotonic() < this.#off.until) return this.#off.reason;
     return bytes > MOST_BYTES ? "its pieces came faster than they could be written" : null;
   }
 
   #flushSoon(): void {
-    this.#soon ??= setImmediate(() => {
-      this.#soon = null;
+    this.#cancelSoon ??= this.#timers.soon(() => {
+      this.#cancelSoon = null;
       void this.#flush();
     });
   }
 
-  /** The timer keeps no process alive: what it would write is of no use without a run in progress. */
   #flushLater(): void {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = null;
+    this.#cancelLater ??= this.#timers.after(FLUSH_EVERY_MS, () => {
+      this.#cancelLater = null;
       void this.#flush();
-    }, FLUSH_EVERY_MS).unref();
+    });
   }
 
   async #flush(): Promise<void> {
@@ -106,13 +128,13 @@ export class LiveBuffer implements LiveParts {
     this.#waiting.clear();
     const rows = taken.map((sink) => sink.take());
     try {
-      const isDue = performance.now() - this.#sweptAt >= SWEEP_EVERY_MS;
+      const isDue = this.#timers.monotonic() - this.#sweptAt >= SWEEP_EVERY_MS;
       const outcome = await this.#backend.write({ rows, sweepOlderThanMs: isDue ? KEPT_MS : null });
-      if (outcome === "written" && isDue) this.#sweptAt = performance.now();
+      if (outcome === "written" && isDue) this.#sweptAt = this.#timers.monotonic();
       if (outcome === "busy") for (const [i, sink] of taken.entries()) this.#putBack(sink, rows[i]);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      this.#off = { until: performance.now() + OFF_MS, reason };
+      this.#off = { until: this.#timers.monotonic() + OFF_MS, reason };
       for (const sink of taken) sink.stop(reason);
     } finally {
       this.#isWriting = false;

@@ -31,6 +31,7 @@ import { artifactsAndSpec, loop } from "./pipelines.ts";
 import { mainLoop, milestoneAfterChange, planning } from "./plans.ts";
 import { queueAbandoned, queueKeys, queueWorker } from "./queues.ts";
 import { scheduleFires } from "./schedules.ts";
+import { streamAnswer, streamCut, streamTools, streamWatched, WATCHED_CONVERSATIONS } from "./streams.ts";
 import {
   correlated,
   inDoubtToModel,
@@ -114,6 +115,11 @@ export const SCENARIOS: { readonly [name: string]: () => Scenario } = {
   "conversation-idle": conversationIdle,
   "conversation-deploy": conversationDeploy,
   "conversation-milestone": conversationMilestone,
+  "stream-answer": streamAnswer,
+  "stream-watched": streamWatched,
+  "stream-tools": streamTools,
+  "stream-cut": streamCut,
+  ...WATCHED_CONVERSATIONS,
   "schedule-fires": scheduleFires,
   "queue-worker": queueWorker,
   "queue-keys": queueKeys,

@@ -1,0 +1,156 @@
+import type { Json } from "../../../core/json.ts";
+import { type AssistantPart, textOf } from "../../../core/message.ts";
+import type { AttemptPlace, LivePartEvent } from "../../../engine/ports/live-events.ts";
+import type { WatchEvent } from "../../../engine/watch/watch-event.ts";
+import type { ViewerRecord, ViewingSession } from "../simulated-viewer.ts";
+
+/** What a viewer knows of a turn. */
+type WatchedTurn = {
+  content: readonly AssistantPart[];
+  calls: readonly { readonly toolCallId: string; readonly tool: string; readonly input: Json }[];
+  committedText: string | null;
+};
+
+/** A piece that was shown although it must not have been. */
+export type WrongPiece = { readonly what: string };
+
+type ShownAttempt = AttemptPlace & { text: string };
+
+/**
+ * What a viewer has before it, by what it was given, event by event. It follows docs/streaming.md alone, and shares no code
+ * with the viewers that it judges.
+ */
+export class WatchedScreen {
+  readonly turns = new Map<string, WatchedTurn>();
+  readonly receipts = new Map<string, unknown>();
+  end: unknown = null;
+  /** The last epoch that it was given. */
+  epoch = 0;
+  /** The pieces that it was shown, with the epoch that it knew of. */
+  readonly pieces: (LivePartEvent & { readonly knownEpoch: number })[] = [];
+  /** What was shown of attempts that had no answer, and was not taken back. */
+  readonly leftovers: WrongPiece[] = [];
+  /** How often something was taken back. */
+  withdrawals = 0;
+  readonly #shown = new Map<string, ShownAttempt>();
+  readonly #withdrawn = new Set<string>();
+
+  static of({ sessions }: ViewerRecord): WatchedScreen {
+    let screen = new WatchedScreen();
+    for (const session of sessions) {
+      // One that begins again has an empty screen, and what it did wrong before stays wrong.
+      if (session.after === null) screen = screen.#begunAgain();
+      screen.#see(session);
+    }
+    return screen;
+  }
+
+  /** The text that is shown of answers under way. */
+  get shown(): readonly ShownAttempt[] {
+    return [...this.#shown.values()];
+  }
+
+  #begunAgain(): WatchedScreen {
+    const next = new WatchedScreen();
+    next.pieces.push(...this.pieces);
+    next.leftovers.push(...this.leftovers);
+    next.withdrawals = this.withdrawals;
+    return next;
+  }
+
+  #see({ events }: ViewingSession): void {
+    // Pieces are shown again to a viewer that comes back.
+    this.#shown.clear();
+    for (const event of events) this.#take(event);
+  }
+
+  #take(event: WatchEvent): void {
+    switch (event.type) {
+      case "part":
+        return this.#show(event);
+      case "attempt.withdrawn":
+        this.withdrawals += 1;
+        this.#withdrawn.add(attemptName(event));
+        this.#shown.delete(attemptName(event));
+        return;
+      case "run.started":
+      case "run.claimed":
+        this.#expectNothingShown(`when epoch ${event.epoch} began`);
+        this.epoch = event.epoch;
+        this.end = null;
+        return;
+      case "turn.opened":
+        return this.#expectOnly(event, `when attempt ${event.attempt} began`);
+      case "turn.journaled": {
+        const { content, calls } = event;
+        this.#replace(event, textOf(content));
+        const own = calls.map(({ toolCallId, tool, input }) => ({ toolCallId, tool, input }));
+        this.turns.set(turnName(event), { content, calls: own, committedText: null });
+        return;
+      }
+      case "turn.dropped":
+        this.turns.delete(turnName(event));
+        return;
+      case "turn.committed": {
+        const turn = this.turns.get(turnName(event));
+        if (turn !== undefined) turn.committedText = event.text;
+        return;
+      }
+      case "tool.receipt":
+        this.receipts.set(event.toolCallId, { status: event.status, output: event.result });
+        return;
+      case "run.waiting":
+        return this.#expectNothingShown("when the run waited");
+      case "run.ended":
+        this.#expectNothingShown("when the run had ended");
+        this.end = { status: event.status, output: event.output };
+        return;
+      default:
+        return;
+    }
+  }
+
+  #show(event: LivePartEvent): void {
+    const name = attemptName(event);
+    this.pieces.push({ ...event, knownEpoch: this.epoch });
+    if (this.#withdrawn.has(name))
+      this.leftovers.push({ what: `was shown more of ${name} after it had been withdrawn` });
+    this.#expectOnly(event, `when attempt ${event.attempt} was shown`);
+    const { runId, step, turn, attempt } = event;
+    const shown = this.#shown.get(name) ?? { runId, step, turn, attempt, text: "" };
+    if (event.kind === "text") shown.text += event.delta;
+    this.#shown.set(name, shown);
+  }
+
+  /** An answer replaces what was shown of it. */
+  #replace(place: Pick<AttemptPlace, "step" | "turn">, text: string): void {
+    for (const [name, shown] of this.#shown) {
+      if (turnName(shown) !== turnName(place)) continue;
+      if (!text.startsWith(shown.text))
+        this.leftovers.push({ what: `still had ${name} before it, which is no part of the answer` });
+      this.#shown.delete(name);
+    }
+  }
+
+  #expectOnly(place: AttemptPlace | (Omit<AttemptPlace, "runId"> & { readonly runId: string }), when: string): void {
+    for (const [name, shown] of this.#shown)
+      if (turnName(shown) === turnName(place) && shown.attempt !== place.attempt) this.#leave(name, when);
+  }
+
+  #expectNothingShown(when: string): void {
+    for (const name of this.#shown.keys()) this.#leave(name, when);
+  }
+
+  #leave(name: string, when: string): void {
+    this.#shown.delete(name);
+    this.leftovers.push({ what: `still had ${name} before it ${when}` });
+  }
+}
+
+export function turnName({ step, turn }: Pick<AttemptPlace, "step" | "turn">): string {
+  return `turn ${turn} of ${step}`;
+}
+
+export function attemptName(place: Pick<AttemptPlace, "step" | "turn" | "attempt">): string {
+  return `attempt ${place.attempt} of ${turnName(place)}`;
+}
