@@ -141,16 +141,8 @@ export class World {
   }
 
   #openFor(life: SimulatedProcess): Promise<ProcessStore> {
-    const clock = this.time.clockOf(life);
-    const clocks = {
-      ...this.#clocks,
-      after: (ms: number, callback: () => void) => life.asleep(ms, callback),
-      liveTimers: {
-        monotonic: this.#clocks.monotonic,
-        soon: (callback: () => void) => clock.after(0, callback),
-        after: clock.after,
-      },
-    };
+    const after = (ms: number, callback: () => void) => life.asleep(ms, callback);
+    const clocks = { ...this.#clocks, after, liveTimers: this.time.liveTimersOf(life) };
     return this.#database.open(clocks, this.#activity, this.#live === "fails" ? "fails" : "works");
   }
 
