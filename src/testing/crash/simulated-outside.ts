@@ -90,8 +90,7 @@ export class SimulatedOutside implements EffectsPort {
   /** The provider knows whether it refused, or answered with a response that cannot be used. */
   #recordFailure(seen: ModelAttemptId & { readonly life: number }, details: ModelCallError["details"]): void {
     const { usage } = details;
-    if (usage !== undefined)
-      this.#world.witness.record({ kind: "answered", ...seen, usage, finished: null });
+    if (usage !== undefined) this.#world.witness.record({ kind: "answered", ...seen, usage, finished: null });
     else if (isUncharged(details)) this.#world.witness.record({ kind: "refused", ...seen });
   }
 

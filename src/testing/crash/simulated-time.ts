@@ -46,7 +46,14 @@ export class SimulatedTime {
   /** The timers of what must change nothing. */
   liveTimersOf(owner: TimerOwner): LiveTimers {
     const after = (ms: number, callback: () => void) =>
-      this.#set({ owner, at: this.#monotonic + ms, every: null, isSleep: false, isBackground: true, callback });
+      this.#set({
+        owner,
+        at: this.#monotonic + ms,
+        every: null,
+        isSleep: false,
+        isBackground: true,
+        callback,
+      });
     return { monotonic: () => this.#monotonic, soon: (callback) => after(0, callback), after };
   }
 
@@ -75,8 +82,7 @@ export class SimulatedTime {
   advanceToNextTimer({ includeTimeouts }: { readonly includeTimeouts: boolean }): boolean {
     const due = this.#activeTimers()
       .filter(
-        ({ isSleep, isBackground, every }) =>
-          isSleep || (includeTimeouts && every === null && !isBackground),
+        ({ isSleep, isBackground, every }) => isSleep || (includeTimeouts && every === null && !isBackground),
       )
       .sort((a, b) => a.at - b.at)[0];
     if (due === undefined) return false;

@@ -81,7 +81,11 @@ export class SimulatedViewer {
 
   get record(): ViewerRecord {
     const { number, joins } = this.#conduct;
-    return { number, joins: typeof joins === "string" ? joins : `step ${joins.step}`, sessions: this.#sessions };
+    return {
+      number,
+      joins: typeof joins === "string" ? joins : `step ${joins.step}`,
+      sessions: this.#sessions,
+    };
   }
 
   /** The run has got further. */

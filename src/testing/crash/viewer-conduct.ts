@@ -42,8 +42,7 @@ function someConduct(schedule: string, number: number): ViewerConduct {
   const joins = pick(random, ["at once", { step }, { step }, "second process", "after the end"] as const);
   const attention = pick(random, [1, 0.5, 0.15]);
   const returnsFrom = pick(random, ["cursor", "beginning"] as const);
-  const dies =
-    random() < 0.5 ? { afterEvents: 1 + Math.floor(random() * MOST_EVENTS), returnsFrom } : null;
+  const dies = random() < 0.5 ? { afterEvents: 1 + Math.floor(random() * MOST_EVENTS), returnsFrom } : null;
   return { number, joins, attention, stalls: random() < 0.4, dies, random };
 }
 

@@ -14,12 +14,7 @@ export class WorldViewers {
   #isThere = false;
   #isOver = false;
 
-  constructor(
-    conducts: readonly ViewerConduct[],
-    host: ViewerHost,
-    observer: Store,
-    activity: Activity,
-  ) {
+  constructor(conducts: readonly ViewerConduct[], host: ViewerHost, observer: Store, activity: Activity) {
     this.#viewers = conducts.map((conduct) => new SimulatedViewer(conduct, host));
     this.#observer = observer;
     this.#activity = activity;

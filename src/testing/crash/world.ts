@@ -7,7 +7,12 @@ import { Runner } from "../../engine/runner/runner.ts";
 import type { RunnerOptions } from "../../engine/runner/runner-options.ts";
 import type { Store } from "../../store/store.ts";
 import { answerWaits } from "./answer-waits.ts";
-import type { LiveCondition, MachineClocks, ProcessStore, WorldDatabase } from "./databases/crash-database.ts";
+import type {
+  LiveCondition,
+  MachineClocks,
+  ProcessStore,
+  WorldDatabase,
+} from "./databases/crash-database.ts";
 import { type ModelFaults, workDespiteTimeouts } from "./model-fault.ts";
 import { notingEnqueues, OwnershipLog } from "./ownership-log.ts";
 import { hasPendingNodeWork } from "./pending-node-work.ts";

@@ -8,9 +8,13 @@ import { RUN_ID } from "../scenario.ts";
 import type { ViewerRecord } from "../simulated-viewer.ts";
 import { firstDifference } from "./first-difference.ts";
 import { accountOf, allLines, allObservations, objectOf } from "./observations.ts";
-import { attemptName, turnName, WatchedScreen } from "./watched-screen.ts";
+import { attemptName, turnPlace, WatchedScreen } from "./watched-screen.ts";
 
-type Watched = { readonly record: ViewerRecord; readonly screen: WatchedScreen; readonly account: RunAccount };
+type Watched = {
+  readonly record: ViewerRecord;
+  readonly screen: WatchedScreen;
+  readonly account: RunAccount;
+};
 
 /** Each viewer, with what it has before it at the end and what the store has then. */
 function watchedIn({ viewers, accounts }: Evidence): readonly Watched[] {
@@ -44,7 +48,7 @@ function storedOf({ run, turns }: RunAccount): unknown {
   return {
     turns: byName(
       turns.map(({ stepPath: step, turnIndex: turn, response: { content }, committed, calls: own }) => [
-        turnName({ step, turn }),
+        turnPlace({ step, turn }),
         {
           content,
           calls: own.map(({ toolCallId, tool, request: input }) => ({ toolCallId, tool, input })),
@@ -76,9 +80,10 @@ export const withdrawnIsNeverFinal: Invariant = {
   judge: (evidence) => {
     const watched = watchedIn(evidence);
     const problems = watched.flatMap(({ record, screen }) =>
-      screen.leftovers.flatMap(({ what }) => wrong(`${viewerText(record)} ${what}`)),
+      screen.leftovers.flatMap((what) => wrong(`${viewerText(record)} ${what}`)),
     );
-    return { looked: watched.reduce((sum, { screen }) => sum + screen.withdrawals, 0), problems };
+    // Each piece either belongs to the answer that follows, or is taken back.
+    return { looked: watched.reduce((sum, { screen }) => sum + screen.pieces.length, 0), problems };
   },
 };
 
@@ -116,7 +121,8 @@ function epochsOf(events: readonly EventRecord[]): ReadonlyMap<string, readonly 
     if (type === "run.created" || type === "run.claimed") epoch = Number(facts.epoch);
     if (type === "turn.opened") open(facts.step, Number(facts.turn), facts.attempt);
     // A commit may reserve for the next turn.
-    if (type === "turn.committed" && facts.reserved !== undefined) open(facts.step, Number(facts.turn) + 1, 1);
+    if (type === "turn.committed" && facts.reserved !== undefined)
+      open(facts.step, Number(facts.turn) + 1, 1);
   }
   return epochs;
 }
@@ -144,7 +150,7 @@ export const noHalfAnswerJournaled: Invariant = {
         return finished.includes(text)
           ? FINE
           : wrong(
-              `${turnName({ step: stepPath, turn: turnIndex })} has ${JSON.stringify(text)} ${when}, which no provider finished`,
+              `${turnPlace({ step: stepPath, turn: turnIndex })} has ${JSON.stringify(text)} ${when}, which no provider finished`,
             );
       },
     );
@@ -158,9 +164,7 @@ export const liveChangesNothing: Invariant = {
     checkEach(twins, ({ live, accounts: others }) => {
       const difference = firstDifference(others.map(durableOf), accounts.map(durableOf));
       const which = live === "off" ? "without live parts" : "if live parts cannot be written";
-      return difference === null
-        ? FINE
-        : wrong(`What is stored is not what it is ${which}: ${difference}`);
+      return difference === null ? FINE : wrong(`What is stored is not what it is ${which}: ${difference}`);
     }),
 };
 
@@ -178,7 +182,11 @@ function durableOf({ run, turns, calls, usage, messages, events }: RunAccount): 
       response,
       committed,
     })),
-    calls: calls.map(({ toolCallId, status, receipt }) => ({ toolCallId, status, output: receipt?.output ?? null })),
+    calls: calls.map(({ toolCallId, status, receipt }) => ({
+      toolCallId,
+      status,
+      output: receipt?.output ?? null,
+    })),
     usage,
     messages: messages.map(({ id, status, takenBy }) => ({ id, status, takenBy })),
   };

@@ -11,9 +11,6 @@ type WatchedTurn = {
   committedText: string | null;
 };
 
-/** A piece that was shown although it must not have been. */
-export type WrongPiece = { readonly what: string };
-
 type ShownAttempt = AttemptPlace & { text: string };
 
 /**
@@ -29,9 +26,7 @@ export class WatchedScreen {
   /** The pieces that it was shown, with the epoch that it knew of. */
   readonly pieces: (LivePartEvent & { readonly knownEpoch: number })[] = [];
   /** What was shown of attempts that had no answer, and was not taken back. */
-  readonly leftovers: WrongPiece[] = [];
-  /** How often something was taken back. */
-  withdrawals = 0;
+  readonly leftovers: string[] = [];
   readonly #shown = new Map<string, ShownAttempt>();
   readonly #withdrawn = new Set<string>();
 
@@ -54,7 +49,6 @@ export class WatchedScreen {
     const next = new WatchedScreen();
     next.pieces.push(...this.pieces);
     next.leftovers.push(...this.leftovers);
-    next.withdrawals = this.withdrawals;
     return next;
   }
 
@@ -69,7 +63,6 @@ export class WatchedScreen {
       case "part":
         return this.#show(event);
       case "attempt.withdrawn":
-        this.withdrawals += 1;
         this.#withdrawn.add(attemptName(event));
         this.#shown.delete(attemptName(event));
         return;
@@ -85,14 +78,14 @@ export class WatchedScreen {
         const { content, calls } = event;
         this.#replace(event, textOf(content));
         const own = calls.map(({ toolCallId, tool, input }) => ({ toolCallId, tool, input }));
-        this.turns.set(turnName(event), { content, calls: own, committedText: null });
+        this.turns.set(turnPlace(event), { content, calls: own, committedText: null });
         return;
       }
       case "turn.dropped":
-        this.turns.delete(turnName(event));
+        this.turns.delete(turnPlace(event));
         return;
       case "turn.committed": {
-        const turn = this.turns.get(turnName(event));
+        const turn = this.turns.get(turnPlace(event));
         if (turn !== undefined) turn.committedText = event.text;
         return;
       }
@@ -114,7 +107,7 @@ export class WatchedScreen {
     const name = attemptName(event);
     this.pieces.push({ ...event, knownEpoch: this.epoch });
     if (this.#withdrawn.has(name))
-      this.leftovers.push({ what: `was shown more of ${name} after it had been withdrawn` });
+      this.leftovers.push(`was shown more of ${name} after it had been withdrawn`);
     this.#expectOnly(event, `when attempt ${event.attempt} was shown`);
     const { runId, step, turn, attempt } = event;
     const shown = this.#shown.get(name) ?? { runId, step, turn, attempt, text: "" };
@@ -125,16 +118,16 @@ export class WatchedScreen {
   /** An answer replaces what was shown of it. */
   #replace(place: Pick<AttemptPlace, "step" | "turn">, text: string): void {
     for (const [name, shown] of this.#shown) {
-      if (turnName(shown) !== turnName(place)) continue;
+      if (turnPlace(shown) !== turnPlace(place)) continue;
       if (!text.startsWith(shown.text))
-        this.leftovers.push({ what: `still had ${name} before it, which is no part of the answer` });
+        this.leftovers.push(`still had ${name} before it, which is no part of the answer`);
       this.#shown.delete(name);
     }
   }
 
-  #expectOnly(place: AttemptPlace | (Omit<AttemptPlace, "runId"> & { readonly runId: string }), when: string): void {
+  #expectOnly(place: AttemptPlace, when: string): void {
     for (const [name, shown] of this.#shown)
-      if (turnName(shown) === turnName(place) && shown.attempt !== place.attempt) this.#leave(name, when);
+      if (turnPlace(shown) === turnPlace(place) && shown.attempt !== place.attempt) this.#leave(name, when);
   }
 
   #expectNothingShown(when: string): void {
@@ -143,14 +136,14 @@ export class WatchedScreen {
 
   #leave(name: string, when: string): void {
     this.#shown.delete(name);
-    this.leftovers.push({ what: `still had ${name} before it ${when}` });
+    this.leftovers.push(`still had ${name} before it ${when}`);
   }
 }
 
-export function turnName({ step, turn }: Pick<AttemptPlace, "step" | "turn">): string {
+export function turnPlace({ step, turn }: Pick<AttemptPlace, "step" | "turn">): string {
   return `turn ${turn} of ${step}`;
 }
 
 export function attemptName(place: Pick<AttemptPlace, "step" | "turn" | "attempt">): string {
-  return `attempt ${place.attempt} of ${turnName(place)}`;
+  return `attempt ${place.attempt} of ${turnPlace(place)}`;
 }

@@ -68,8 +68,7 @@ export const VIEWER_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "adapters/ai-sdk/ai-sdk-stream.ts",
-        right:
-          'if (done) throw new UnfinishedAnswerError("the stream ended in the middle of the answer");',
+        right: 'if (done) throw new UnfinishedAnswerError("the stream ended in the middle of the answer");',
         wrong: "if (done) return { ...NO_FIGURES, ...about, content: content.content, excess: null };",
       },
     ],
@@ -113,8 +112,7 @@ export const VIEWER_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "engine/turn/model-call.ts",
-        right:
-          'const charge = chargeOf(scope, call, { kind: "answered", usage: outcome.response.usage });',
+        right: 'const charge = chargeOf(scope, call, { kind: "answered", usage: outcome.response.usage });',
         wrong:
           'const usage = live === null ? outcome.response.usage : null;\n      const charge = chargeOf(scope, call, { kind: "answered", usage });',
       },

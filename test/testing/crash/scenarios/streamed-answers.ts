@@ -47,9 +47,7 @@ export type StreamEnd = "finished" | "cut" | "error";
 export type ProviderStream = { readonly response: ScriptedResponse; readonly end: StreamEnd };
 
 /** A provider whose streams are read by the adapter of the AI SDK, by turn and attempt. */
-export function providerStreams(
-  streamOf: (turn: number, attempt: number) => ProviderStream,
-): ModelStandIn {
+export function providerStreams(streamOf: (turn: number, attempt: number) => ProviderStream): ModelStandIn {
   return (request, { turnIndex, attempt }, outside, live) => {
     const { response, end } = streamOf(turnIndex, attempt);
     const model = scriptedModel(() => response);
