@@ -64,6 +64,19 @@ export const VIEWER_MUTANTS: readonly Mutant[] = [
     scenario: "stream-answer",
   },
   {
+    what: "a viewer is shown what a worker writes that has lost the run",
+    patches: [
+      {
+        file: "engine/watch/run-fold.ts",
+        right: "return epoch === this.#epoch && this.#open.get(keyOf(step, turn))?.attempt === attempt;",
+        wrong: "return this.#open.has(keyOf(step, turn)) && epoch + attempt > 0;",
+      },
+    ],
+    breaks: "old-epochs-are-silent",
+    scenario: "stream-deaf",
+    schedule: "pause after model.piece 2; wake before model.piece 3",
+  },
+  {
     what: "a stream that breaks off counts as an answer",
     patches: [
       {

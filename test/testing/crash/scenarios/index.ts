@@ -31,7 +31,14 @@ import { artifactsAndSpec, loop } from "./pipelines.ts";
 import { mainLoop, milestoneAfterChange, planning } from "./plans.ts";
 import { queueAbandoned, queueKeys, queueWorker } from "./queues.ts";
 import { scheduleFires } from "./schedules.ts";
-import { streamAnswer, streamCut, streamTools, streamWatched, WATCHED_CONVERSATIONS } from "./streams.ts";
+import {
+  streamAnswer,
+  streamCut,
+  streamDeaf,
+  streamTools,
+  streamWatched,
+  WATCHED_CONVERSATIONS,
+} from "./streams.ts";
 import {
   correlated,
   inDoubtToModel,
@@ -127,6 +134,7 @@ export const SCENARIOS: { readonly [name: string]: () => Scenario } = {
   advance,
   deletion,
   "stream-answer": streamAnswer,
+  "stream-deaf": streamDeaf,
   "stream-watched": streamWatched,
   "stream-tools": streamTools,
   "stream-cut": streamCut,

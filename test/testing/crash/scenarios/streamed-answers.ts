@@ -14,7 +14,7 @@ const BETWEEN_PIECES_MS = 60;
 /** Says this text word by word, as part of an answer. */
 export async function say(
   text: string,
-  { signal }: Pick<ModelRequest, "signal">,
+  { signal }: Partial<Pick<ModelRequest, "signal">>,
   outside: ModelStandInContext,
   live: LiveListener | undefined,
   part = 0,
@@ -25,10 +25,11 @@ export async function say(
   }
 }
 
-/** The answers of this model, in pieces. */
-export function streamed(port: ModelPort): ModelStandIn {
-  return async (request, _place, outside, live) => {
-    const response = await port.respond(request);
+/** The answers of this model, in pieces. One that `isDeaf` writes on, also if it was told to stop. */
+export function streamed(port: ModelPort, { isDeaf = false } = {}): ModelStandIn {
+  return async (asked, _place, outside, live) => {
+    const response = await port.respond(asked);
+    const request = isDeaf ? {} : asked;
     for (const [part, each] of response.content.entries()) {
       if (isTextPart(each)) await say(each.text, request, outside, live, part);
       if (!isToolCallPart(each)) continue;

@@ -34,6 +34,15 @@ export function streamAnswer(): Scenario {
   return streaming("stream-answer", [{ text: "All of it is done." }]);
 }
 
+/**
+ * The provider does not notice that it is to stop. A worker that wakes after it has lost the run is given more of the
+ * answer, and writes it beside that of its successor.
+ */
+export function streamDeaf(): Scenario {
+  const script = [{ text: "This is said word by word to the end." }];
+  return { ...streaming("stream-deaf", script), model: streamed(scriptedPort(script), { isDeaf: true }) };
+}
+
 /** It streams because somebody watches, and not because it always does. */
 export function streamWatched(): Scenario {
   const { runner: _, ...scenario } = streaming("stream-watched", [
