@@ -74,7 +74,7 @@ export const VIEWER_MUTANTS: readonly Mutant[] = [
     ],
     breaks: "old-epochs-are-silent",
     scenario: "stream-deaf",
-    schedule: "pause after model.piece 2; wake before model.piece 3",
+    schedule: "pause before model.piece 1; wake before model.piece 3",
   },
   {
     what: "a stream that breaks off counts as an answer",
