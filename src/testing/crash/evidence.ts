@@ -15,7 +15,7 @@ import { type RunRows, readRunRows } from "./run-rows.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Schedule } from "./schedule.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
-import type { ViewerRecord } from "./simulated-viewer.ts";
+import type { ViewerRecord } from "./viewers/simulated-viewer.ts";
 import type { WitnessLine } from "./witness.ts";
 import type { FencedWrite, NotedEffect, ProcessOutcome } from "./world.ts";
 

@@ -20,6 +20,6 @@ export type {
   ToolStandIn,
 } from "./scenario.ts";
 export { parseSchedule, type Schedule, scheduleText } from "./schedule.ts";
-export type { ViewerRecord, ViewingSession } from "./simulated-viewer.ts";
+export type { ViewerRecord, ViewingSession } from "./viewers/simulated-viewer.ts";
 export type { Effect, SeenCall, WitnessLine } from "./witness.ts";
 export type { FencedWrite, ProcessOutcome } from "./world.ts";

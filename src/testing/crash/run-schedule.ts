@@ -17,7 +17,7 @@ import type { Scenario } from "./scenario.ts";
 import { type Schedule, scheduleText, UNDISTURBED } from "./schedule.ts";
 import { seededRandom } from "./seeded-random.ts";
 import { type Gate, NO_GATE } from "./simulated-process.ts";
-import { viewerConducts } from "./viewer-conduct.ts";
+import { viewerConducts } from "./viewers/viewer-conduct.ts";
 import { World, type WorldOptions } from "./world.ts";
 
 /** Where worlds are made: a folder of the explorer, and its databases. */
@@ -32,7 +32,7 @@ export async function runSchedule(
   schedule: Schedule,
   undisturbed: Evidence | null,
 ): Promise<Evidence> {
-  const viewers = viewerConducts(scheduleText(schedule), scenario.viewers ?? 0);
+  const viewers = viewerConducts(scheduleText(schedule), scenario.viewers ?? 0, seededRandom);
   const evidence = await inWorld(explorer, scenario, schedule, { viewers }, async (world, outcome) => {
     await world.viewers?.finish();
     return collect(world, scenario, schedule, outcome);

@@ -15,17 +15,16 @@ import type {
 } from "./databases/crash-database.ts";
 import { type ModelFaults, workDespiteTimeouts } from "./model-fault.ts";
 import { notingEnqueues, OwnershipLog } from "./ownership-log.ts";
-import { hasPendingNodeWork } from "./pending-node-work.ts";
 import type { Point } from "./point.ts";
-import { type Intent, portedStore } from "./ported-store.ts";
-import { type ProcessTools, type Scenario, workUntilDone } from "./scenario.ts";
+import { type Intent, NO_LISTENER, portedStore } from "./ported-store.ts";
+import { type ProcessTools, RUN_ID, type Scenario, workUntilDone } from "./scenario.ts";
 import { SimulatedOutside } from "./simulated-outside.ts";
 import { type Activity, type Gate, NO_GATE, SimulatedProcess } from "./simulated-process.ts";
-import { SimulatedTime } from "./simulated-time.ts";
-import type { ViewerHost } from "./simulated-viewer.ts";
-import type { ViewerConduct } from "./viewer-conduct.ts";
+import { hasPendingNodeWork, SimulatedTime } from "./simulated-time.ts";
+import type { ViewerHost } from "./viewers/simulated-viewer.ts";
+import type { ViewerConduct } from "./viewers/viewer-conduct.ts";
+import { WorldViewers } from "./viewers/world-viewers.ts";
 import { Witness } from "./witness.ts";
-import { WorldViewers } from "./world-viewers.ts";
 
 /** How the work of a process ended. */
 export type ProcessOutcome =
@@ -163,13 +162,21 @@ export class World {
 
   #viewerHost(): ViewerHost {
     return {
-      time: this.time,
+      runId: RUN_ID,
       startViewer: async () => {
         // It has no number among the processes that work.
         const life = new SimulatedProcess(0, this.time, this.#activity, NO_GATE);
-        return { life, opened: await this.#openFor(life) };
+        const opened = await this.#openFor(life);
+        return {
+          store: portedStore(opened.store, life, NO_LISTENER),
+          clock: this.time.clockOf(life),
+          isPaused: () => life.state === "paused",
+          pause: () => life.pause(),
+          wake: () => life.wake(),
+          die: () => life.die(),
+          end: () => this.#end(life, opened),
+        };
       },
-      endViewer: (life, opened) => this.#end(life, opened),
       untilQuiet: () => this.untilQuiet(),
     };
   }

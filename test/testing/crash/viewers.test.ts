@@ -2,7 +2,8 @@
 
 import { describe, expect, it } from "vitest";
 import { crashExplorer, type Evidence, type Scenario } from "../../../src/testing/crash/index.ts";
-import { viewerConducts } from "../../../src/testing/crash/viewer-conduct.ts";
+import { seededRandom } from "../../../src/testing/crash/seeded-random.ts";
+import { viewerConducts } from "../../../src/testing/crash/viewers/viewer-conduct.ts";
 import { PATIENCE } from "../../patience.ts";
 import { EXPLORER_FOLDER } from "./explored-scenario.ts";
 import { evidenceLog } from "./random-schedule-log.ts";
@@ -68,7 +69,7 @@ describe("a viewer of the explorer", () => {
 });
 
 describe("the viewers of a schedule", () => {
-  const all = Array.from({ length: 50 }, (_, i) => viewerConducts(`seed ${i}`, 3));
+  const all = Array.from({ length: 50 }, (_, i) => viewerConducts(`seed ${i}`, 3, seededRandom));
 
   it("are attentive, late, slow, stop, die, and come back in both ways", () => {
     for (const [first] of all)
@@ -84,7 +85,7 @@ describe("the viewers of a schedule", () => {
 
   it("depend on its text alone", () => {
     const plain = (schedule: string) =>
-      viewerConducts(schedule, 3).map(({ random: _, ...conduct }) => conduct);
+      viewerConducts(schedule, 3, seededRandom).map(({ random: _, ...conduct }) => conduct);
     expect(plain("seed 7")).toEqual(plain("seed 7"));
     expect(plain("seed 7")).not.toEqual(plain("seed 8"));
   });

@@ -5,7 +5,7 @@ import type { EventRecord } from "../../../store/store.ts";
 import type { Evidence, RunAccount } from "../evidence.ts";
 import { checkEach, FINE, type Invariant, type Problem, wrong } from "../invariant.ts";
 import { RUN_ID } from "../scenario.ts";
-import type { ViewerRecord } from "../simulated-viewer.ts";
+import type { ViewerRecord } from "../viewers/simulated-viewer.ts";
 import { firstDifference } from "./first-difference.ts";
 import { accountOf, allLines, allObservations, objectOf } from "./observations.ts";
 import { attemptName, turnPlace, WatchedScreen } from "./watched-screen.ts";

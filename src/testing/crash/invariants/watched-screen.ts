@@ -2,7 +2,7 @@ import type { Json } from "../../../core/json.ts";
 import { type AssistantPart, textOf } from "../../../core/message.ts";
 import type { AttemptPlace, LivePartEvent } from "../../../engine/ports/live-events.ts";
 import type { WatchEvent } from "../../../engine/watch/watch-event.ts";
-import type { ViewerRecord, ViewingSession } from "../simulated-viewer.ts";
+import type { ViewerRecord, ViewingSession } from "../viewers/simulated-viewer.ts";
 
 /** What a viewer knows of a turn. */
 type WatchedTurn = {
@@ -58,49 +58,44 @@ export class WatchedScreen {
     for (const event of events) this.#take(event);
   }
 
+  /** Types that are not about answers, calls or the end are left out, and so are those of later versions. */
   #take(event: WatchEvent): void {
-    switch (event.type) {
-      case "part":
-        return this.#show(event);
-      case "attempt.withdrawn":
-        this.#withdrawn.add(attemptName(event));
-        this.#shown.delete(attemptName(event));
-        return;
-      case "run.started":
-      case "run.claimed":
-        this.#expectNothingShown(`when epoch ${event.epoch} began`);
-        this.epoch = event.epoch;
-        this.end = null;
-        return;
-      case "turn.opened":
-        return this.#expectOnly(event, `when attempt ${event.attempt} began`);
-      case "turn.journaled": {
-        const { content, calls } = event;
-        this.#replace(event, textOf(content));
-        const own = calls.map(({ toolCallId, tool, input }) => ({ toolCallId, tool, input }));
-        this.turns.set(turnPlace(event), { content, calls: own, committedText: null });
-        return;
-      }
-      case "turn.dropped":
-        this.turns.delete(turnPlace(event));
-        return;
-      case "turn.committed": {
-        const turn = this.turns.get(turnPlace(event));
-        if (turn !== undefined) turn.committedText = event.text;
-        return;
-      }
-      case "tool.receipt":
-        this.receipts.set(event.toolCallId, { status: event.status, output: event.result });
-        return;
-      case "run.waiting":
-        return this.#expectNothingShown("when the run waited");
-      case "run.ended":
-        this.#expectNothingShown("when the run had ended");
-        this.end = { status: event.status, output: event.output };
-        return;
-      default:
-        return;
+    if (event.type === "part") this.#show(event);
+    else if (event.type === "attempt.withdrawn") {
+      this.#withdrawn.add(attemptName(event));
+      this.#shown.delete(attemptName(event));
+    } else if (event.type.startsWith("run.")) this.#takeOfRun(event);
+    else this.#takeOfTurn(event);
+  }
+
+  #takeOfRun(event: WatchEvent): void {
+    if (event.type === "run.started" || event.type === "run.claimed") {
+      this.#expectNothingShown(`when epoch ${event.epoch} began`);
+      this.epoch = event.epoch;
+      this.end = null;
     }
+    if (event.type === "run.waiting") this.#expectNothingShown("when the run waited");
+    if (event.type === "run.ended") {
+      this.#expectNothingShown("when the run had ended");
+      this.end = { status: event.status, output: event.output };
+    }
+  }
+
+  #takeOfTurn(event: WatchEvent): void {
+    if (event.type === "turn.opened") this.#expectOnly(event, `when attempt ${event.attempt} began`);
+    if (event.type === "turn.journaled") {
+      const { content, calls } = event;
+      this.#replace(event, textOf(content));
+      const own = calls.map(({ toolCallId, tool, input }) => ({ toolCallId, tool, input }));
+      this.turns.set(turnPlace(event), { content, calls: own, committedText: null });
+    }
+    if (event.type === "turn.dropped") this.turns.delete(turnPlace(event));
+    if (event.type === "turn.committed") {
+      const turn = this.turns.get(turnPlace(event));
+      if (turn !== undefined) turn.committedText = event.text;
+    }
+    if (event.type === "tool.receipt")
+      this.receipts.set(event.toolCallId, { status: event.status, output: event.result });
   }
 
   #show(event: LivePartEvent): void {

@@ -43,7 +43,7 @@ export function streamed(port: ModelPort, { isDeaf = false } = {}): ModelStandIn
 }
 
 /** How a stream of a provider ends: with its own end, in the middle, or with an error in the middle. */
-export type StreamEnd = "finished" | "cut" | "error";
+type StreamEnd = "finished" | "cut" | "error";
 
 export type ProviderStream = { readonly response: ScriptedResponse; readonly end: StreamEnd };
 

@@ -1,5 +1,4 @@
 import { hash } from "node:crypto";
-import { pick, seededRandom } from "./seeded-random.ts";
 
 /** How one viewer of a run behaves. */
 export type ViewerConduct = {
@@ -20,28 +19,43 @@ export type ViewerConduct = {
   readonly random: () => number;
 };
 
+/** Numbers in [0, 1) that are the same for the same seed. */
+type RandomFrom = (seed: number) => () => number;
+
 /** The viewers of a schedule. The same text, the same viewers. */
-export function viewerConducts(schedule: string, count: number): readonly ViewerConduct[] {
+export function viewerConducts(
+  schedule: string,
+  count: number,
+  randomFrom: RandomFrom,
+): readonly ViewerConduct[] {
   return Array.from({ length: count }, (_, i) =>
-    i === 0 ? attentive(schedule) : someConduct(schedule, i + 1),
+    i === 0
+      ? attentive(randomFrom(seedOf(schedule, 1)))
+      : someConduct(i + 1, randomFrom(seedOf(schedule, i + 1))),
   );
 }
 
 /** It sees what there is to be seen, in every schedule. */
-function attentive(schedule: string): ViewerConduct {
-  const random = seededRandom(seedOf(schedule, 1));
+function attentive(random: () => number): ViewerConduct {
   return { number: 1, joins: "at once", attention: 1, stalls: false, dies: null, random };
 }
 
 const LAST_STEP = 40;
 const MOST_EVENTS = 12;
 
-function someConduct(schedule: string, number: number): ViewerConduct {
-  const random = seededRandom(seedOf(schedule, number));
+function someConduct(number: number, random: () => number): ViewerConduct {
+  const pick = <T>(first: T, ...others: readonly T[]): T =>
+    [first, ...others][Math.floor(random() * (others.length + 1))] ?? first;
   const step = 1 + Math.floor(random() * LAST_STEP);
-  const joins = pick(random, ["at once", { step }, { step }, "second process", "after the end"] as const);
-  const attention = pick(random, [1, 0.5, 0.15]);
-  const returnsFrom = pick(random, ["cursor", "beginning"] as const);
+  const joins = pick<ViewerConduct["joins"]>(
+    "at once",
+    { step },
+    { step },
+    "second process",
+    "after the end",
+  );
+  const attention = pick(1, 0.5, 0.15);
+  const returnsFrom = pick<"cursor" | "beginning">("cursor", "beginning");
   const dies = random() < 0.5 ? { afterEvents: 1 + Math.floor(random() * MOST_EVENTS), returnsFrom } : null;
   return { number, joins, attention, stalls: random() < 0.4, dies, random };
 }

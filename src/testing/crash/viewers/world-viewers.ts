@@ -1,22 +1,28 @@
-import type { Store } from "../../store/store.ts";
-import { RUN_ID } from "./scenario.ts";
-import type { Activity } from "./simulated-process.ts";
+import type { StoreReader } from "../../../store/store.ts";
+import type { StoreActivity } from "../databases/crash-database.ts";
 import { SimulatedViewer, type ViewerHost, type ViewerRecord } from "./simulated-viewer.ts";
 import type { ViewerConduct } from "./viewer-conduct.ts";
 
 /** The viewers of a world's run. They are given a step whenever a process reaches a point, and whenever time has passed. */
 export class WorldViewers {
   readonly #viewers: readonly SimulatedViewer[];
-  readonly #observer: Store;
-  readonly #activity: Activity;
+  readonly #observer: StoreReader;
+  readonly #runId: string;
+  readonly #activity: StoreActivity;
   #last: Promise<void> = Promise.resolve();
   #steps = 0;
   #isThere = false;
   #isOver = false;
 
-  constructor(conducts: readonly ViewerConduct[], host: ViewerHost, observer: Store, activity: Activity) {
+  constructor(
+    conducts: readonly ViewerConduct[],
+    host: ViewerHost,
+    observer: StoreReader,
+    activity: StoreActivity,
+  ) {
     this.#viewers = conducts.map((conduct) => new SimulatedViewer(conduct, host));
     this.#observer = observer;
+    this.#runId = host.runId;
     this.#activity = activity;
   }
 
@@ -40,13 +46,13 @@ export class WorldViewers {
   async finish(): Promise<void> {
     await this.#last;
     this.#isOver = true;
-    this.#isThere ||= (await this.#observer.getRun(RUN_ID)) !== null;
+    this.#isThere ||= (await this.#observer.getRun(this.#runId)) !== null;
     if (this.#isThere) for (const viewer of this.#viewers) await viewer.finish();
   }
 
   async #step(workers: number): Promise<void> {
     if (this.#isOver) return;
-    this.#isThere ||= (await this.#observer.getRun(RUN_ID)) !== null;
+    this.#isThere ||= (await this.#observer.getRun(this.#runId)) !== null;
     if (!this.#isThere) return;
     this.#steps += 1;
     for (const viewer of this.#viewers) await viewer.step({ step: this.#steps, workers });

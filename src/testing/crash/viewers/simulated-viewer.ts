@@ -1,10 +1,7 @@
-import type { Clock } from "../../engine/ports/clock.ts";
-import type { WatchEvent } from "../../engine/watch/watch-event.ts";
-import { watchEvents } from "../../engine/watch/watch-run.ts";
-import type { ProcessStore } from "./databases/crash-database.ts";
-import { portedStore } from "./ported-store.ts";
-import { RUN_ID } from "./scenario.ts";
-import type { SimulatedProcess } from "./simulated-process.ts";
+import type { Clock } from "../../../engine/ports/clock.ts";
+import type { WatchEvent } from "../../../engine/watch/watch-event.ts";
+import { watchEvents } from "../../../engine/watch/watch-run.ts";
+import type { StoreReader } from "../../../store/store.ts";
 import type { ViewerConduct } from "./viewer-conduct.ts";
 
 /** What a viewer saw from the time it joined until it left, died or the run had ended. */
@@ -23,12 +20,22 @@ export type ViewerRecord = {
   readonly sessions: readonly ViewingSession[];
 };
 
+/** The process of a viewer, with a store of its own. */
+export interface ViewerProcess {
+  readonly store: StoreReader;
+  readonly clock: Clock;
+  readonly isPaused: () => boolean;
+  pause(): void;
+  wake(): void;
+  die(): void;
+  /** Removes what is left of it. */
+  end(): Promise<void>;
+}
+
 /** What a viewer needs of its world. */
 export type ViewerHost = {
-  readonly time: { clockOf(life: SimulatedProcess): Clock };
-  /** A new process, with a store of its own. */
-  readonly startViewer: () => Promise<{ readonly life: SimulatedProcess; readonly opened: ProcessStore }>;
-  readonly endViewer: (life: SimulatedProcess, opened: ProcessStore) => Promise<void>;
+  readonly runId: string;
+  readonly startViewer: () => Promise<ViewerProcess>;
   readonly untilQuiet: () => Promise<unknown>;
 };
 
@@ -40,20 +47,12 @@ export type ViewedMoment = {
 };
 
 type OpenSession = {
-  readonly life: SimulatedProcess;
-  readonly opened: ProcessStore;
+  readonly process: ViewerProcess;
   readonly seen: { readonly after: string | null; readonly events: WatchEvent[]; end: ViewingSession["end"] };
   readonly over: AbortController;
   /** What it does at its next look; null while a look is under way. */
   nextLook: (() => void) | null;
   isOver: boolean;
-};
-
-const SILENT = {
-  beforeWrite: () => undefined,
-  onIntent: () => Promise.resolve(),
-  onWrite: () => Promise.resolve(),
-  onEffect: () => Promise.resolve(),
 };
 
 /** The most looks that a viewer may need until it has seen everything. */
@@ -98,7 +97,7 @@ export class SimulatedViewer {
       if (this.#sessions.length === 0 ? isTime(this.#conduct, moment) : this.#hasDied) await this.#join();
       return;
     }
-    if (session.life.state === "paused") session.life.wake();
+    if (session.process.isPaused()) session.process.wake();
     else if (random() < attention) {
       this.#look(session);
       // It has read the pieces, and reads the log when it wakes.
@@ -129,7 +128,7 @@ export class SimulatedViewer {
     const session = this.#session;
     if (session === null) return false;
     const before = session.seen.events.length;
-    session.life.wake();
+    session.process.wake();
     for (let idle = 0, looks = 0; idle < IDLE_LOOKS && looks < MOST_LOOKS && !session.isOver; looks++) {
       const known = session.seen.events.length;
       await this.#host.untilQuiet();
@@ -142,12 +141,11 @@ export class SimulatedViewer {
   }
 
   async #join(): Promise<void> {
-    const { life, opened } = await this.#host.startViewer();
+    const process = await this.#host.startViewer();
     const after = this.#cursor();
     const seen = { after, events: [], end: "left" as const };
     const session: OpenSession = {
-      life,
-      opened,
+      process,
       seen,
       over: new AbortController(),
       nextLook: null,
@@ -159,17 +157,18 @@ export class SimulatedViewer {
   }
 
   async #watch(session: OpenSession): Promise<void> {
-    const { life, opened, seen, over } = session;
-    const store = portedStore(opened.store, life, SILENT);
+    const { process, seen, over } = session;
+    const { store, clock } = process;
     const options = seen.after === null ? {} : { after: seen.after };
-    const clock = { ...this.#host.time.clockOf(life), ...this.#timersOf(session) };
+    const stepped = { ...clock, ...this.#timersOf(session) };
+    const { runId } = this.#host;
     try {
-      for await (const event of watchEvents({ store, runId: RUN_ID }, options, clock, over.signal)) {
+      for await (const event of watchEvents({ store, runId }, options, stepped, over.signal)) {
         seen.events.push(event);
         if (--this.#eventsLeft > 0) continue;
         seen.end = "died";
         session.isOver = true;
-        life.die();
+        process.die();
         await NEVER;
       }
       seen.end = over.signal.aborted ? "left" : "ended";
@@ -198,7 +197,7 @@ export class SimulatedViewer {
   }
 
   #stall(session: OpenSession): void {
-    session.life.pause();
+    session.process.pause();
     this.#absent = 1 + Math.floor(this.#conduct.random() * 6);
   }
 
@@ -212,7 +211,7 @@ export class SimulatedViewer {
       // It dies once.
       this.#eventsLeft = Number.POSITIVE_INFINITY;
     }
-    await this.#host.endViewer(session.life, session.opened);
+    await session.process.end();
   }
 
   /** The last one that it remembers. */
