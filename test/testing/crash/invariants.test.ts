@@ -7,6 +7,7 @@ import { FALSIFIED_EXCHANGES, FALSIFIED_FILES } from "./falsified-exchanges.ts";
 import { FALSIFIED_DELETIONS, FALSIFIED_QUEUES } from "./falsified-queues.ts";
 import { FALSIFIED_RUNS } from "./falsified-runs.ts";
 import { FALSIFIED_USAGE } from "./falsified-usage.ts";
+import { FALSIFIED_VIEWERS } from "./falsified-viewers.ts";
 import { FALSIFIED_WAITS } from "./falsified-waits.ts";
 import {
   type Draft,
@@ -23,6 +24,7 @@ import { conversationFiles, conversationStop } from "./scenarios/conversations.t
 import { planning } from "./scenarios/plans.ts";
 import { queueKeys } from "./scenarios/queues.ts";
 import { scheduleFires } from "./scenarios/schedules.ts";
+import { streamCut } from "./scenarios/streams.ts";
 import { agentWaits } from "./scenarios/waits.ts";
 
 const CRASHED = "crash before store.commitTurn 2";
@@ -52,6 +54,7 @@ const [, scheduled] = (await evidenceOf(scheduleFires(), "crash after store.fire
 
 const [, queued] = (await evidenceOf(queueKeys(), "crash after store.claimRun 2")) as [Evidence, Evidence];
 const [, deleted] = (await evidenceOf(deletion(), "crash before store.deleteRun 1")) as [Evidence, Evidence];
+const [, streamed] = (await evidenceOf(streamCut(), "crash after model.piece 4")) as [Evidence, Evidence];
 
 describe("real evidence", () => {
   it.each([
@@ -66,6 +69,7 @@ describe("real evidence", () => {
     scheduled,
     queued,
     deleted,
+    streamed,
     ...forks,
   ])("breaks no promise", async (evidence) => {
     expect((await checkInvariants(evidence, INVARIANTS)).broken).toEqual([]);
@@ -73,7 +77,7 @@ describe("real evidence", () => {
 
   it("tests every promise, taken together", async () => {
     const looked = new Map<string, number>();
-    for (const evidence of [crashed, otherPrompt, waited, talked, scheduled, queued, deleted])
+    for (const evidence of [crashed, otherPrompt, waited, talked, scheduled, queued, deleted, streamed])
       for (const [name, times] of Object.entries((await checkInvariants(evidence, INVARIANTS)).looked))
         looked.set(name, (looked.get(name) ?? 0) + times);
     // No process was silent and alive: pauses.test.ts tests that.
@@ -152,6 +156,7 @@ describe("an invariant notices that", () => {
     ...FALSIFIED_FILES.map((each) => [pictured, ...each] as const),
     ...FALSIFIED_QUEUES.map((each) => [queued, ...each] as const),
     ...FALSIFIED_DELETIONS.map((each) => [deleted, ...each] as const),
+    ...FALSIFIED_VIEWERS.map((each) => [streamed, ...each] as const),
   ])("$1: $2", async (evidence, invariant, _how, change, message) => {
     const { broken } = await checkInvariants(falsified(evidence, change), INVARIANTS);
     const found = broken.find((each) => each.invariant === invariant)?.problems.map(({ what }) => what);
@@ -192,6 +197,7 @@ describe("an invariant notices that", () => {
       ...FALSIFIED_EXCHANGES,
       ...FALSIFIED_QUEUES,
       ...FALSIFIED_DELETIONS,
+      ...FALSIFIED_VIEWERS,
       ...FALSIFIED_SCHEDULES,
     ].map(([name]) => name);
     const shown = new Set([...names, "diverged-is-silent"]);

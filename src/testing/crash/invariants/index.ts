@@ -18,6 +18,13 @@ import { stepsDoneOnce } from "./steps.ts";
 import { committedTurnsKept, journaledResponsesKept, turnsWithoutAHole } from "./turns.ts";
 import { reservationsBalance, usageExact } from "./usage.ts";
 import {
+  liveChangesNothing,
+  noHalfAnswerJournaled,
+  oldEpochsAreSilent,
+  viewerConverges,
+  withdrawnIsNeverFinal,
+} from "./viewers.ts";
+import {
   acceptedOrReturned,
   dueComputedOnce,
   messagesTakenOnce,
@@ -64,6 +71,11 @@ export const INVARIANTS: readonly Invariant[] = [
   oneSenderAnExchange,
   exchangeEndsOnce,
   acceptedOrReturned,
+  viewerConverges,
+  withdrawnIsNeverFinal,
+  oldEpochsAreSilent,
+  noHalfAnswerJournaled,
+  liveChangesNothing,
   sameEnd,
   endsOrWaits,
   wakesWhenDue,
