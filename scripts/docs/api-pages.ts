@@ -7,6 +7,7 @@ import { codeBlock, GENERATED, wrapped } from "./markdown.ts";
 /** One sentence for each entry. A new entry needs one. */
 const ENTRIES: { readonly [path: string]: string } = {
   pawl: "Agents, tools, steps, pipelines, the runner and the store.",
+  "pawl/ai-sdk": "Durable agents behind the interfaces of the AI SDK. Needs `ai`.",
   "pawl/mcp": "The tools of MCP servers. Needs `@modelcontextprotocol/client`.",
   "pawl/otel": "Traces and metrics for OpenTelemetry. Needs `@opentelemetry/api`.",
   "pawl/prices": "Prices of models, for budgets in dollars.",

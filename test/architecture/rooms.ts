@@ -46,6 +46,7 @@ export const rooms: Readonly<Record<string, readonly Rank[]>> = {
     "off-thread-jobs.ts",
     "off-thread-worker.ts",
   ],
+  "src/adapters/ai-sdk": [".", "mirror", "index.ts"],
   "src/testing": [".", "crash", "store", "index.ts"],
   "src/testing/crash": [
     "databases",

@@ -46,6 +46,13 @@ import {
   sessionOptions,
 } from "./runner-options.ts";
 
+let readSetup: <O, I>(runner: Runner<O, I>) => RunnerSetup;
+
+/** What a runner was made of, for adapters that show its runs in the words of another library. */
+export function runnerSetup<O, I>(runner: Runner<O, I>): RunnerSetup {
+  return readSetup(runner);
+}
+
 /**
  * Runs an agent, a step or a pipeline durably.
  *
@@ -54,6 +61,10 @@ import {
  */
 export class Runner<O = unknown, I = Json> {
   readonly #setup: RunnerSetup;
+
+  static {
+    readSetup = (runner) => runner.#setup;
+  }
 
   constructor(target: Agent<O> | WiredStep<O, I>, options: RunnerOptions = {}) {
     this.#setup = makeSetup(target, options);
