@@ -23,9 +23,10 @@ type MirroredTool<T> =
   T extends Tool<infer A, infer R> ? AiSdkTool<A, Awaited<R>> : T extends AiSdkTool ? T : AiSdkTool;
 
 /** The tools of an agent in the SDK's types. Those of MCP servers are dynamic, and in no type. */
-export type MirroredToolSet<T extends GivenTools> = {
-  [N in keyof T as T[N] extends ToolSource ? never : N]: MirroredTool<T[N]>;
-} & ToolSet;
+export type MirroredToolSet<T extends GivenTools> = Extract<
+  { -readonly [N in keyof T as T[N] extends ToolSource ? never : N]: MirroredTool<T[N]> },
+  ToolSet
+>;
 
 /** The output of an agent in the SDK's types. */
 export type MirroredOutput<O> = [O] extends [string]
