@@ -1,51 +1,91 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { createInterface } from "node:readline";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
+import type { CrashPoint } from "../../../../src/engine/ports/crash-points.ts";
 import { openStore } from "../../../../src/index.ts";
 import { databaseFile } from "../../../engine/run-fixture.ts";
+import { IS_FULL_TEST } from "../../../full-test.ts";
+import { bundlePatched, makeBundleFolder } from "../../../patched-sources.ts";
 import { PATIENCE } from "../../../patience.ts";
+
+// The explorer kills a runner's own processes, and its invariants read a store. Here the caller is the SDK, and what it has
+// shown and run is seen from outside: so these processes are killed for real.
 
 const script = fileURLToPath(new URL("./children/streams.ts", import.meta.url));
 
-/** Starts the call in a process of its own. Resolves with its first line. */
-async function call(...args: string[]) {
-  const child = spawn(process.execPath, [script, ...args], { stdio: ["ignore", "pipe", "inherit"] });
-  onTestFinished(() => void child.kill("SIGKILL"));
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  return { child, said: (await lines.next()).value as string | undefined };
+/** Makes the call in a process of its own. Returns what the SDK has shown, or null if the process was killed. */
+function call(program: string, ...args: string[]): unknown {
+  const { stdout, stderr, signal } = spawnSync(process.execPath, [program, ...args], { encoding: "utf8" });
+  if (signal === "SIGKILL") return null;
+  expect(stderr).toBe("");
+  return JSON.parse(stdout);
 }
 
-const SHOWN = 'shown {"order":7,"paid":true}';
+/** What the store has of the run: each turn with its results, and how often its calls were dispatched. */
+async function stored(file: string) {
+  const store = await openStore(`file:${file}`, { readOnly: true });
+  onTestFinished(() => store.close());
+  const turns = await store.listTurns("c-1");
+  expect((await store.verify("c-1")).problems).toEqual([]);
+  return {
+    turns: turns.map(({ response, calls }) => ({
+      text: response.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join(""),
+      results: calls.map(({ receipt }) => receipt?.output.value),
+    })),
+    dispatched: turns.flatMap(({ calls }) => calls).reduce((sum, { attempt }) => sum + attempt, 0),
+  };
+}
+
+const timesRun = (file: string) => readFileSync(`${file}.ran`, "utf8").trim().split("\n").length;
+
+const POINTS: readonly (CrashPoint | "shown")[] = IS_FULL_TEST
+  ? [
+      ...(["run:created", "turn:opened", "model:answered", "turn:journaled", "tool:started"] as const),
+      ...(["tool:executed", "tool:receipt-stored", "turn:committed", "run:before-finish", "shown"] as const),
+    ]
+  : ["tool:executed", "shown"];
+
+const CASES = POINTS.map((dies, i) => ({ dies, kind: i % 2 === 0 ? "conversation" : "agent" }));
 
 describe("a process that is killed in the middle of agent.stream()", () => {
-  it.each([
-    { kind: "conversation", hangs: "model 2" },
-    { kind: "agent", hangs: "model 2" },
-    { kind: "conversation", hangs: SHOWN },
-  ])(
-    "loses nothing: the same call again ($kind, at $hangs) has paid once",
+  it.each(CASES)(
+    "loses nothing at $dies ($kind): the same call shows the transcript",
     PATIENCE,
-    async ({ kind, hangs }) => {
+    async ({ dies, kind }) => {
       const file = databaseFile();
-      const witness = `${file}.witness`;
-      const first = await call(file, witness, kind, hangs);
-      expect(first.said).toBe("hangs");
-      first.child.kill("SIGKILL");
-      await once(first.child, "exit");
-      const second = await call(file, witness, kind);
-      expect(second.said).toBe("Paid.");
-      await once(second.child, "exit");
-      const seen = readFileSync(witness, "utf8").trim().split("\n");
-      expect(seen.filter((what) => what === "pay")).toHaveLength(1);
-      expect(seen.filter((what) => what === "model 1")).toHaveLength(1);
-      expect(seen.filter((what) => what === SHOWN).length).toBeGreaterThan(0);
-      const store = await openStore(`file:${file}`, { readOnly: true });
-      onTestFinished(() => store.close());
-      expect((await store.listToolCalls("c-1")).map(({ attempt }) => attempt)).toEqual([1]);
-      expect((await store.verify("c-1")).problems).toEqual([]);
+      const first = call(script, file, kind, dies);
+      // A conversation is created by a message, and does not finish.
+      if (!dies.startsWith("run:")) expect(first).toBe(null);
+      const shown = call(script, file, kind);
+      const { turns, dispatched } = await stored(file);
+      // mirror-equals-transcript
+      expect(shown).toEqual(turns);
+      expect(turns.map(({ text }) => text)).toEqual(["I pay.", "Paid."]);
+      // mirror-runs-no-tool
+      expect(timesRun(file)).toBeLessThanOrEqual(dispatched);
+      expect(dispatched).toBe(dies === "tool:executed" || dies === "tool:started" ? 2 : 1);
     },
   );
+
+  it("is noticed if the SDK runs a tool by itself", PATIENCE, async () => {
+    const { folder, remove } = makeBundleFolder();
+    onTestFinished(remove);
+    const bundle = join(folder, "streams.mjs");
+    const source = "adapters/ai-sdk/mirror/mirrored-tools.ts";
+    await bundlePatched("test/adapters/ai-sdk/mirror/children/streams.ts", bundle, [
+      { file: source, right: "[key, { name, description }]", wrong: "[key, { name, description, execute }]" },
+      {
+        file: source,
+        right: "mirrored(description, resultOf),\n",
+        wrong:
+          "mirrored(description, async (id) => (await execute({ order: 7 } as never, {} as never), resultOf(id))),\n",
+      },
+    ]);
+    const file = databaseFile();
+    call(bundle, file, "conversation");
+    const { dispatched } = await stored(file);
+    expect(timesRun(file)).toBeGreaterThan(dispatched);
+  });
 });
