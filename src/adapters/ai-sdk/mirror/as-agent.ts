@@ -27,8 +27,8 @@ type Context = Record<string, unknown>;
  * same prompt, or a new one.
  *
  * @example
- * const clerk = asAgent(new Runner(conversation(agent({ name: "clerk", model, tools })), { store }), { tools });
- * const { text } = await clerk.generate({ prompt: "Where is order 7?", options: { runId: "chat-7", by: "ann" } });
+ * const chat = asAgent(new Runner(conversation(clerk), { store }));
+ * const { text } = await chat.generate({ prompt: "Where is order 7?", options: { runId: "chat-7", by: "ann" } });
  */
 export function asAgent<O, T extends GivenTools>(
   runner: Runner<O, Json>,

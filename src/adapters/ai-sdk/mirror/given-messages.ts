@@ -2,7 +2,7 @@ import type { ModelMessage } from "ai";
 import { ConfigurationError } from "../../../core/errors.ts";
 
 /** A text of a person, and where it was in the messages of the call. */
-export type GivenText = { readonly text: string; readonly at: number };
+type GivenText = { readonly text: string; readonly at: number };
 
 /** A tool call in an earlier answer, as the caller has it. */
 export type GivenCall = {

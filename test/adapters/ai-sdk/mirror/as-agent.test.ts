@@ -41,8 +41,15 @@ describe("an agent of the AI SDK over a run", () => {
     for await (const part of first.stream) parts.push(part.type);
     expect(parts.filter((type) => !type.startsWith("text-"))).toEqual([
       "start",
-      ...["start-step", "tool-call", "tool-call", "tool-result", "tool-result", "finish-step"],
-      ...["start-step", "finish-step", "finish"],
+      "start-step",
+      "tool-call",
+      "tool-call",
+      "tool-result",
+      "tool-result",
+      "finish-step",
+      "start-step",
+      "finish-step",
+      "finish",
     ]);
     expect(await (await clerk.stream(call)).text).toBe("Both are on their way.");
     expect(ran).toHaveLength(2);

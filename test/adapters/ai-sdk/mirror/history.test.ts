@@ -25,14 +25,18 @@ describe("the messages of a call", () => {
     const clerk = asAgent(runner);
     const { responseMessages } = await clerk.generate({ messages: [user("one")], options });
     const other: ModelMessage = { role: "assistant", content: "You said nothing." };
-    const refused = async (...messages: ModelMessage[]) =>
-      expect(clerk.generate({ messages, options })).rejects;
-    await (await refused(user("uno"), ...responseMessages, user("two"))).toThrow(
+    const refused = async (why: string, ...messages: ModelMessage[]) => {
+      await expect(clerk.generate({ messages, options })).rejects.toThrow(why);
+    };
+    await refused(
       "Message 1 is not the one that run chat-1 has (another text was sent there)",
+      user("uno"),
+      ...responseMessages,
+      user("two"),
     );
-    await (await refused(user("one"), other, user("two"))).toThrow("Message 2 is not the one");
-    await (await refused(user("two"))).toThrow("Message 1 is not the one");
-    await (await refused(user("one"), ...responseMessages)).toThrow("no message of the user after the last");
+    await refused("Message 2 is not the one", user("one"), other, user("two"));
+    await refused("Message 1 is not the one", user("two"));
+    await refused("no message of the user after the last", user("one"), ...responseMessages);
     expect(await store.listMessages("chat-1")).toHaveLength(1);
   });
 
@@ -50,9 +54,11 @@ describe("the messages of a call", () => {
     const { runner } = await mirrored([{ toolCalls: [LOOK_UP(7)] }, { text: "Done." }]);
     const clerk = asAgent(runner);
     const image = { type: "file" as const, data: "aGk=", mediaType: "image/png" };
-    const refused = (messages: ModelMessage[]) => expect(clerk.generate({ messages, options: {} })).rejects;
-    await refused([{ role: "user", content: [image] }]).toThrow("has a part of type file");
-    await refused([{ role: "system", content: "Be rude." }, user("Hi")]).toThrow("is a system message");
-    await refused([user("one"), user("two")]).toThrow("use new Runner(conversation(agent)");
+    const refused = async (messages: ModelMessage[], why: string) => {
+      await expect(clerk.generate({ messages, options: {} })).rejects.toThrow(why);
+    };
+    await refused([{ role: "user", content: [image] }], "has a part of type file");
+    await refused([{ role: "system", content: "Be rude." }, user("Hi")], "is a system message");
+    await refused([user("one"), user("two")], "use new Runner(conversation(agent)");
   });
 });

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { textOf } from "../../../../src/core/message.ts";
 import type { CrashPoint } from "../../../../src/engine/ports/crash-points.ts";
 import { openStore } from "../../../../src/index.ts";
 import { databaseFile } from "../../../engine/run-fixture.ts";
@@ -31,7 +32,7 @@ async function stored(file: string) {
   expect((await store.verify("c-1")).problems).toEqual([]);
   return {
     turns: turns.map(({ response, calls }) => ({
-      text: response.content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join(""),
+      text: textOf(response.content),
       results: calls.map(({ receipt }) => receipt?.output.value),
     })),
     dispatched: turns.flatMap(({ calls }) => calls).reduce((sum, { attempt }) => sum + attempt, 0),
@@ -42,8 +43,8 @@ const timesRun = (file: string) => readFileSync(`${file}.ran`, "utf8").trim().sp
 
 const POINTS: readonly (CrashPoint | "shown")[] = IS_FULL_TEST
   ? [
-      ...(["run:created", "turn:opened", "model:answered", "turn:journaled", "tool:started"] as const),
-      ...(["tool:executed", "tool:receipt-stored", "turn:committed", "run:before-finish", "shown"] as const),
+      ...(["run:created", "turn:opened", "model:answered", "turn:journaled"] as const),
+      ...(["tool:executed", "turn:committed", "run:before-finish", "shown"] as const),
     ]
   : ["tool:executed", "shown"];
 
@@ -65,7 +66,7 @@ describe("a process that is killed in the middle of agent.stream()", () => {
       expect(turns.map(({ text }) => text)).toEqual(["I pay.", "Paid."]);
       // mirror-runs-no-tool
       expect(timesRun(file)).toBeLessThanOrEqual(dispatched);
-      expect(dispatched).toBe(dies === "tool:executed" || dies === "tool:started" ? 2 : 1);
+      expect(dispatched).toBe(dies === "tool:executed" || dies === "turn:journaled" ? 2 : 1);
     },
   );
 

@@ -48,7 +48,7 @@ export function countedTools() {
  * A store whose waits for an approval say that the user of the agent decides them, as those of a tool with `approver: "user"`
  * do.
  */
-export function decidedByUsers(store: Store): Store {
+function decidedByUsers(store: Store): Store {
   return new Proxy(store, {
     get: (target, name) => {
       if (name === "listWaits")

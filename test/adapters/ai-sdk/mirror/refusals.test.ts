@@ -11,14 +11,14 @@ describe("what an agent over a run refuses", () => {
   it("names what to use instead", async () => {
     const { runner } = await mirrored([{ text: "Hello." }]);
     const clerk = asAgent(runner);
-    const refused = (more: object) => expect(clerk.stream({ prompt, options: {}, ...more })).rejects;
-    await refused({ timeout: 5 }).toThrow("cannot have timeout: give the run a deadline");
-    await refused({ experimental_sandbox: {} }).toThrow("give the sandbox to the tools");
-    await refused({ experimental_steering: experimental_createSteering() }).toThrow(
-      "runner.send(runId, text",
-    );
-    await refused({ stopWhen: () => true }).toThrow('has no "stopWhen"');
-    await refused({ options: { chatId: "1" } }).toThrow("did you mean runId?");
+    const refused = async (more: object, why: string) => {
+      await expect(clerk.stream({ prompt, options: {}, ...more })).rejects.toThrow(why);
+    };
+    await refused({ timeout: 5 }, "cannot have timeout: give the run a deadline");
+    await refused({ experimental_sandbox: {} }, "give the sandbox to the tools");
+    await refused({ experimental_steering: experimental_createSteering() }, "runner.send(runId, text");
+    await refused({ stopWhen: () => true }, 'has no "stopWhen"');
+    await refused({ options: { chatId: "1" } }, "did you mean runId?");
     const unset: object = { timeout: undefined, experimental_steering: undefined };
     const { text } = await clerk.generate({ prompt, options: {}, ...unset });
     expect(text).toBe("Hello.");

@@ -1,4 +1,4 @@
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import {
   type Agent,
@@ -18,7 +18,7 @@ import { countedTools, LOOK_UP, mirrored, REFUND } from "./mirrored-agents.ts";
 
 /** A chat endpoint on loopback that knows its user and the run of each chat. */
 async function serve(respond: (chatId: string, uiMessages: unknown[]) => Promise<Response>): Promise<string> {
-  const server = createServer(async (request, response) => {
+  const answerTo = async (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const { id, messages } = JSON.parse(Buffer.concat(chunks).toString()) as {
@@ -29,7 +29,8 @@ async function serve(respond: (chatId: string, uiMessages: unknown[]) => Promise
     response.writeHead(answer.status, Object.fromEntries(answer.headers));
     for await (const chunk of answer.body ?? []) response.write(chunk);
     response.end();
-  });
+  };
+  const server = createServer((request, response) => void answerTo(request, response));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void server.close());
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/chat`;
