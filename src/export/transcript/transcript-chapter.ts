@@ -113,6 +113,10 @@ export class ChapterWriter {
         return incident.wakes.map(endedWait);
       case "exchange.ended":
         return ofExchange.endedExchange(incident);
+      case "summary.opened":
+        return [];
+      case "summary.denied":
+        return ofExchange.deniedSummary(incident);
       case "exchange.stop_requested":
         return [
           ...ofExchange.requestedStop(incident),
@@ -209,8 +213,20 @@ export class ChapterWriter {
   }
 
   async #lineage(incident: Incident): Promise<readonly string[]> {
-    const { step } = incident;
+    const { step, answered, facts } = incident;
+    if (facts.reason === "compaction") {
+      const asked = answered === null ? [] : [answeredModel(answered)];
+      return [...asked, ...ofExchange.compactedHistory(incident, this.#summaryIn(incident))];
+    }
     return ofStep.begunLineage(incident, step === null ? null : await this.#source.findAgentSetup(step));
+  }
+
+  #summaryIn({ step, facts }: Incident): string {
+    const lineage = numberIn(facts, "lineage");
+    const begun = this.#source.outline.lineages.find(
+      (each) => each.stepPath === step?.path && each.lineage === lineage,
+    );
+    return begun?.summary ?? "";
   }
 
   async #settled({ settled }: Incident): Promise<readonly string[]> {
