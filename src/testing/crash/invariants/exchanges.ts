@@ -39,7 +39,8 @@ export function judgeTakenText(
     : FINE;
 }
 
-function textIn(body: Json): string {
+/** The text of a message. */
+export function textIn(body: Json): string {
   const text = isJsonObject(body) ? body.text : body;
   return typeof text === "string" ? text : "";
 }

@@ -3,6 +3,7 @@ import { IS_FULL_TEST } from "../../../full-test.ts";
 import { advance, deletion } from "./advances.ts";
 import { acceptDivergence, changedShape, diverged, fork, redoTurn, released } from "./continuations.ts";
 import {
+  conversationCompaction,
   conversationDeploy,
   conversationIdle,
   conversationInterrupt,
@@ -56,6 +57,7 @@ const SAMPLED: ReadonlySet<string> = new Set([
   "conversation-steer",
   "conversation-stop",
   "conversation-milestone",
+  "conversation-compaction",
 ]);
 
 /** All scenarios, by name; each exploration makes its own. */
@@ -114,6 +116,7 @@ export const SCENARIOS: { readonly [name: string]: () => Scenario } = {
   "conversation-idle": conversationIdle,
   "conversation-deploy": conversationDeploy,
   "conversation-milestone": conversationMilestone,
+  "conversation-compaction": conversationCompaction,
   "schedule-fires": scheduleFires,
   "queue-worker": queueWorker,
   "queue-keys": queueKeys,
