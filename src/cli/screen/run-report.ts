@@ -7,6 +7,7 @@ import type {
   ArtifactRecord,
   AttemptRecord,
   CheckpointRecord,
+  LineageRecord,
   RunRecord,
   RunUsage,
   StepRecord,
@@ -20,6 +21,7 @@ import {
   attemptDocument,
   callDocument,
   checkpointDocument,
+  lineageDocument,
   runDocument,
   stepDocument,
   turnDocument,
@@ -56,6 +58,8 @@ export type RunReport = {
   readonly artifacts: readonly ArtifactRecord[];
   readonly checkpoints: ListEnd<CheckpointRecord>;
   readonly attempts: readonly AttemptRecord[];
+  /** The lines of history after the first. */
+  readonly lineages: readonly LineageRecord[];
   readonly mail: MailCounts;
 };
 
@@ -99,6 +103,7 @@ export async function readRunReport(store: StoreReader, runId: string): Promise<
     artifacts: await store.listArtifacts(runId),
     checkpoints: await endOf(lists.checkpoints()),
     attempts: await store.listAttempts(runId),
+    lineages: await store.listLineages(runId),
     mail: await countMail(store, runId),
   };
 }
@@ -106,7 +111,7 @@ export async function readRunReport(store: StoreReader, runId: string): Promise<
 /** The whole stored run as a JSON document, written list by list. */
 export function reportDocument(
   store: StoreReader,
-  { run, input, usage, outage, work, artifacts, attempts }: RunReport,
+  { run, input, usage, outage, work, artifacts, attempts, lineages }: RunReport,
   now: number,
   next: readonly NextStep[],
 ): TextPieces {
@@ -124,6 +129,7 @@ export function reportDocument(
     artifacts: artifacts.map(artifactDocument),
     checkpoints: mapped(lists.checkpoints(), checkpointDocument),
     attempts: attempts.map(attemptDocument),
+    lineages: lineages.map(lineageDocument),
     messages: mapped(messagesOf(store, run.runId), messageDocument),
     next,
   };
