@@ -160,11 +160,7 @@ function assertWord(which: string, what: string, value: unknown, words: readonly
 }
 
 /** The checked options of the conversation `which`. */
-export function compactionOf(
-  which: string,
-  given: CompactionOptions,
-  historyMaxTokens: number,
-): CompactionOptions {
+function compactionOf(which: string, given: CompactionOptions, historyMaxTokens: number): CompactionOptions {
   const what = `compaction of ${which}`;
   assertOptions(what, given, COMPACTION_NAMES, {
     maxTokens: "atTokens",

@@ -50,6 +50,8 @@ export async function compactHistory(
         ? await askForSummary(scope, instructions, history)
         : { text: await written(scope, summarize, history), finishReason: null, call: null };
   } catch (error) {
+    // A run that has to stop does so now, whatever it stops with.
+    run.stop.signal.throwIfAborted();
     if (!isKeeping(error)) throw error;
     return { kind: "kept", why: await run.policy.secrets.hideLarge(error.message) };
   }

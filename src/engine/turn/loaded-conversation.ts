@@ -85,7 +85,7 @@ export class LoadedConversation {
   readonly occurrences: CallOccurrences;
   /** Successful calls of the turns that this lineage abandoned. */
   readonly abandoned: AbandonedCalls;
-  /** The first turn of this lineage. */
+  /** The first turn since the step last went back to a milestone. */
   readonly firstTurn: number;
   readonly isConversation: boolean;
   /** True if its history begins with a summary. */
