@@ -1,5 +1,6 @@
 import type { Invariant } from "../invariant.ts";
 import { runsAsApproved } from "./approvals.ts";
+import { compactedOnce } from "./compactions.ts";
 import { databaseIntact, eventsVerify, referencesHaveBlobs } from "./database.ts";
 import { deletedOrWhole } from "./deletion.ts";
 import { effectsAtMostOnce, effectsExactlyOnceWhereSucceeded, oneFingerprintPerKey } from "./effects.ts";
@@ -70,6 +71,7 @@ export const INVARIANTS: readonly Invariant[] = [
   messagesInOrder,
   oneSenderAnExchange,
   exchangeEndsOnce,
+  compactedOnce,
   acceptedOrReturned,
   viewerConverges,
   withdrawnIsNeverFinal,

@@ -248,6 +248,28 @@ export function conversationDeploy(): Scenario {
   };
 }
 
+/** Names what was charged for, by the conversation in the request or by the summary before it. */
+const summarizing: Script = (turn) => {
+  const [system] = turn.options.prompt;
+  if (!JSON.stringify(system?.content ?? "").includes("summarize"))
+    return typeof charging === "function" ? charging(turn) : { text: "" };
+  const orders = [...lastSaid(turn).said.matchAll(/charged for (?<order>[a-z]+)/gi)];
+  return {
+    text: `We charged for ${[...new Set(orders.map(({ groups }) => groups?.order))].join(", charged for ")}.`,
+  };
+};
+
+/** The history is replaced by a summary before each exchange but the first. */
+export function conversationCompaction(): Scenario {
+  return {
+    name: "conversation-compaction",
+    pipeline: talking(false, summarizing, { compaction: { atTokens: 60 } }),
+    input: null,
+    tools: STAND_INS,
+    act: (tools) => workAndSay(tools, text("one"), text("two"), text("three")),
+  };
+}
+
 /** The step goes back to its beginning while an exchange waits for a person: its messages wait again. */
 export function conversationMilestone(): Scenario {
   const agent = errandAgent(

@@ -3,6 +3,7 @@ import { IS_FULL_TEST } from "../../../full-test.ts";
 import { advance, deletion } from "./advances.ts";
 import { acceptDivergence, changedShape, diverged, fork, redoTurn, released } from "./continuations.ts";
 import {
+  conversationCompaction,
   conversationDeploy,
   conversationFiles,
   conversationIdle,
@@ -67,6 +68,7 @@ const SAMPLED: ReadonlySet<string> = new Set([
   "conversation-milestone",
   "stream-cut",
   "watched-interrupt",
+  "conversation-compaction",
 ]);
 
 /** Conversations, and runs with viewers: there are many of them, and each takes its time. */
@@ -129,6 +131,7 @@ export const SCENARIOS: { readonly [name: string]: () => Scenario } = {
   "conversation-idle": conversationIdle,
   "conversation-deploy": conversationDeploy,
   "conversation-milestone": conversationMilestone,
+  "conversation-compaction": conversationCompaction,
   "schedule-fires": scheduleFires,
   "queue-worker": queueWorker,
   "queue-keys": queueKeys,
