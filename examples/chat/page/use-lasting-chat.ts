@@ -1,0 +1,108 @@
+import { useChat } from "@ai-sdk/react";
+import {
+  type ChatTransport,
+  isToolUIPart,
+  lastAssistantMessageIsCompleteWithApprovalResponses,
+  type UIMessage,
+} from "ai";
+import { useCallback, useEffect, useRef, useState } from "react";
+import {
+  type BusyMode,
+  loadChat,
+  type StoredChat,
+  sendWhileBusy,
+  stopAnswer,
+  textOf,
+  type WaitingMessage,
+} from "./stored-chat.ts";
+
+export type LastingChatOptions = {
+  readonly id: string;
+  readonly stored: StoredChat;
+  readonly transport: ChatTransport<UIMessage>;
+};
+
+/**
+ * `useChat`, and the messages that wait while the agent is busy. They are stored at once, so a reload loses none; and each is
+ * sent again, with its id, when its turn comes. The server knows it by then, and streams the answer to it.
+ */
+export function useLastingChat({ id, stored, transport }: LastingChatOptions) {
+  const chat = useChat({
+    id,
+    messages: [...stored.messages],
+    transport,
+    sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
+  });
+  const { messages, status, sendMessage, setMessages, clearError, resumeStream } = chat;
+  const [sent, setSent] = useState(stored.waiting);
+  const [isFollowing, setFollowing] = useState(stored.messages.length > 0);
+  const waiting = sent.filter((message) => !isIn(messages, message.id));
+  const next = waiting[0];
+  const isAsked = messages.some(hasOpenApproval);
+  const isAnswering = isFollowing || status === "submitted" || status === "streaming";
+  const isBusy = isAnswering || isAsked;
+
+  /** The last answer from its beginning, and on until it is complete. */
+  const follow = useCallback(async () => {
+    setFollowing(true);
+    await resumeStream();
+    setFollowing(false);
+  }, [resumeStream]);
+
+  // After a reload, perhaps in the middle of an answer.
+  const begun = useRef(false);
+  useEffect(() => {
+    if (!begun.current && stored.messages.length > 0) void follow();
+    begun.current = true;
+  }, [stored, follow]);
+
+  useEffect(() => {
+    if (next === undefined || isBusy || status !== "ready") return;
+    void sendMessage({ id: next.id, role: "user", parts: [{ type: "text", text: next.text }] });
+  }, [next, isBusy, status, sendMessage]);
+
+  const say = useCallback(
+    async (text: string, mode: BusyMode) => {
+      const message: WaitingMessage = { id: crypto.randomUUID(), text, mode };
+      setSent((before) => [...before, message]);
+      // If this fails, it is sent when its turn comes.
+      if (isBusy) await sendWhileBusy(id, message).catch(() => undefined);
+    },
+    [id, isBusy],
+  );
+
+  /** Shows what is stored, sends what is not, and follows the answer under way. */
+  const reconnect = useCallback(async () => {
+    const { messages: known, waiting: unanswered } = await loadChat(id);
+    const own = messages.flatMap((message) =>
+      message.role === "user" ? [{ id: message.id, text: textOf(message), mode: "queue" as const }] : [],
+    );
+    setMessages([...known]);
+    setSent((before) => unique([...unanswered, ...own, ...before]));
+    clearError();
+    if (known.length > 0) await follow();
+  }, [id, messages, setMessages, clearError, follow]);
+
+  const stop = useCallback(async () => {
+    await stopAnswer(id);
+    // A question has no stream that would end.
+    if (!isAnswering) await reconnect();
+  }, [id, isAnswering, reconnect]);
+
+  return { ...chat, waiting, isAnswering, isAsked, isBusy, say, reconnect, stop };
+}
+
+function isIn(messages: readonly UIMessage[], id: string): boolean {
+  return messages.some(
+    (message) =>
+      message.id === id || message.parts.some((part) => part.type === "steering-message" && part.id === id),
+  );
+}
+
+function hasOpenApproval({ parts }: UIMessage): boolean {
+  return parts.some((part) => isToolUIPart(part) && part.state === "approval-requested");
+}
+
+function unique(messages: readonly WaitingMessage[]): readonly WaitingMessage[] {
+  return messages.filter((message, i) => messages.findIndex(({ id }) => id === message.id) === i);
+}
