@@ -5,6 +5,8 @@ import type {
   ToolApprovalStatus,
   ToolSet,
 } from "ai";
+import { ConfigurationError } from "../../core/errors.ts";
+import { isJsonObject, type JsonObject } from "../../core/json.ts";
 import { ownProperty } from "../../core/own-property.ts";
 import type { ApprovalVerdict, Tool } from "../../engine/definition/tool.ts";
 import type { ToolSource } from "../../engine/definition/tool-source.ts";
@@ -16,14 +18,14 @@ type AnyFunction = (...given: never[]) => unknown;
 
 /** A `toolApproval` for these tools: a function for one of them gets its arguments and its context. */
 export type ToolApprovalOf<TOOLS> =
-  | Approver["approve"]
+  | ApprovalMethod["approve"]
   | (Extract<TOOLS[keyof TOOLS], ToolSource> extends never
       ? { readonly [N in keyof TOOLS]?: OneApproval<TOOLS[N]> }
       : // The names of a source's tools are not known beforehand.
         Exclude<ToolApproval, AnyFunction>);
 
 /** As a method, so that a function that is typed for exactly these tools fits, too. */
-type Approver = {
+type ApprovalMethod = {
   approve(
     ...given: Parameters<Extract<ToolApproval, AnyFunction>>
   ): ReturnType<Extract<ToolApproval, AnyFunction>>;
@@ -60,6 +62,17 @@ export function ownApproval(
   if (typeof needsApproval !== "function") return needsApproval === true;
   return async (input) =>
     Boolean(await needsApproval(input, { ...UNKNOWN, context: ownProperty(toolsContext, name) }));
+}
+
+/** Who approves the calls of a tool: `metadata: { pawl: { approver: "user" } }` of a plain tool says so. */
+export function ownApprover(name: string, metadata: AiSdkTool["metadata"]): Tool["approver"] {
+  const ours = (metadata as JsonObject | undefined)?.pawl ?? null;
+  const approver = isJsonObject(ours) ? ours.approver : undefined;
+  if (approver === undefined) return "operator";
+  if (approver === "user" || approver === "operator") return approver;
+  throw new ConfigurationError(
+    `Tool ${name} has metadata.pawl.approver ${JSON.stringify(approver)}: use "user" or "operator".`,
+  );
 }
 
 /** The agent's `toolApproval` for a tool; null if it leaves the decision to the tool. */

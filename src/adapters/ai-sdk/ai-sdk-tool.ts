@@ -6,7 +6,7 @@ import { plainJson } from "../../core/plain-json.ts";
 import { convertForeignTools } from "../../engine/definition/foreign-tool.ts";
 import { providerTool } from "../../engine/definition/provider-tool.ts";
 import { makeTool, type Tool } from "../../engine/definition/tool.ts";
-import { type ApprovalContext, ownApproval } from "./ai-sdk-approval.ts";
+import { type ApprovalContext, ownApproval, ownApprover } from "./ai-sdk-approval.ts";
 import { presentationOf } from "./ai-sdk-tool-output.ts";
 import { aiSdkToolSchema, schemaProblem } from "./ai-sdk-tool-schema.ts";
 
@@ -36,6 +36,7 @@ export function aiSdkTool(name: string, tool: AiSdkTool, given: ApprovalContext 
       parse: async (input) => (await schema()).validate(input),
     },
     approval: ownApproval(name, tool, given),
+    approver: ownApprover(name, tool.metadata),
     present: toModelOutput === undefined ? null : presentationOf(toModelOutput),
     execute: async (input, call): Promise<unknown> => {
       const { toolCallId, signal: abortSignal } = call;

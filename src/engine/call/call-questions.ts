@@ -11,6 +11,7 @@ import {
   type NewWait,
 } from "../../core/wait.ts";
 import type { ToolCallRecord, WaitRecord } from "../../store/store.ts";
+import { approvalNeed } from "../definition/approval-rule.ts";
 import { QUESTION } from "../definition/waiting/ask-human.ts";
 import { withTimeLimit } from "../definition/waiting/time-limits.ts";
 import type { RunWith } from "../run/active-run.ts";
@@ -149,6 +150,12 @@ export function waitFor(
   return { ...question(run, call, wait.kind, message), ...wait };
 }
 
+/** The user of a chat may approve what the tool alone asks about; what the policy asks about is for operators. */
+function approverOf({ policy }: RunWith<"policy">, { tool }: PreparedCall): JsonObject {
+  const isUser = tool.approver === "user" && approvalNeed(policy.rules.approve, tool) === null;
+  return isUser ? { approver: "user" } : {};
+}
+
 /** True for a model's call with a secret: unlike code, a model does not pass the secret again after the answer. */
 function losesSecret({ turnIndex, request }: PreparedCall): boolean {
   return turnIndex > 0 && isHiddenIn(request);
@@ -182,6 +189,7 @@ function question(
       ...(hidden.length === 0 ? {} : { hidden }),
       idempotencyKey,
       ...(asksPermission(kind) && approval !== null ? approvalNeedJson(approval) : {}),
+      ...(kind === "approval" ? approverOf(run, call) : {}),
       ...more,
     },
     argumentsHash: asksPermission(kind) ? call.approvedArguments : null,

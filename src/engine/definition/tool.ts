@@ -113,6 +113,11 @@ export interface ToolDefinition<I, O, A = unknown> {
   readonly dedupe?: "effect" | "call";
   /** Calls that need a person's approval: all, or those for which the function returns true. By default none. */
   readonly approval?: boolean | ((input: I) => ApprovalVerdict | Promise<ApprovalVerdict>);
+  /**
+   * Who gives that approval: an operator, by default, or `"user"`, the person in the chat that the call was made for. A rule
+   * of the policy that matches the tool always asks an operator.
+   */
+  readonly approver?: Approver;
   /** Never runs in parallel with another call of its turn. False by default. */
   readonly exclusive?: boolean;
   /** The time limit of one attempt; 600,000 ms by default. */
@@ -138,6 +143,9 @@ export interface ToolDefinition<I, O, A = unknown> {
 type LookUpRule<R extends RecoveryClass, D extends { reconcile?: unknown }> = [R] extends ["reconcile"]
   ? { readonly reconcile: NonNullable<D["reconcile"]> }
   : unknown;
+
+/** The person who approves the calls of a tool. */
+export type Approver = "operator" | "user";
 
 /** True if a call needs a person's approval; `denied` is the reason why it must not run at all. */
 export type ApprovalVerdict = boolean | { readonly denied: string };
@@ -173,6 +181,7 @@ export type Tool<A = never, O = unknown> = {
   readonly identity: ((input: never) => Json) | null;
   readonly dedupe: "effect" | "call" | null;
   readonly approval: boolean | ((input: never) => ApprovalVerdict | Promise<ApprovalVerdict>);
+  readonly approver: Approver;
   readonly exclusive: boolean;
   /** True if it reads and changes the session, and nothing else. */
   readonly isSessionTool: boolean;
@@ -206,6 +215,7 @@ const DEFAULTS = {
   identity: null,
   dedupe: null,
   approval: false,
+  approver: "operator",
   exclusive: false,
   isSessionTool: false,
   timeoutMs: 10 * MINUTE_MS,
@@ -309,6 +319,7 @@ const TOOL_OPTIONS = {
   identity: true,
   dedupe: true,
   approval: true,
+  approver: true,
   exclusive: true,
   timeoutMs: true,
   landsWithinMs: true,
@@ -341,6 +352,7 @@ const CHOICES: { readonly [option: string]: readonly string[] } = {
   recovery: ["repeat", "keyed", "reconcile", "opaque"] satisfies RecoveryClass[],
   inDoubt: ["ask", "tell"],
   dedupe: ["effect", "call"],
+  approver: ["operator", "user"] satisfies Approver[],
 };
 
 function assertOneOf(which: string, what: string, value: unknown, allowed: readonly string[]): void {

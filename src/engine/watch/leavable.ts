@@ -1,7 +1,12 @@
 import { assertOptions, type OptionNames } from "../../core/naming/option-names.ts";
 import type { WatchOptions } from "./watch-event.ts";
 
-const WATCH_NAMES = { after: true, live: true, signal: true } satisfies OptionNames<WatchOptions>;
+const WATCH_NAMES = {
+  after: true,
+  live: true,
+  follow: true,
+  signal: true,
+} satisfies OptionNames<WatchOptions>;
 const WATCH_OTHER_NAMES = { cursor: "after", since: "after", abortSignal: "signal" };
 
 export function assertWatchOptions(what: string, options: unknown): void {

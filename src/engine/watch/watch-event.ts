@@ -2,6 +2,7 @@ import type { ReceiptStatus } from "../../core/call/tool-call-decision.ts";
 import type { Json } from "../../core/json.ts";
 import type { AssistantPart, ToolOutput } from "../../core/message.ts";
 import type { WaitAnswer, WaitKind } from "../../core/wait.ts";
+import type { ExchangeOutcome } from "../../store/store.ts";
 import type { AttemptWithdrawn, LivePartEvent } from "../ports/live-events.ts";
 
 /** A tool call of a journaled answer. */
@@ -59,6 +60,27 @@ export type WatchedFact =
     }
   /** The turn is done: its answer and all of its receipts are part of the history. */
   | (OfTurn & { readonly type: "turn.committed"; readonly text: string; readonly isComplete: boolean })
+  /** An exchange of a conversation begins: a person has said something, and the agent answers it from this turn on. */
+  | (OfTurn & { readonly type: "exchange.begun"; readonly exchange: number; readonly sentBy: string })
+  /** A turn has taken a message to the conversation: the model sees it from now on. */
+  | (OfTurn & {
+      readonly type: "message.taken";
+      /** The exchange that it belongs to; null if it was put back by a milestone and waits again. */
+      readonly exchange: number | null;
+      /** The sender's own id of it. */
+      readonly messageId: string;
+      readonly body: Json;
+      readonly sentBy: string;
+      readonly sentAt: number;
+    })
+  /** The exchange is over: with the complete answer, or without one, because of `why`. */
+  | {
+      readonly type: "exchange.ended";
+      readonly step: string;
+      readonly exchange: number;
+      readonly outcome: ExchangeOutcome;
+      readonly why: string | null;
+    }
   | { readonly type: "step.finished"; readonly step: string }
   /** The step begins again from `baseTurn`, with turn `firstTurn`: the turns in between are no longer part of its history. */
   | {
@@ -98,6 +120,8 @@ export type WatchOptions = {
   readonly after?: string;
   /** False: without the pieces of answers that are being written. */
   readonly live?: boolean;
+  /** False: ends with what is durable now, and does not wait for more. By default it watches until the run has ended. */
+  readonly follow?: boolean;
   /** Ends the watching, and nothing else. */
   readonly signal?: AbortSignal;
 };

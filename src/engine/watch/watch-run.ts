@@ -10,7 +10,8 @@ import { Viewer } from "./viewer.ts";
 import { assertKnown, BEGINNING, cursorOf, placeOf, type WatchPlace } from "./watch-cursor.ts";
 import type { DurableWatchEvent, WatchEvent, WatchOptions } from "./watch-event.ts";
 import { WatchHub } from "./watch-hub.ts";
-import { draftsOf, type WatchedRun } from "./watched-facts.ts";
+import { draftsOf } from "./watched-facts.ts";
+import type { WatchedRun } from "./watched-run.ts";
 
 const EVENTS_AT_ONCE = 200;
 
@@ -65,7 +66,12 @@ class RunWatch {
   }
 
   async *events(over: AbortSignal): AsyncGenerator<WatchEvent, void, undefined> {
-    const skip = await this.#begin();
+    const { skip, lastSeq } = await this.#begin();
+    if (this.#options.follow === false) {
+      this.#viewer.deliver([], lastSeq);
+      yield* this.#durable(skip, over);
+      return;
+    }
     const leave = this.#hub.join(this.#viewer);
     try {
       while (!over.aborted) {
@@ -85,17 +91,18 @@ class RunWatch {
   }
 
   /** Checks the run and the cursor, and restores the state that the viewer had there. */
-  async #begin(): Promise<WatchPlace> {
+  async #begin(): Promise<{ readonly skip: WatchPlace; readonly lastSeq: number }> {
     const { store, runId } = this.#run;
     assertRunId(runId);
     const skip = this.#options.after === undefined ? BEGINNING : placeOf(runId, this.#options.after);
     // Rejects for a run that does not exist or was deleted.
     await store.listEvents(runId, { limit: 1 });
-    assertKnown(runId, skip, (await store.readProgress([runId])).get(runId) ?? 0);
+    const lastSeq = (await store.readProgress([runId])).get(runId) ?? 0;
+    assertKnown(runId, skip, lastSeq);
     await this.#assertHere();
     this.#seq = Math.max(0, skip.seq - 1);
     this.#fold = await foldUpTo(this.#run, this.#seq);
-    return skip;
+    return { skip, lastSeq };
   }
 
   async #assertHere(): Promise<void> {

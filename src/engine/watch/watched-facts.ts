@@ -2,17 +2,10 @@ import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import { ledgerCallsOf, textOf } from "../../core/message.ts";
 import { toolCallId } from "../../core/step-path.ts";
 import { waitId } from "../../core/wait.ts";
-import type { EventRecord, StoreReader, TurnRecord, WaitRecord } from "../../store/store.ts";
-import type { WatchedCall, WatchedFact } from "./watch-event.ts";
-
-/** What is read of a run for those who watch it. */
-export type WatchedRun = { readonly store: StoreReader; readonly runId: string };
-
-/**
- * A fact that an event of the log stands for, read when it is needed. Null if the store no longer has it, because a later
- * event has removed it.
- */
-export type FactDraft = (run: WatchedRun) => Promise<WatchedFact | null> | WatchedFact;
+import type { EventRecord, TurnRecord, WaitRecord } from "../../store/store.ts";
+import type { WatchedCall } from "./watch-event.ts";
+import { exchangeComplete, exchangeEnded, taken } from "./watched-exchanges.ts";
+import { type FactDraft, listIn, numberIn, placeIn, type WatchedRun } from "./watched-run.ts";
 
 /** The facts of one event, in order. Their number depends on the event alone, so that cursors stay valid. */
 export function draftsOf({ type, data }: EventRecord): readonly FactDraft[] {
@@ -29,8 +22,10 @@ const DRAFTS: { readonly [type: string]: (facts: JsonObject) => readonly FactDra
   "run.forked": started,
   "run.claimed": (facts) => [() => ({ type: "run.claimed", epoch: numberIn(facts, "epoch") })],
   "turn.opened": (facts) => [
+    ...taken(facts, placeIn(facts)),
     () => ({ type: "turn.opened", ...placeIn(facts), attempt: numberIn(facts, "attempt") }),
   ],
+  "turn.denied": (facts) => taken(facts, placeIn(facts)),
   "turn.journaled": (facts) => [journaled(facts), ...receipts(facts)],
   "turn.committed": committed,
   "turn.dropped": (facts) => [() => ({ type: "turn.dropped", ...placeIn(facts) })],
@@ -43,6 +38,7 @@ const DRAFTS: { readonly [type: string]: (facts: JsonObject) => readonly FactDra
       () => ({ type: "lineage.begun", step, firstTurn: turn, baseTurn }),
     ];
   },
+  "exchange.ended": exchangeEnded,
   "step.finished": (facts) => [() => ({ type: "step.finished", step: placeIn(facts).step })],
   "call.receipt": (facts) => [receipt(facts, numberIn(facts, "call"))],
   "wait.answered": ofWait,
@@ -74,7 +70,10 @@ function committed(facts: JsonObject): readonly FactDraft[] {
     ...(facts.response === true ? [journaled(facts)] : []),
     ...receipts(facts),
     commit,
-    ...(facts.reserved === undefined ? [] : [() => ({ type: "turn.opened", ...next }) as const]),
+    ...exchangeComplete(place, facts.ended),
+    ...(facts.reserved === undefined
+      ? []
+      : [...taken(facts, next), () => ({ type: "turn.opened", ...next }) as const]),
   ];
 }
 
@@ -171,18 +170,4 @@ function ended(status: "succeeded" | "failed" | "cancelled", facts: JsonObject):
       error: error === null ? null : { code: error.code, message: error.message },
     };
   };
-}
-
-function placeIn({ step, turn }: JsonObject): { readonly step: string; readonly turn: number } {
-  return { step: typeof step === "string" ? step : "", turn: typeof turn === "number" ? turn : 0 };
-}
-
-function numberIn(facts: JsonObject, name: string): number {
-  const value = facts[name];
-  return typeof value === "number" ? value : 0;
-}
-
-function listIn(facts: JsonObject, name: string): readonly Json[] {
-  const value = facts[name];
-  return Array.isArray(value) ? (value as readonly Json[]) : [];
 }

@@ -49,6 +49,31 @@ async function waiting(
   return { store, result, act, calls, whats, make, ...make() };
 }
 
+describe("who approves", () => {
+  const approverIn = async (options: Options, policy: Policy = {}) => {
+    const store = await memoryStore();
+    const { act } = actTool(undefined, { approval: true, ...options });
+    await runnerOf(store, { act }, [acting("a")], { policy }).runner.run("Go", { runId: "r-1" });
+    const [wait] = await store.listWaits("r-1");
+    return must(wait).subject.approver;
+  };
+
+  it("is an operator, unless the tool says that it is the user", async () => {
+    expect(await approverIn({})).toBeUndefined();
+    expect(await approverIn({ approver: "operator" })).toBeUndefined();
+    expect(await approverIn({ approver: "user" })).toBe("user");
+  });
+
+  it("is an operator for what the policy asks about, whatever the tool says", async () => {
+    expect(await approverIn({ approver: "user" }, { approve: [{ match: "act" }] })).toBeUndefined();
+    expect(await approverIn({ approver: "user" }, { approve: [{ match: "other_*" }] })).toBe("user");
+  });
+
+  it("is refused for any other word", () => {
+    expect(() => actTool(undefined, { approver: "boss" as never })).toThrow(/use operator, user/);
+  });
+});
+
 describe("whether approval is needed", () => {
   const asks = async (options: Options, policy: Policy = {}, what = "a") => {
     const store = await memoryStore();

@@ -151,7 +151,8 @@ export function* commitTurn(tx: Transaction, fence: Fence, commit: TurnCommit): 
   const state = yield* granularState(run, stepKey);
   assertNextTurn(state, turnIndex);
   const session = yield* writeSession(tx, run, commit, commit.session);
-  const isComplete = commit.isComplete && !(yield* continuesExchange(tx, run, commit));
+  const ended = commit.isComplete ? yield* endOfExchange(tx, run, commit) : null;
+  const isComplete = commit.isComplete && ended !== "continues";
   const { next, took } = yield* openNext(tx, run, commit.next);
   advanceState(
     state,
@@ -165,6 +166,7 @@ export function* commitTurn(tx: Transaction, fence: Fence, commit: TurnCommit): 
     ...(journal === null ? {} : journalFacts(journal)),
     ...receipts,
     ...(isComplete ? { complete: true } : {}),
+    ...(typeof ended === "number" ? { ended } : {}),
     ...(next?.kind === "opened" ? { reserved: next.reserved, ...took } : {}),
     ...session.facts,
   });
@@ -186,21 +188,21 @@ function* openNext(
 }
 
 /**
- * True if the answer is complete and the exchange is not: a message of its sender came while the agent answered. Otherwise
- * the exchange ends with the answer.
+ * The number of the exchange, which ends with its complete answer. It continues if a message of its sender came while the
+ * agent answered. Null if the step is no conversation.
  */
-function* continuesExchange(
+function* endOfExchange(
   tx: Transaction,
   run: RunHead,
   { stepKey, turnIndex, unlessMessages }: TurnCommit,
-): SqlScript<boolean> {
-  if (unlessMessages !== true) return false;
+): SqlScript<number | "continues" | null> {
+  if (unlessMessages !== true) return null;
   const exchange = openOf(yield* lastExchange(run, stepKey));
   if (exchange === null) throw new Error(`Turn ${turnIndex} belongs to no open exchange.`);
   const isStopped = exchange.optionalInt("stop_requested_at") !== null;
-  if (!isStopped && (yield* hasJoining(run, exchange))) return true;
+  if (!isStopped && (yield* hasJoining(run, exchange))) return "continues";
   endExchangeRow(tx, run, exchange, turnIndex, { outcome: "complete", why: null });
-  return false;
+  return exchange.int("exchange_no");
 }
 
 /** The journal of a commit must belong to its turn, and the reservation to the one after it. */

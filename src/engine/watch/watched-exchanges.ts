@@ -1,0 +1,56 @@
+import type { Json, JsonObject } from "../../core/json.ts";
+import type { ExchangeOutcome, MessageRecord } from "../../store/store.ts";
+import type { WatchedFact } from "./watch-event.ts";
+import { type FactDraft, listIn, numberIn, type PlaceOfTurn, type WatchedRun } from "./watched-run.ts";
+
+// What the log says of the exchanges of conversations.
+
+/** What a turn takes from the mailbox as it is opened, and the exchange that begins with it. */
+export function taken(facts: JsonObject, place: PlaceOfTurn): readonly FactDraft[] {
+  const begun = typeof facts.exchange === "number" ? [exchangeBegun(place, facts.exchange)] : [];
+  const messages = listIn(facts, "took").flatMap((no) => (typeof no === "number" ? message(place, no) : []));
+  return [...begun, ...messages];
+}
+
+function exchangeBegun({ step, turn }: PlaceOfTurn, exchange: number): FactDraft {
+  return async ({ store, runId }) => {
+    const after = { stepPath: step, exchange: exchange - 1 };
+    const [found] = await store.listExchanges(runId, { after, limit: 1 });
+    const sentBy = found?.exchange === exchange ? found.sentBy : "";
+    return { type: "exchange.begun", step, turn, exchange, sentBy };
+  };
+}
+
+function message({ step, turn }: PlaceOfTurn, messageNo: number): FactDraft {
+  return async (run) => {
+    const found = await messageAt(run, messageNo);
+    if (found === null) return null;
+    const { id: messageId, body, sentBy, sentAt, takenBy } = found;
+    const exchange = takenBy?.exchange ?? null;
+    return { type: "message.taken", step, turn, exchange, messageId, body, sentBy, sentAt };
+  };
+}
+
+async function messageAt({ store, runId }: WatchedRun, messageNo: number): Promise<MessageRecord | null> {
+  const [found] = await store.listMessages(runId, { after: messageNo - 1, limit: 1 });
+  return found?.messageNo === messageNo ? found : null;
+}
+
+/** An exchange that ended without a complete answer. */
+export function exchangeEnded(facts: JsonObject): readonly FactDraft[] {
+  const { step, outcome, why } = facts;
+  const fact: WatchedFact = {
+    type: "exchange.ended",
+    step: typeof step === "string" ? step : "",
+    exchange: numberIn(facts, "exchange"),
+    outcome: outcome as ExchangeOutcome,
+    why: typeof why === "string" ? why : null,
+  };
+  return [() => fact];
+}
+
+/** An exchange that ended with the complete answer, in the commit of its last turn. */
+export function exchangeComplete({ step }: PlaceOfTurn, ended: Json | undefined): readonly FactDraft[] {
+  if (typeof ended !== "number") return [];
+  return [() => ({ type: "exchange.ended", step, exchange: ended, outcome: "complete" as const, why: null })];
+}
