@@ -32,6 +32,10 @@ export class ExampleProcess {
     return new ExampleProcess(child, ended, String(first[0]));
   }
 
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
   async kill(): Promise<void> {
     this.#child.kill("SIGKILL");
     await this.ended;

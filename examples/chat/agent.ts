@@ -15,6 +15,9 @@ const {
 } = process.env;
 
 const Order = z.object({ order: z.string().describe("The number of the order, such as A-17") });
+const Refund = Order.extend({
+  amount: z.string().describe("The price of the order, as find_order gives it"),
+});
 
 const findOrder = tool({
   description: "Looks up an order: what it is, and its price.",
@@ -25,9 +28,10 @@ const findOrder = tool({
 
 const refund = tool({
   description: "Refunds an order.",
-  inputSchema: Order,
+  inputSchema: Refund,
   // The page asks the customer, and nothing happens before the answer.
   approval: true,
+  approver: "user",
   // The shop ignores a key that it knows, so a call whose outcome is unknown is simply made again.
   recovery: "keyed",
   execute: async ({ order }, { idempotencyKey, signal }) => {

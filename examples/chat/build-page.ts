@@ -6,7 +6,7 @@ export async function buildPage(outDir: string): Promise<void> {
   await build({
     configFile: false,
     root: fileURLToPath(new URL("./page", import.meta.url)),
-    logLevel: "warn",
+    logLevel: "error",
     build: { outDir, emptyOutDir: true },
   });
 }

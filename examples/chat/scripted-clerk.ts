@@ -14,7 +14,7 @@ export function scriptedClerk({ messages }: ModelRequestBody): ModelReply {
   if (results.length === 0) return { tool: "find_order", input: { order } };
   if (result.includes('"found":false')) return { text: `There is no order ${order}. Please look again.` };
   if (!wantsRefund) return { text: `${sentence(result)} Write “refund ${order}” if you want to return it.` };
-  if (results.length === 1) return { tool: "refund", input: { order } };
+  if (results.length === 1) return { tool: "refund", input: { order, amount: orderIn(result).price } };
   return result.includes('"refunded"')
     ? { text: `Done: the money for ${order} is on its way and arrives within three days. ${GOODBYE}` }
     : { text: `As you wish: I have not refunded ${order}. ${GOODBYE}` };
@@ -31,8 +31,10 @@ function welcome(messages: readonly ModelMessage[]): string {
   return `Welcome to ${shop}!`;
 }
 
+const orderIn = (result: string) => JSON.parse(result) as { [name in "order" | "what" | "price"]: string };
+
 function sentence(result: string): string {
-  const { order, what, price } = JSON.parse(result) as { [name in "order" | "what" | "price"]: string };
+  const { order, what, price } = orderIn(result);
   return `Order ${order} is ${what} for ${price}. It left our house yesterday and will be with you tomorrow.`;
 }
 

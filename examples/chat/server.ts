@@ -12,7 +12,7 @@ import { openStore, Runner } from "../../src/index.ts";
 import { clerk } from "./agent.ts";
 import { signInPage } from "./sign-in-page.ts";
 
-const { PAWL_STORE = "file:./.pawl/chat.db", PORT = "3000", PAGE = "examples/chat/dist" } = process.env;
+const { PAWL_STORE = "file:./.pawl/chat.db", PORT = "3000", PAGE = "" } = process.env;
 const store = await openStore(PAWL_STORE);
 const runner = new Runner(clerk, { store, identity: "required" });
 
@@ -57,7 +57,7 @@ app.post("/sign-in", async (context) => {
 app.get("/", async (context, next) => {
   if (getCookie(context, CUSTOMER) === undefined) return context.html(signInPage);
   context.header("cache-control", "no-store");
-  await next();
+  return next();
 });
 app.get("/*", serveStatic({ root: PAGE }));
 

@@ -47,12 +47,16 @@ function Part({ part, onAnswer }: PartProps) {
 type Call = ToolUIPart | DynamicToolUIPart;
 
 function ToolCall({ part, onAnswer }: { readonly part: Call; readonly onAnswer: MessageProps["onAnswer"] }) {
-  const { order = "" } = (part.input ?? {}) as { readonly order?: string };
+  const { order = "", amount = "" } = (part.input ?? {}) as {
+    readonly order?: string;
+    readonly amount?: string;
+  };
   const name = getToolName(part);
   return (
     <section className="call" data-tool={name} data-state={part.state}>
       <p>
-        <b>{TITLES[name] ?? name}</b> {order} <span className="state">{STATES[part.state]}</span>
+        <b>{TITLES[name] ?? name}</b> {order} {amount === "" ? null : `(${amount})`}{" "}
+        <span className="state">{STATES[part.state]}</span>
       </p>
       {part.state === "output-error" ? <p className="note">{part.errorText}</p> : null}
       {part.state === "approval-requested" ? (
