@@ -69,7 +69,11 @@ if (isOnce) {
   const killAll = async () => {
     await Promise.all([...running].map((each) => each.kill()));
   };
-  await talkToItself({ url, shop, killAll }).finally(end);
+  try {
+    await talkToItself({ url, shop, killAll });
+  } finally {
+    await end();
+  }
 } else {
   console.log(`\n${url}\n`);
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => void end());

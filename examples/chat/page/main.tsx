@@ -1,3 +1,5 @@
+import "./no-eval.ts";
+
 import { DefaultChatTransport, type UIMessage } from "ai";
 import { createRoot } from "react-dom/client";
 import { PawlChatTransport } from "../../../src/chat/index.ts";

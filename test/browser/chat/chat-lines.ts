@@ -68,6 +68,8 @@ export async function linesOfStore(store: Store, runId: string): Promise<ChatLin
     const id = `${runId}~${exchange}`;
     const taken = messages.filter(({ takenBy }) => takenBy?.exchange === exchange);
     const last = Math.max(lastTurn ?? 0, ...taken.map(({ takenBy }) => takenBy?.turn ?? 0));
+    // A turn that a stop has cut off was not committed, and the next exchange begins with its number.
+    const committed = turns.filter((turn) => turn.committed && turn.turnIndex <= (lastTurn ?? 0));
     const numbers = Array.from({ length: last - firstTurn + 1 }, (_, i) => firstTurn + i);
     return numbers.flatMap((turn) => {
       const texts = taken
@@ -77,7 +79,7 @@ export async function linesOfStore(store: Store, runId: string): Promise<ChatLin
             ? user(message.id, textOf(message.body))
             : steering(id, message.id, textOf(message.body)),
         );
-      const stored = turns.find(({ turnIndex, committed }) => turnIndex === turn && committed);
+      const stored = committed.find(({ turnIndex }) => turnIndex === turn);
       return [...texts, ...(stored === undefined ? [] : linesOfTurn(id, stored))];
     });
   });

@@ -72,7 +72,7 @@ export class ChatTab {
 
   /** What `useChat` has. */
   async linesOfHook(): Promise<ChatLines> {
-    return linesOfMessages((await this.page.evaluate("window.chat.messages")) as UIMessage[]);
+    return linesOfMessages(await this.page.evaluate<UIMessage[]>("window.chat.messages"));
   }
 
   /** A killed server is an error in the browser's console. */

@@ -159,6 +159,20 @@ export const JOURNEYS: readonly Journey[] = [
     },
   },
   {
+    title: "approves a refund in one tab, and then in another",
+    run: async (test) => {
+      const tab = await test.open();
+      await tab.say(REFUND);
+      await tab.sawStatus("asking");
+      const other = await test.open(tab);
+      await other.sawStatus("asking");
+      await tab.press("Approve");
+      await tab.sees("the money for A-17");
+      await other.press("Approve");
+      await test.ends([tab, other], { asked: 3, refunds: 1, lines: REFUNDED_LINES });
+    },
+  },
+  {
     title: "denies a refund after a reload",
     run: async (test) => {
       const tab = await test.open();
