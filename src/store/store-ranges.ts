@@ -31,6 +31,9 @@ export type ToolCallRange = ListRange<ToolCallRecord, "stepPath" | "turnIndex" |
 /** A page of the call attempts of a run. */
 export type ToolCallAttemptRange = ListRange<ToolCallAttempt, "toolCallId" | "attempt">;
 /** A page of the questions of a run. */
-export type WaitRange = ListRange<WaitRecord, "waitId">;
+export type WaitRange = ListRange<WaitRecord, "waitId"> & {
+  /** Only those that nothing has answered. */
+  readonly open?: boolean;
+};
 /** A page of the checkpoints of a run. */
 export type CheckpointRange = ListRange<CheckpointRecord, "checkpoint">;

@@ -42,10 +42,11 @@ export const rooms: Readonly<Record<string, readonly Rank[]>> = {
   "src/engine/runner": [".", "forecast", "run-requests.ts", "runner.ts", "durable-main-loop.ts"],
   "src/adapters": [
     "net",
-    ["ai-sdk", "mcp", "otel", "restate", "tools", "event-log.ts", "genai-prices.ts"],
+    ["ai-sdk", "chat", "mcp", "otel", "restate", "tools", "event-log.ts", "genai-prices.ts"],
     "off-thread-jobs.ts",
     "off-thread-worker.ts",
   ],
+  "src/adapters/ai-sdk": [".", ["chat", "mirror"], "index.ts"],
   "src/testing": [".", "crash", "store", "index.ts"],
   "src/testing/crash": [
     "databases",

@@ -39,7 +39,7 @@ export type SendOptions = {
    */
   readonly mode?: MessageMode;
   /** Starts the run if there is none: its input, if the pipeline takes one, and how it is enqueued. */
-  readonly orStart?: Omit<EnqueueOptions, "runId" | "key" | "address"> & { readonly input?: Json };
+  readonly orStart?: Omit<EnqueueOptions, "runId" | "key"> & { readonly input?: Json };
 };
 
 /** Options of `Runner.stop`. */
@@ -92,11 +92,7 @@ const ENQUEUE_NAMES = {
 } satisfies OptionNames<EnqueueOptions>;
 
 const START_NAMES = {
-  queue: true,
-  concurrencyKey: true,
-  priority: true,
-  metadata: true,
-  context: true,
+  ...PLACE_NAMES,
   spec: true,
   startedBy: true,
   budget: true,
@@ -134,7 +130,6 @@ export function assertSendOptions(options: SendOptions): void {
     assertOptions("orStart", options.orStart, START_NAMES, {
       ...OTHER_NAMES,
       runId: "the run id is the first argument of send",
-      address: "the address is the first argument of send",
     });
 }
 

@@ -94,7 +94,7 @@ export async function send(
   const message = messageOf(setup, given, options);
   if (typeof to === "string") {
     assertRunId(to);
-    const start = options.orStart === undefined ? undefined : runToStart(setup, to, options.orStart, null);
+    const start = options.orStart === undefined ? undefined : runToStart(setup, to, options.orStart);
     const sent = await aboutRun(to, () => store.sendMessage(to, message, start));
     lookNow(store, to);
     return receiptOf(message, sent);
@@ -103,6 +103,10 @@ export async function send(
   if (typeof address !== "string" || address.trim() === "")
     throw new ConfigurationError(
       `A message goes to ${kindOf(to)}: give the id of the run, or { address: "invoice:7" }.`,
+    );
+  if (options.orStart?.address !== undefined)
+    throw new ConfigurationError(
+      "A message to an address was given another one in orStart: the first argument of send is the address of the run.",
     );
   return sendTo(setup, store, address, message, options);
 }
@@ -124,7 +128,7 @@ async function sendTo(
       );
     const runId = found ?? newRunId();
     const start =
-      found === null && orStart !== undefined ? runToStart(setup, runId, orStart, address) : undefined;
+      found === null && orStart !== undefined ? runToStart(setup, runId, { ...orStart, address }) : undefined;
     try {
       const sent = await aboutRun(runId, () => store.sendMessage(runId, message, start));
       lookNow(store, runId);
@@ -140,9 +144,8 @@ function runToStart(
   setup: RunnerSetup,
   runId: string,
   { input = null, ...options }: NonNullable<SendOptions["orStart"]>,
-  address: string | null,
 ): QueuedRun {
-  return queuedRun(setup, runId, input, address === null ? options : { ...options, address });
+  return queuedRun(setup, runId, input, options);
 }
 
 function messageOf({ rules, root }: RunnerSetup, given: unknown, { id, by, mode }: SendOptions): NewMessage {

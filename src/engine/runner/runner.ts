@@ -3,7 +3,7 @@ import type { Json } from "../../core/json.ts";
 import { assertOptions, givenOptions } from "../../core/naming/option-names.ts";
 import { assertPricing } from "../../core/usage/usage.ts";
 import { DEFAULT_STORE, openStore } from "../../store/open-store.ts";
-import type { MessageStatus, StopOutcome } from "../../store/store.ts";
+import type { MessageStatus, StopOutcome, Store } from "../../store/store.ts";
 import type { Agent } from "../definition/agent.ts";
 import { rootOf } from "../definition/pipeline-root.ts";
 import { makeRules } from "../definition/run-rules.ts";
@@ -57,6 +57,16 @@ export class Runner<O = unknown, I = Json> {
 
   constructor(target: Agent<O> | WiredStep<O, I>, options: RunnerOptions = {}) {
     this.#setup = makeSetup(target, options);
+  }
+
+  /** The name of its pipeline. */
+  get pipeline(): string {
+    return this.#setup.root.name;
+  }
+
+  /** The store that it was given; null if it opens the default one for each call. */
+  get store(): Store | null {
+    return this.#setup.options.store ?? null;
   }
 
   /**

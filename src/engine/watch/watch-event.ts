@@ -61,7 +61,14 @@ export type WatchedFact =
   /** The turn is done: its answer and all of its receipts are part of the history. */
   | (OfTurn & { readonly type: "turn.committed"; readonly text: string; readonly isComplete: boolean })
   /** An exchange of a conversation begins: a person has said something, and the agent answers it from this turn on. */
-  | (OfTurn & { readonly type: "exchange.begun"; readonly exchange: number; readonly sentBy: string })
+  | (OfTurn & {
+      readonly type: "exchange.begun";
+      /** From 1, in its step. */
+      readonly exchange: number;
+      readonly sentBy: string;
+      /** The message that it begins with; null if that is the input of the run. */
+      readonly messageId: string | null;
+    })
   /** A turn has taken a message to the conversation: the model sees it from now on. */
   | (OfTurn & {
       readonly type: "message.taken";
@@ -90,7 +97,11 @@ export type WatchedFact =
       readonly baseTurn: number;
     }
   /** Nothing happens until the open waits are answered. */
-  | { readonly type: "run.waiting" }
+  | {
+      readonly type: "run.waiting";
+      /** Those of its waits that are still open: empty if the run has continued since. */
+      readonly open: readonly string[];
+    }
   /** The run has ended. One that failed or was cancelled may be resumed later: then more follows for who watches then. */
   | {
       readonly type: "run.ended";
@@ -113,6 +124,9 @@ export type DurableWatchEvent = WatchedFact & {
  * count for nothing. Ignore types that you do not know: later versions have more.
  */
 export type WatchEvent = DurableWatchEvent | LivePartEvent | AttemptWithdrawn;
+
+/** One type of what `watch` yields. */
+export type WatchEventOf<T extends WatchEvent["type"]> = Extract<WatchEvent, { readonly type: T }>;
 
 /** Options of `Runner.watch` and `watchRun`. */
 export type WatchOptions = {

@@ -7,17 +7,19 @@ import { type FactDraft, listIn, numberIn, type PlaceOfTurn, type WatchedRun } f
 
 /** What a turn takes from the mailbox as it is opened, and the exchange that begins with it. */
 export function taken(facts: JsonObject, place: PlaceOfTurn): readonly FactDraft[] {
-  const begun = typeof facts.exchange === "number" ? [exchangeBegun(place, facts.exchange)] : [];
-  const messages = listIn(facts, "took").flatMap((no) => (typeof no === "number" ? message(place, no) : []));
-  return [...begun, ...messages];
+  const numbers = listIn(facts, "took").filter((no) => typeof no === "number");
+  const { exchange } = facts;
+  const begun = typeof exchange === "number" ? [exchangeBegun(place, exchange, numbers[0] ?? null)] : [];
+  return [...begun, ...numbers.map((no) => message(place, no))];
 }
 
-function exchangeBegun({ step, turn }: PlaceOfTurn, exchange: number): FactDraft {
-  return async ({ store, runId }) => {
+function exchangeBegun({ step, turn }: PlaceOfTurn, exchange: number, messageNo: number | null): FactDraft {
+  return async (run) => {
     const after = { stepPath: step, exchange: exchange - 1 };
-    const [found] = await store.listExchanges(runId, { after, limit: 1 });
+    const [found] = await run.store.listExchanges(run.runId, { after, limit: 1 });
     const sentBy = found?.exchange === exchange ? found.sentBy : "";
-    return { type: "exchange.begun", step, turn, exchange, sentBy };
+    const messageId = messageNo === null ? null : ((await messageAt(run, messageNo))?.id ?? null);
+    return { type: "exchange.begun", step, turn, exchange, sentBy, messageId };
   };
 }
 

@@ -54,7 +54,12 @@ function started(facts: JsonObject): readonly FactDraft[] {
 }
 
 function waiting(): readonly FactDraft[] {
-  return [() => ({ type: "run.waiting" })];
+  return [
+    async ({ store, runId }) => {
+      const open = await store.listWaits(runId, { open: true });
+      return { type: "run.waiting", open: open.map(({ waitId: id }) => id) };
+    },
+  ];
 }
 
 function committed(facts: JsonObject): readonly FactDraft[] {

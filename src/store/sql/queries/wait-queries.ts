@@ -15,16 +15,18 @@ const WAITS = `SELECT waits.*, runs.run_id, run_steps.step_path, tool_calls.turn
     LEFT JOIN run_steps ON run_steps.run_key = waits.run_key AND run_steps.step_no = tool_calls.step_no`;
 
 const WAITS_OF_RUN = `${WAITS} WHERE waits.run_key = ? AND wait_index > ? ORDER BY wait_index LIMIT ?`;
+const OPEN_WAITS_OF_RUN = `${WAITS}
+    WHERE waits.run_key = ? AND wait_index > ? AND waits.status = 'open' ORDER BY wait_index LIMIT ?`;
 const OPEN_WAITS = `${WAITS} WHERE waits.status = 'open' AND runs.status <> 'moved' ORDER BY waits.created_at, waits.run_key, wait_index`;
 
 export function* listWaits(
   runId: string,
-  { after, limit = Number.MAX_SAFE_INTEGER }: WaitRange = {},
+  { after, limit = Number.MAX_SAFE_INTEGER, open = false }: WaitRange = {},
 ): SqlScript<WaitRecord[]> {
   const key = yield* requireRunKey(runId);
   const last = after === undefined ? { runId, index: 0 } : parseWaitId(after.waitId);
   if (last?.runId !== runId) return [];
-  const rows = yield* all(WAITS_OF_RUN, key, last.index, limit);
+  const rows = yield* all(open ? OPEN_WAITS_OF_RUN : WAITS_OF_RUN, key, last.index, limit);
   return rows.map(waitRecord);
 }
 

@@ -13,6 +13,19 @@ async function statusesOf(run: SampleRun): Promise<string[]> {
 }
 
 export const waitChecks: readonly Check[] = [
+  check("the open waits of a run are listed without those that were answered", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    await run.journaled(1, ["running", "running", "running"]);
+    await run.waiting(run.wait(1, 1), run.wait(1, 2), run.wait(1, 3));
+    await store.settle("run-1/draft#1.2", DONE);
+    const open = async (range = {}) =>
+      (await store.listWaits("run-1", { open: true, ...range })).map(({ waitId }) => waitId);
+    assert.deepEqual(await open(), ["run-1~1", "run-1~3"]);
+    assert.deepEqual(await open({ after: { waitId: "run-1~1" } }), ["run-1~3"]);
+    assert.deepEqual(await open({ limit: 1 }), ["run-1~1"]);
+    assert.equal((await store.listWaits("run-1", { open: false })).length, 3);
+  }),
+
   check("a run is released as waiting with its waits, as given", async ({ store, now, advance }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running", "prepared", "running"]);

@@ -1,0 +1,71 @@
+import { canonicalHash } from "../../../core/canonical-json.ts";
+import { ConfigurationError } from "../../../core/errors.ts";
+import { isJsonObject } from "../../../core/json.ts";
+import type { Authenticated, Person } from "../../../core/person.ts";
+import { runIdOfKey } from "../../../core/run-key.ts";
+import type { Runner } from "../../../engine/runner/runner.ts";
+import type { Store } from "../../../store/store.ts";
+import { ChatProblem, notFound } from "./chat-problem.ts";
+
+/** Who makes a request, and whose chats they may see: what `authorize` of a chat handler returns. */
+export type ChatUser = {
+  /** The name of the person, for the record; or a person that something else has authenticated. */
+  readonly by: string | Person;
+  /** Whose chats these are: a user's id, a tenant's. Chats of another scope do not exist for this request. */
+  readonly scope: string;
+};
+
+/** The run of a chat, inside its scope. */
+export type ChatRoom = {
+  readonly runId: string;
+  /** No two runs of a pipeline have it: so a chat id belongs to the scope that has used it first. */
+  readonly address: string;
+  readonly person: Person;
+};
+
+const LONGEST_ID = 200;
+
+/** The store of a chat handler's runner. */
+export function storeOf(runner: Pick<Runner, "store">): Store {
+  const { store } = runner;
+  if (store === null)
+    throw new ConfigurationError(
+      "The runner of a chat handler needs a store that stays open: new Runner(chat, { store }).",
+    );
+  return store;
+}
+
+/** The run id is made of the scope and of the chat's id: a request of another scope cannot even name the run. */
+export function roomOf(pipeline: string, user: ChatUser, chatId: string): ChatRoom {
+  const { scope, person } = checkedUser(user);
+  if (chatId === "" || chatId.length > LONGEST_ID || !chatId.isWellFormed())
+    throw new ChatProblem(400, `The chat's id must be a text of 1 to ${LONGEST_ID} characters.`);
+  const key = canonicalHash(["chat", scope, chatId]).toString("hex");
+  return { runId: runIdOfKey(pipeline, key), address: `chat:${pipeline}:${chatId}`, person };
+}
+
+/** Checked at run time: a scope that is undefined would be everybody's. */
+function checkedUser(user: ChatUser): { readonly scope: string; readonly person: Person } {
+  const { by, scope } = user as { readonly by: unknown; readonly scope: unknown };
+  if (typeof scope !== "string" || scope.trim() === "")
+    throw new ConfigurationError(
+      `authorize returned the scope ${JSON.stringify(scope) ?? "undefined"}: return a text such as the user's id.`,
+    );
+  if (typeof by === "string" && by.trim() !== "") return { scope, person: { authenticated: vouchedFor(by) } };
+  if (isJsonObject((by ?? null) as never)) return { scope, person: by as Person };
+  throw new ConfigurationError(
+    `authorize returned by ${JSON.stringify(by) ?? "undefined"}: return the name of the person who makes the request.`,
+  );
+}
+
+/** The server's own code has checked who this is. */
+function vouchedFor(name: string): Authenticated {
+  return { name, by: "chat" };
+}
+
+/** True if the chat exists. Throws if it belongs to another scope. */
+export async function findRoom(store: Store, { runId, address }: ChatRoom): Promise<boolean> {
+  if ((await store.getRun(runId)) !== null) return true;
+  if ((await store.findAddress(address)) !== null) throw notFound();
+  return false;
+}

@@ -1,0 +1,133 @@
+import type { UIMessageChunk } from "ai";
+import type { Runner } from "../../../engine/runner/runner.ts";
+import { placeOf } from "../../../engine/watch/watch-cursor.ts";
+import type { WatchEvent } from "../../../engine/watch/watch-event.ts";
+import type { Store } from "../../../store/store.ts";
+import { type ExchangeStart, findExchange, lastExchange } from "./chat-exchanges.ts";
+import { ChatProblem } from "./chat-problem.ts";
+import { type UIChunkOptions, UIChunks } from "./ui-chunks.ts";
+
+type Chunks = AsyncGenerator<UIMessageChunk, void, undefined>;
+
+/** A run of a chat, as its viewers see it. */
+export type WatchedChat = {
+  readonly runner: Pick<Runner, "watch">;
+  readonly store: Store;
+  readonly runId: string;
+  readonly errorText?: UIChunkOptions["errorText"];
+  /** The page has left. */
+  readonly signal: AbortSignal;
+};
+
+/**
+ * The answer to a message: the exchange that takes it, from its beginning. `from` is a place in the log before that; null for
+ * the beginning of the run.
+ */
+export async function* answerTo(chat: WatchedChat, messageId: string, from: string | null): Chunks {
+  const exchange = await takenBy(chat, messageId, from);
+  if (exchange === null) return;
+  const start = await findExchange(chat.store, chat.runId, exchange);
+  yield* follow(chat, chunksFor(chat, start), start.cursor);
+}
+
+/** The exchange that takes the message, once one does; null if the page has left. */
+async function takenBy(
+  { runner, runId, signal }: WatchedChat,
+  messageId: string,
+  from: string | null,
+): Promise<{ readonly step: string; readonly exchange: number } | null> {
+  const after = from === null ? {} : { after: from };
+  for await (const event of runner.watch(runId, { ...after, signal })) {
+    const isTaken = event.type === "message.taken" && event.messageId === messageId;
+    if (isTaken && event.exchange !== null) return { step: event.step, exchange: event.exchange };
+    if (event.type === "run.ended") throw ended(event.status);
+  }
+  return null;
+}
+
+/** What a chat that takes no messages any more says. */
+export function ended(status: string): ChatProblem {
+  return status === "failed"
+    ? new ChatProblem(
+        409,
+        "This chat has stopped with an error: an operator can resume it. Begin another one.",
+      )
+    : new ChatProblem(409, "This chat has ended: begin another one.");
+}
+
+function chunksFor({ errorText }: WatchedChat, { step, exchange }: ExchangeStart): UIChunks {
+  return new UIChunks({ exchange: { step, exchange }, ...(errorText === undefined ? {} : { errorText }) });
+}
+
+/** What is behind a place in the log, and then live, until the exchange is over or waits for the user. */
+async function* follow({ runner, runId, signal }: WatchedChat, chunks: UIChunks, after: string): Chunks {
+  for await (const event of runner.watch(runId, { after, signal })) {
+    yield* chunks.apply(event);
+    if (chunks.isOver) return;
+  }
+}
+
+/**
+ * The whole of the newest exchange, and then live. If more messages wait, their exchanges follow: each is a message of its
+ * own.
+ */
+export async function* resumed(chat: WatchedChat): Chunks {
+  const { store, runId, signal } = chat;
+  let last = await lastExchange(store, runId);
+  for (;;) {
+    const chunks = last === null ? null : chunksFor(chat, last);
+    if (chunks !== null && last !== null) yield* follow(chat, chunks, last.cursor);
+    // A page that has to answer, or that shows an error, reads nothing behind it.
+    if (signal.aborted || chunks?.hasFinished === false || !(await hasMore(chat, last))) return;
+    last = await nextExchange(chat, last);
+    if (last === null) return;
+  }
+}
+
+/** The exchange that begins after this one; null if the page has left, or the run has ended. */
+async function nextExchange(
+  { runner, store, runId, signal }: WatchedChat,
+  last: ExchangeStart | null,
+): Promise<ExchangeStart | null> {
+  const after = last === null ? {} : { after: last.cursor };
+  for await (const event of runner.watch(runId, { ...after, signal })) {
+    if (event.type === "run.ended") return null;
+    if (event.type !== "exchange.begun") continue;
+    const isNew = last === null || event.step !== last.step || event.exchange !== last.exchange;
+    if (isNew) return findExchange(store, runId, event);
+  }
+  return null;
+}
+
+/** True if another exchange follows: a text waits, or one has begun since. A text that comes later has a request of its own. */
+async function hasMore({ store, runId }: WatchedChat, last: ExchangeStart | null): Promise<boolean> {
+  const waiting = await store.listMessages(runId, { status: "waiting" });
+  if (waiting.some(({ event }) => event === null)) return true;
+  return (await lastExchange(store, runId))?.cursor !== last?.cursor;
+}
+
+/**
+ * What follows after answers to requests for approval: the page has the beginning of the message, so it is given only what is
+ * new. `from` is the place in the log before the answers.
+ */
+export async function* continued(chat: WatchedChat, from: string): Chunks {
+  const { runner, store, runId, signal } = chat;
+  const last = await lastExchange(store, runId);
+  if (last === null) return;
+  const chunks = chunksFor(chat, last);
+  const seen = runner.watch(runId, { after: last.cursor, follow: false, signal });
+  for await (const event of seen) {
+    if (isBehind(event, from)) break;
+    // It waited for the answers that have come since.
+    if (event.type !== "run.waiting") chunks.apply(event);
+  }
+  yield* chunks.startAgain(runId);
+  const open = await store.listWaits(runId, { open: true });
+  if (chunks.asksUser(open.map(({ waitId }) => waitId))) yield* chunks.waitForUser();
+  else yield* follow(chat, chunks, from);
+}
+
+function isBehind(event: WatchEvent, cursor: string): boolean {
+  const { runId } = event;
+  return "cursor" in event && placeOf(runId, event.cursor).seq > placeOf(runId, cursor).seq;
+}

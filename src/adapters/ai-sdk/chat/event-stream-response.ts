@@ -1,0 +1,53 @@
+import type { UIMessageChunk } from "ai";
+
+const HEADERS = {
+  "content-type": "text/event-stream; charset=utf-8",
+  "cache-control": "no-cache, no-transform",
+  "x-vercel-ai-ui-message-stream": "v1",
+  // Proxies such as nginx would keep the words back.
+  "x-accel-buffering": "no",
+};
+
+/** How often a silent stream says that it lives: proxies close connections that say nothing for a minute. */
+const HEARTBEAT_MS = 15_000;
+
+/**
+ * A response that streams chunks. An error breaks the connection instead of ending the stream: a page takes a stream that
+ * ends for a whole answer. `left` is called once the page has gone, or the stream is over.
+ */
+export function eventStreamResponse(
+  chunks: AsyncGenerator<UIMessageChunk, void, undefined>,
+  left: () => void,
+): Response {
+  const encoder = new TextEncoder();
+  let heartbeat: NodeJS.Timeout | undefined;
+  const over = () => {
+    clearInterval(heartbeat);
+    left();
+  };
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => {
+      // The headers reach the page at once, also if the answer begins later.
+      controller.enqueue(encoder.encode(": pawl\n\n"));
+      heartbeat = setInterval(() => controller.enqueue(encoder.encode(": pawl\n\n")), HEARTBEAT_MS);
+      heartbeat.unref();
+    },
+    pull: async (controller) => {
+      try {
+        const next = await chunks.next();
+        if (next.done !== true) {
+          controller.enqueue(encoder.encode(`data: ${JSON.stringify(next.value)}\n\n`));
+          return;
+        }
+        over();
+        controller.enqueue(encoder.encode("data: [DONE]\n\n"));
+        controller.close();
+      } catch (error) {
+        over();
+        throw error;
+      }
+    },
+    cancel: over,
+  });
+  return new Response(body, { headers: HEADERS });
+}
