@@ -1,6 +1,6 @@
 /** A customer without a browser: the transport of the page works in Node, too. */
 import { isToolUIPart, readUIMessageStream, type UIMessage } from "ai";
-import { PawlChatTransport } from "../../src/chat/index.ts";
+import { PawlChatTransport } from "../../src/adapters/chat/pawl-chat-transport.ts";
 import { compare } from "../demo.ts";
 import type { Shop } from "./shop.ts";
 

@@ -7,7 +7,7 @@ import { serveStatic } from "@hono/node-server/serve-static";
 import { Hono } from "hono";
 import { getCookie, setCookie } from "hono/cookie";
 import { secureHeaders } from "hono/secure-headers";
-import { chatHandler } from "../../src/adapters/ai-sdk-chat/index.ts";
+import { chatHandler } from "../../src/adapters/ai-sdk/index.ts";
 import { openStore, Runner } from "../../src/index.ts";
 import { clerk } from "./agent.ts";
 import { signInPage } from "./sign-in-page.ts";

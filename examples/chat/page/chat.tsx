@@ -20,6 +20,13 @@ export function Chat(options: LastingChatOptions) {
     await chat.say(text, mode);
   };
 
+  const answer = (approval: string, approved: boolean) =>
+    void chat.addToolApprovalResponse({
+      id: approval,
+      approved,
+      ...(approved ? {} : { reason: "The customer said no." }),
+    });
+
   return (
     <>
       <header>
@@ -43,13 +50,7 @@ export function Chat(options: LastingChatOptions) {
                 key={message.id}
                 message={message}
                 isOpen={chat.isAnswering && i === messages.length - 1}
-                onAnswer={(approval, approved) =>
-                  void chat.addToolApprovalResponse({
-                    id: approval,
-                    approved,
-                    ...(approved ? {} : { reason: "The customer said no." }),
-                  })
-                }
+                onAnswer={chat.isAnswering ? null : answer}
               />
             ))}
             {waiting.map((message) => (

@@ -2,7 +2,7 @@ import "./no-eval.ts";
 
 import { DefaultChatTransport, type UIMessage } from "ai";
 import { createRoot } from "react-dom/client";
-import { PawlChatTransport } from "../../../src/chat/index.ts";
+import { PawlChatTransport } from "../../../src/adapters/chat/pawl-chat-transport.ts";
 import { Chat } from "./chat.tsx";
 import { API, loadChat } from "./stored-chat.ts";
 

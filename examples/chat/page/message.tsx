@@ -5,7 +5,8 @@ type MessageProps = {
   readonly message: UIMessage;
   /** Its answer is under way. */
   readonly isOpen: boolean;
-  readonly onAnswer: (approvalId: string, approved: boolean) => void;
+  /** Null while an answer is under way: `useChat` sends nothing then. */
+  readonly onAnswer: ((approvalId: string, approved: boolean) => void) | null;
 };
 
 export function Message({ message, isOpen, onAnswer }: MessageProps) {
@@ -16,9 +17,16 @@ export function Message({ message, isOpen, onAnswer }: MessageProps) {
     <li data-id={id} data-role={role} className={role} aria-busy={isOpen}>
       {shown}
       {isOpen && isEmpty ? <span className="dots" aria-label="The answer begins" /> : null}
-      {!isOpen && isEmpty ? <p className="note">No answer.</p> : null}
+      {!isOpen && isEmpty ? (
+        <p className="note">{outcomeOf(message) === "stopped" ? "Stopped." : "No answer."}</p>
+      ) : null}
     </li>
   );
+}
+
+/** How the answer has ended, as the server says. */
+function outcomeOf({ metadata }: UIMessage): string | undefined {
+  return (metadata as { readonly pawl?: { readonly outcome?: string } } | undefined)?.pawl?.outcome;
 }
 
 export function Waiting({ message: { id, text, mode } }: { readonly message: WaitingMessage }) {
@@ -61,10 +69,19 @@ function ToolCall({ part, onAnswer }: { readonly part: Call; readonly onAnswer: 
       {part.state === "output-error" ? <p className="note">{part.errorText}</p> : null}
       {part.state === "approval-requested" ? (
         <div className="answers">
-          <button type="button" className="primary" onClick={() => onAnswer(part.approval.id, true)}>
+          <button
+            type="button"
+            className="primary"
+            disabled={onAnswer === null}
+            onClick={() => onAnswer?.(part.approval.id, true)}
+          >
             Approve
           </button>
-          <button type="button" onClick={() => onAnswer(part.approval.id, false)}>
+          <button
+            type="button"
+            disabled={onAnswer === null}
+            onClick={() => onAnswer?.(part.approval.id, false)}
+          >
             Deny
           </button>
         </div>

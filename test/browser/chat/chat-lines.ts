@@ -64,8 +64,8 @@ export async function linesOfStore(store: Store, runId: string): Promise<ChatLin
     store.listMessages(runId),
     store.listTurns(runId),
   ]);
-  return exchanges.flatMap(({ exchange, firstTurn, lastTurn }) => {
-    const id = `${runId}~${exchange}`;
+  return exchanges.flatMap(({ stepPath, exchange, firstTurn, lastTurn }) => {
+    const id = `${runId}/${stepPath}~${exchange}`;
     const taken = messages.filter(({ takenBy }) => takenBy?.exchange === exchange);
     const last = Math.max(lastTurn ?? 0, ...taken.map(({ takenBy }) => takenBy?.turn ?? 0));
     // A turn that a stop has cut off was not committed, and the next exchange begins with its number.

@@ -21,6 +21,7 @@ export class ChatTest {
   readonly #options: ChatTestOptions;
   readonly #askedBefore: number;
   readonly refundsBefore: number;
+  #tab: ChatTab | null = null;
 
   constructor(options: ChatTestOptions) {
     this.#options = options;
@@ -34,15 +35,16 @@ export class ChatTest {
   async open(beside?: ChatTab): Promise<ChatTab> {
     const { browser, chat, customer, transport } = this.#options;
     await browser.context.addCookies([{ name: "customer", value: customer, url: chat.url }]);
-    return ChatTab.open(browser, beside?.address ?? `${chat.url}/?transport=${transport}`);
+    const tab = await ChatTab.open(browser, beside?.address ?? `${chat.url}/?transport=${transport}`);
+    this.#tab ??= tab;
+    return tab;
   }
 
   /** The run of the customer's only chat. */
   async runId(): Promise<string> {
-    const runs = await this.#options.store.listRuns({ limit: 1_000 });
-    const own = runs.filter(({ runId }) => runId.includes(this.#options.customer));
-    expect(own).toHaveLength(1);
-    return own[0]?.runId ?? "";
+    const runId = await this.#options.store.findAddress(`chat:clerk:${this.#tab?.chatId}`);
+    if (runId === null) throw new Error("The chat has no run.");
+    return runId;
   }
 
   /** Resolves once a message with this text is stored. */
