@@ -50,6 +50,7 @@ export class PawlChatTransport<M extends UIMessage = UIMessage> implements ChatT
   /** A resumed stream begins with the beginning of the answer. */
   readonly resumeStreamIsReplay = true;
   readonly #options: PawlChatTransportOptions;
+  #isLost = false;
 
   constructor(options: PawlChatTransportOptions = {}) {
     this.#options = options;
@@ -123,12 +124,24 @@ export class PawlChatTransport<M extends UIMessage = UIMessage> implements ChatT
     for (let tries = 0; ; tries++) {
       try {
         const response = await request();
-        if (!AWAY.includes(response.status) || Date.now() > until) return response;
+        if (!AWAY.includes(response.status) || Date.now() > until) {
+          this.#report("back");
+          return response;
+        }
       } catch (error) {
         if (signal?.aborted === true || Date.now() > until) throw error;
       }
+      this.#report("lost");
       await pause(Math.min(FIRST_PAUSE_MS * 2 ** tries, LONGEST_PAUSE_MS), signal);
     }
+  }
+
+  /** Once for each change. */
+  #report(state: "lost" | "back"): void {
+    const isLost = state === "lost";
+    if (isLost === this.#isLost) return;
+    this.#isLost = isLost;
+    this.#options.onConnection?.(state);
   }
 
   async #checked(response: Response): Promise<ReadableStream<Uint8Array>> {
@@ -169,9 +182,8 @@ export class PawlChatTransport<M extends UIMessage = UIMessage> implements ChatT
         if (signal?.aborted === true) throw error;
       }
       // The server says so when an answer is over: anything else is a connection that was lost.
-      this.#options.onConnection?.("lost");
+      this.#report("lost");
       const response = await this.#patiently(again, signal);
-      this.#options.onConnection?.("back");
       if (response.status === 204) throw new Error("The chat is gone: load the page again.");
       body = await this.#checked(response);
       joined.replay();
