@@ -36,7 +36,9 @@ export function useLastingChat({ id, stored, transport }: LastingChatOptions) {
   const { messages, status, sendMessage, setMessages, clearError, resumeStream } = chat;
   const [sent, setSent] = useState(stored.waiting);
   const [isFollowing, setFollowing] = useState(stored.messages.length > 0);
-  const waiting = sent.filter((message) => !isIn(messages, message.id));
+  const waiting = sent.filter(
+    ({ id: own }) => !isIn(messages, own) && !messages.some((m) => answers(m) === own),
+  );
   const next = waiting[0];
   const isAsked = messages.some(hasOpenApproval);
   const isAnswering = isFollowing || status === "submitted" || status === "streaming";
@@ -56,9 +58,20 @@ export function useLastingChat({ id, stored, transport }: LastingChatOptions) {
     begun.current = true;
   }, [stored, follow]);
 
+  // A followed stream has the answers to messages that waited, too: each message goes where its answer begins.
+  useEffect(() => {
+    if (!messages.some((message) => missingBefore(message, sent, messages) !== undefined)) return;
+    setMessages((before) =>
+      before.flatMap((message) => {
+        const asked = missingBefore(message, sent, before);
+        return asked === undefined ? [message] : [userMessage(asked), message];
+      }),
+    );
+  }, [messages, sent, setMessages]);
+
   useEffect(() => {
     if (next === undefined || isBusy || status !== "ready") return;
-    void sendMessage({ id: next.id, role: "user", parts: [{ type: "text", text: next.text }] });
+    void sendMessage(userMessage(next));
   }, [next, isBusy, status, sendMessage]);
 
   const say = useCallback(
@@ -90,6 +103,25 @@ export function useLastingChat({ id, stored, transport }: LastingChatOptions) {
   }, [id, isAnswering, reconnect]);
 
   return { ...chat, waiting, isAnswering, isAsked, isBusy, say, reconnect, stop };
+}
+
+function userMessage({ id, text }: WaitingMessage): UIMessage {
+  return { id, role: "user", parts: [{ type: "text", text }] };
+}
+
+/** The id of the message that this one answers, as the server says. */
+function answers({ metadata }: UIMessage): string | undefined {
+  return (metadata as { readonly pawl?: { readonly answers?: string } } | undefined)?.pawl?.answers;
+}
+
+/** The message that this one answers, if it was sent from here and is not among the messages yet. */
+function missingBefore(
+  message: UIMessage,
+  sent: readonly WaitingMessage[],
+  messages: readonly UIMessage[],
+): WaitingMessage | undefined {
+  const id = answers(message);
+  return id === undefined || isIn(messages, id) ? undefined : sent.find((each) => each.id === id);
 }
 
 function isIn(messages: readonly UIMessage[], id: string): boolean {

@@ -62,7 +62,7 @@ export class ChatTab {
   /** All is answered. */
   async settles(): Promise<void> {
     await this.sawStatus("ready");
-    await expect.poll(() => this.page.locator("[data-waiting]").count()).toBe(0);
+    await expect.poll(() => this.page.locator("[data-waiting]").count(), { timeout: 30_000 }).toBe(0);
     await this.sawStatus("ready");
   }
 

@@ -5,6 +5,8 @@ import { linesOfMessages, linesOfStore } from "./chat-lines.ts";
 import type { ChatProcesses } from "./chat-processes.ts";
 import { ChatTab, type Transport } from "./chat-tab.ts";
 
+const WAIT = { timeout: 30_000 };
+
 export type ChatTestOptions = {
   readonly chat: ChatProcesses;
   readonly store: Store;
@@ -52,7 +54,21 @@ export class ChatTest {
     const runId = await this.runId();
     const texts = async () =>
       (await this.#options.store.listMessages(runId)).map(({ body }) => JSON.stringify(body));
-    await expect.poll(texts).toContainEqual(expect.stringContaining(text));
+    await expect.poll(texts, WAIT).toContainEqual(expect.stringContaining(text));
+  }
+
+  /** Resolves once the exchange of a message with this text is over. */
+  async isAnswered(text: string): Promise<void> {
+    const { store } = this.#options;
+    const runId = await this.runId();
+    await expect
+      .poll(async () => {
+        const messages = await store.listMessages(runId);
+        const taken = messages.find(({ body }) => JSON.stringify(body).includes(text))?.takenBy;
+        const exchanges = await store.listExchanges(runId);
+        return exchanges.find(({ exchange }) => exchange === taken?.exchange)?.outcome;
+      }, WAIT)
+      .toBe("complete");
   }
 
   /** Kills the worker that answers, while it does. */

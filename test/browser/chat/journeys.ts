@@ -23,6 +23,31 @@ const REFUNDED_LINES = [
   /assistant: Done: the money for A-17 .*you\?$/,
 ];
 
+const FOUND_LINES = [
+  /user: Where is A-17\?$/,
+  /find_order: output-available$/,
+  /assistant: Order A-17 is a blue kettle .* return it\.$/,
+];
+const TWO_LINES = [
+  /user: One\.$/,
+  /assistant: Welcome .*“One\.”.*twice\.$/,
+  /user: Two\.$/,
+  /assistant: Welcome .*“Two\.”.*twice\.$/,
+];
+
+/** Two messages wait for the second half of an answer, of which a part is stored. */
+async function queuesTwo(test: ChatTest) {
+  test.chat.model.holdNext(1).release();
+  const { release } = test.chat.model.holdNext(2);
+  const tab = await test.open();
+  await tab.say("Where is A-17?");
+  await tab.sees("Order A-17");
+  await tab.say("One.", "Queue");
+  await tab.say("Two.", "Queue");
+  await test.isStored("Two.");
+  return { tab, release };
+}
+
 /** Where the model stops: it has written "Welcome to Kettle ". */
 const HALF = 3;
 
@@ -69,7 +94,9 @@ export const JOURNEYS: readonly Journey[] = [
       await test.killWorker();
       // The other worker asks again, and what was shown is taken back.
       await again.reached;
-      await expect.poll(async () => (await tab.lines()).at(-1)).toMatch(/assistant: Welcome ?$/);
+      await expect
+        .poll(async () => (await tab.lines()).at(-1), { timeout: 30_000 })
+        .toMatch(/assistant: Welcome ?$/);
       again.release();
       await test.ends([tab], { asked: 2, lines: HELLO_LINES });
     },
@@ -204,12 +231,7 @@ export const JOURNEYS: readonly Journey[] = [
       await tab.sees("a blue kettle");
       await test.ends([tab, other], {
         asked: 3,
-        lines: [
-          ...HELLO_LINES,
-          /user: Where is A-17\?$/,
-          /find_order: output-available$/,
-          /assistant: Order A-17 is a blue kettle .* return it\.$/,
-        ],
+        lines: [...HELLO_LINES, ...FOUND_LINES],
       });
     },
   },
@@ -227,13 +249,7 @@ export const JOURNEYS: readonly Journey[] = [
       await tab.sees("You said: “Two.”");
       await test.ends([tab], {
         asked: 3,
-        lines: [
-          ...HELLO_LINES,
-          /user: One\.$/,
-          /assistant: Welcome .*“One\.”.*twice\.$/,
-          /user: Two\.$/,
-          /assistant: Welcome .*“Two\.”.*twice\.$/,
-        ],
+        lines: [...HELLO_LINES, ...TWO_LINES],
       });
     },
   },
@@ -260,22 +276,29 @@ export const JOURNEYS: readonly Journey[] = [
     },
   },
   {
-    title: "queues a message, and reloads before it is answered",
+    title: "queues two messages, and reloads before they are answered",
     run: async (test) => {
-      const hold = test.chat.model.holdNext(HALF);
-      const tab = await test.open();
-      await tab.say(HELLO);
-      await tab.sees("Welcome to Kettle");
-      await tab.say("One.", "Queue");
-      await test.isStored("One.");
+      const { tab, release } = await queuesTwo(test);
       await tab.reload();
       await tab.sees("Waits for this answer");
-      hold.release();
-      await tab.sees("You said: “One.”");
-      await test.ends([tab], {
-        asked: 2,
-        lines: [...HELLO_LINES, /user: One\.$/, /assistant: Welcome .*“One\.”.*twice\.$/],
-      });
+      await tab.sees("Order A-17");
+      release();
+      await tab.sees("You said: “Two.”");
+      await test.ends([tab], { asked: 4, lines: [...FOUND_LINES, ...TWO_LINES] });
+    },
+  },
+  {
+    title: "reloads with two messages in the queue, and has its server killed until all are answered",
+    run: async (test) => {
+      const { tab, release } = await queuesTwo(test);
+      await tab.reload();
+      await tab.sees("Order A-17");
+      await test.chat.kill("server");
+      release();
+      await test.isAnswered("Two.");
+      await test.serverReturns(tab);
+      await tab.sees("You said: “Two.”");
+      await test.ends([tab], { asked: 4, lines: [...FOUND_LINES, ...TWO_LINES] });
     },
   },
   {
