@@ -1,16 +1,14 @@
 /**
- * The other process of `bench/live.ts`: works on runs of a store, with a model that says when it says something. Prints the
- * CPU time and the number of durable commits.
+ * The other process of `bench/live.ts`: works on a run of a store, with a model that says when it says something.
  *
- *   node bench/live-writer.ts <file> <runs> <turns> <pieces> <every ms> <live: on | off>
+ *   node bench/live-writer.ts <file> <turns> <pieces> <every ms>
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { z } from "zod";
 import { agent, type ModelPort, openStore, Runner, tool } from "../src/index.ts";
 
 const [file = "", ...rest] = process.argv.slice(2);
-const [runs = 1, turns = 1, pieces = 1, everyMs = 0] = rest.slice(0, 4).map(Number);
-const live = rest[4] !== "off";
+const [turns = 1, pieces = 1, everyMs = 0] = rest.map(Number);
 
 const USAGE = { inputTokens: 100, outputTokens: 50, cachedInputTokens: 0, reasoningTokens: 0 };
 
@@ -19,6 +17,7 @@ function model(): ModelPort {
   return {
     provider: "bench",
     modelId: "streaming",
+    streams: true,
     respond: async (_request, say) => {
       turn += 1;
       for (let i = 0; i < pieces; i++) {
@@ -43,20 +42,13 @@ const look = tool({
   execute: ({ turn }) => `seen ${turn}`,
 });
 
-let commits = 0;
-const store = await openStore(`file:${file}`, { onCommit: () => commits++ });
-await Promise.all(
-  Array.from({ length: runs }, async (_, i) => {
-    const clerk = agent({
-      name: "clerk",
-      model: model(),
-      instructions: "Answer.",
-      tools: { look },
-      maxTurns: 999,
-    });
-    await new Runner(clerk, { store, live }).run("Hello", { runId: `run-${i}` });
-  }),
-);
+const store = await openStore(`file:${file}`);
+const clerk = agent({
+  name: "clerk",
+  model: model(),
+  instructions: "Answer.",
+  tools: { look },
+  maxTurns: 999,
+});
+await new Runner(clerk, { store, live: true }).run("Hello", { runId: "run-0" });
 await store.close();
-const { user, system } = process.cpuUsage();
-console.log(JSON.stringify({ cpuMs: (user + system) / 1000, commits }));

@@ -1,29 +1,24 @@
 /**
  * `node bench/live.ts`: how long the first piece of an answer takes from the provider to a viewer in another process, and
- * what showing answers costs the process that works: CPU time and durable commits.
+ * what streaming costs the process that works: CPU time and durable commits. Streaming costs the provider's package more than
+ * Pawl, so that is measured alone in the same process, and what remains is Pawl's. A profile shows its functions alone: without collecting garbage,
+ * and without waking up.
  */
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { openStore, watchRun } from "../src/index.ts";
-import { median } from "./measure.ts";
-import { atMost, figure, logProgress, printReport, type Section } from "./report.ts";
+import { atMost, figure, logProgress, printReport, type Section, us } from "./report.ts";
 
 const TURNS = 60;
-const ROUNDS = 3;
+const ROUNDS = 4;
 
 const folder = mkdtempSync(join(process.env.BENCH_DIR ?? tmpdir(), "pawl-bench-live-"));
-const writer = new URL("./live-writer.ts", import.meta.url).pathname;
+const fileOf = (name: string) => new URL(`./${name}.ts`, import.meta.url).pathname;
 const run = promisify(execFile);
-
-type Written = { readonly cpuMs: number; readonly commits: number };
-
-async function write(file: string, ...how: readonly (string | number)[]): Promise<Written> {
-  const { stdout } = await run(process.execPath, [writer, file, ...how.map(String)]);
-  return JSON.parse(stdout) as Written;
-}
 
 /** From the provider's first piece in one process to the viewer in this one. */
 async function firstPiece(): Promise<Section> {
@@ -32,7 +27,7 @@ async function firstPiece(): Promise<Section> {
   // The database is there before the viewer opens it.
   await (await openStore(`file:${file}`)).close();
   const store = await openStore(`file:${file}`, { readOnly: true });
-  const written = write(file, 1, TURNS, 3, 40, "on");
+  const written = run(process.execPath, [fileOf("live-writer"), file, ...[TURNS, 3, 40].map(String)]);
   while ((await store.getRun("run-0")) === null) await new Promise((resolve) => setTimeout(resolve, 50));
   const times: number[] = [];
   for await (const event of watchRun(store, "run-0")) {
@@ -42,6 +37,7 @@ async function firstPiece(): Promise<Section> {
   }
   await written;
   await store.close();
+  if (times.length === 0) throw new Error("No piece came to the viewer.");
   const sorted = times.toSorted((a, b) => a - b);
   const [p50, p95] = [
     sorted[Math.floor(sorted.length / 2)] ?? 0,
@@ -57,53 +53,69 @@ async function firstPiece(): Promise<Section> {
   };
 }
 
-/** The same runs with and without, in turns, and what they differ by. */
-async function cost(
-  name: string,
-  how: readonly number[],
-  turns: number,
-  hasTarget: boolean,
-): Promise<Section> {
-  const cpu = { on: [] as number[], off: [] as number[], none: [] as number[] };
-  let commits = { on: 0, off: 0 };
-  for (let round = 0; round < ROUNDS; round++) {
-    logProgress(`${name}, round ${round + 1} of ${ROUNDS}`);
-    const [on, off, none] = [
-      await write(join(folder, `on-${name}-${round}.db`), ...how, "on"),
-      await write(join(folder, `off-${name}-${round}.db`), ...how, "off"),
-      // The start of the process and of the first run.
-      await write(join(folder, `none-${name}-${round}.db`), 1, 1, 1, 0, "off"),
-    ];
-    cpu.on.push(on.cpuMs);
-    cpu.off.push(off.cpuMs);
-    cpu.none.push(none.cpuMs);
-    commits = { on: on.commits, off: off.commits };
+type Cost = {
+  /** Of a turn, in microseconds of the processor. */
+  readonly cpu: Readonly<Record<"whole" | "streamed" | "providerWhole" | "providerStreamed", number>>;
+  readonly commits: { readonly whole: number; readonly streamed: number };
+  /** Pawl's part of the work of a streamed turn. */
+  readonly own: number;
+};
+
+/** Turns with whole answers and with streamed ones, beside the provider's package alone. */
+async function cost(name: string, { runs, turns, pieces, everyMs }: Answers): Promise<Section> {
+  logProgress(name);
+  const provider = spawn(process.execPath, [
+    fileOf("live-provider"),
+    ...[turns, pieces, everyMs].map(String),
+  ]);
+  try {
+    const [address] = (await once(provider.stdout, "data")) as [Buffer];
+    const database = `file:${join(folder, `${name}.db`)}`;
+    const args = [database, address.toString().trim(), runs, turns, ROUNDS].map(String);
+    const { stdout } = await run(process.execPath, [fileOf("live-cost"), ...args]);
+    return costSection(name, runs * turns, JSON.parse(stdout) as Cost);
+  } finally {
+    provider.kill();
   }
-  const off = (median(cpu.off) - median(cpu.none)) / turns;
-  const added = (median(cpu.on) - median(cpu.off)) / turns;
+}
+
+type Answers = {
+  readonly runs: number;
+  readonly turns: number;
+  readonly pieces: number;
+  readonly everyMs: number;
+};
+
+function costSection(name: string, turns: number, { cpu, commits, own }: Cost): Section {
+  const byPackage = cpu.providerStreamed - cpu.providerWhole;
+  const beyond = cpu.streamed - cpu.whole - byPackage;
+  const profiled = own * cpu.streamed;
+  const percent = (part: number, whole: number) => (part / whole) * 100;
   return {
     lines: [
-      figure(`${name}: CPU of a turn without live parts (ms)`, off.toFixed(2)),
-      figure(`${name}: CPU that they add (ms)`, added.toFixed(2)),
-      hasTarget
-        ? atMost(`${name}: CPU that they add (% of a turn)`, (added / off) * 100, 10)
-        : figure(`${name}: CPU that they add (% of a turn)`, ((added / off) * 100).toFixed(0)),
-      atMost(
-        `${name}: durable commits that they add`,
-        Math.abs(commits.on - commits.off) > turns / 10 ? 1 : 0,
-        0,
+      figure(`${name}: a turn with a whole answer`, us(cpu.whole)),
+      figure("  with a streamed one", us(cpu.streamed)),
+      figure("  what streaming adds to the provider's package alone", us(byPackage)),
+      figure("  what it adds beyond that, by the difference", us(beyond)),
+      atMost("  the same, % of a turn with a whole answer", percent(beyond, cpu.whole), 10),
+      figure(
+        "  the same, % of the rest of a streamed turn",
+        percent(beyond, cpu.streamed - beyond).toFixed(0),
       ),
+      figure("  Pawl's functions for the pieces in a profile", us(profiled)),
+      figure("  the same, % of a turn with a whole answer", percent(profiled, cpu.whole).toFixed(0)),
+      // Runs share their commits by chance.
+      atMost("  durable commits that it adds", commits.streamed - commits.whole > turns / 10 ? 1 : 0, 0),
     ],
-    figures: { [`${name} cpu of a turn, ms`]: off, [`${name} added, ms`]: added, ...commits },
+    figures: { [name]: { ...cpu, beyond, profiled } },
   };
 }
 
 try {
   printReport([
     await firstPiece(),
-    await cost("fast answers", [1, 300, 40, 0], 300, true),
-    // By time and not by turns: about 20 rows for each second of an answer, whatever a turn costs beside it.
-    await cost("20 runs, 40 pieces in a second", [20, 5, 40, 25], 100, false),
+    await cost("fast answers", { runs: 1, turns: 100, pieces: 40, everyMs: 0 }),
+    await cost("20 runs, 40 pieces in a second", { runs: 20, turns: 2, pieces: 40, everyMs: 25 }),
   ]);
 } finally {
   rmSync(folder, { recursive: true, force: true });

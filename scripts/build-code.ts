@@ -21,6 +21,9 @@ export const ENTRIES: readonly string[] = [
   "./dist/demo/worker.js",
 ].map((file) => file.replace(/^\.\/dist\/|\.js$/g, ""));
 
+/** Packages whose main file for Node is CommonJS: of their modules, only what is used becomes part of the build. */
+const MODULES_OF_PACKAGES = { yaml: join(root, "node_modules/yaml/browser/dist/index.js") };
+
 /** True for a package that is installed beside Pawl. What a bundled package imports is bundled with it. */
 function isInstalled(id: string, importer: string | undefined): boolean {
   if (/^[./]/.test(id) || importer?.includes("/node_modules/")) return false;
@@ -36,6 +39,7 @@ export async function buildCode(target: string): Promise<readonly string[]> {
     input: Object.fromEntries(ENTRIES.map((entry) => [entry, join(root, `src/${entry}.ts`)])),
     platform: "node",
     external: isInstalled,
+    resolve: { alias: MODULES_OF_PACKAGES },
     preserveEntrySignatures: "allow-extension",
     plugins: [asText(join(root, "src/adapters/net/thread-code.ts"), "THREAD_CODE", thread.code), readImports],
   });
@@ -60,10 +64,43 @@ export async function buildCode(target: string): Promise<readonly string[]> {
  * error is all that leaves a thread.
  */
 async function threadCode(): Promise<OutputChunk> {
-  const build = await rolldown({ cwd: root, input: "src/adapters/off-thread-worker.ts", platform: "node" });
+  const build = await rolldown({
+    cwd: root,
+    input: "src/adapters/off-thread-worker.ts",
+    platform: "node",
+    plugins: [schemasByName()],
+    onLog: (_, { code, message }) => {
+      if (code === "IMPORT_IS_UNDEFINED") throw new Error(message);
+    },
+  });
   const { output } = await build.generate({ format: "cjs", codeSplitting: false, minify: true });
   await build.close();
   return output[0];
+}
+
+/**
+ * zod reads JSON Schemas with an object of all kinds of schemas, which keeps every one of them in the code. As a module of
+ * the same names, it keeps those that are used: a fifth of zod is left out.
+ */
+function schemasByName(): Plugin {
+  const folder = join(root, "node_modules/zod/v4/classic");
+  const all = "\0all-schemas";
+  const object = /^const z = \{\s*\.\.\._schemas,\s*\.\.\._checks,\s*iso: _iso,?\s*\};$/m;
+  return {
+    name: "schemas-by-name",
+    resolveId: (id) => (id === all ? all : null),
+    load: (id) =>
+      id === all
+        ? ["* from", "* from", "* as iso from"]
+            .map((what, i) => `export ${what} "${folder}/${["schemas", "checks", "iso"][i]}.js";`)
+            .join("\n")
+        : null,
+    transform: (code, id) => {
+      if (id !== join(folder, "from-json-schema.js")) return null;
+      if (!object.test(code)) throw new Error(`${id} has changed: see schemasByName in build-code.ts.`);
+      return code.replace(object, `import * as z from "${all}";`);
+    },
+  };
 }
 
 function asText(module: string, name: string, text: string): Plugin {
@@ -85,13 +122,16 @@ function makeSmall(file: string, { moduleIds }: OutputChunk): void {
     ? minifySync(file, code, { module: true }).code
     : statementsApart(
         file,
-        minifySync(file, code, { module: true, compress: false, mangle: NAMES_KEPT }).code,
+        minifySync(file, code, { module: true, compress: LINES_KEPT, mangle: NAMES_KEPT }).code,
       );
   writeFileSync(file, small);
 }
 
-/** Names of functions and classes are in stack traces; those of their variables are not. */
-const NAMES_KEPT = { toplevel: false, keepNames: { function: true, class: true } } as const;
+/** Names of functions and classes are in stack traces; those of variables, constants and imports are not. */
+const NAMES_KEPT = { toplevel: true, keepNames: { function: true, class: true } } as const;
+
+/** Each statement keeps its own line. */
+const LINES_KEPT = { sequences: false, joinVars: false, keepNames: NAMES_KEPT.keepNames } as const;
 
 type AstNode = { readonly type: string; readonly start: number };
 

@@ -7,6 +7,8 @@ import { codeBlock, GENERATED, wrapped } from "./markdown.ts";
 /** One sentence for each entry. A new entry needs one. */
 const ENTRIES: { readonly [path: string]: string } = {
   pawl: "Agents, tools, steps, pipelines, the runner and the store.",
+  "pawl/ai-sdk": "Chats with `useChat`, UI message streams, the SDK's `Agent`. Needs `ai`.",
+  "pawl/chat": "The transport for `useChat` in browsers.",
   "pawl/mcp": "The tools of MCP servers. Needs `@modelcontextprotocol/client`.",
   "pawl/otel": "Traces and metrics for OpenTelemetry. Needs `@opentelemetry/api`.",
   "pawl/prices": "Prices of models, for budgets in dollars.",

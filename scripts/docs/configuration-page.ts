@@ -117,6 +117,16 @@ export const SECTIONS: readonly Section[] = [
     source: type("OtelOptions", "pawl/otel"),
   },
   {
+    title: "`chatHandler(runner, { … })`",
+    about: "See [chat.md](chat.md).",
+    source: type("ChatHandlerOptions", "pawl/ai-sdk"),
+  },
+  {
+    title: "`new PawlChatTransport({ … })`",
+    about: "See [chat.md](chat.md).",
+    source: type("PawlChatTransportOptions", "pawl/chat"),
+  },
+  {
     title: "`restateRun(restate, runner, { … })`",
     about: "See [restate.md](restate.md).",
     source: type("RestateRunOptions", "pawl/restate"),

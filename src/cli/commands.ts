@@ -4,6 +4,7 @@ import type { Command } from "./context/command.ts";
 const LOADERS: { readonly [name: string]: () => Promise<Command> } = {
   init: async () => (await import("./commands/init.ts")).init,
   run: async () => (await import("./commands/run.ts")).run,
+  chat: async () => (await import("./commands/chat.ts")).chat,
   resume: async () => (await import("./commands/resume.ts")).resume,
   enqueue: async () => (await import("./commands/enqueue.ts")).enqueue,
   worker: async () => (await import("./commands/worker.ts")).worker,

@@ -65,6 +65,7 @@ export const rooms: Readonly<Record<string, readonly Rank[]>> = {
     "config",
     "job",
     "run",
+    "chat",
     "crashtest",
     "init",
     "commands",

@@ -110,8 +110,8 @@ export class PawlChatTransport<M extends UIMessage = UIMessage> implements ChatT
   async #request(
     path: string,
     init: { readonly method: string; readonly body?: string },
-    more?: HeadersSource | undefined,
-    signal?: AbortSignal | undefined,
+    more?: HeadersSource,
+    signal?: AbortSignal,
   ): Promise<Response> {
     const { api = "/api/chat", headers: own, credentials, fetch = globalThis.fetch } = this.#options;
     const headers = new Headers(typeof own === "function" ? await own() : own);
@@ -126,7 +126,7 @@ export class PawlChatTransport<M extends UIMessage = UIMessage> implements ChatT
   }
 
   /** Tries again while there is no server to answer. What it answers is final. */
-  async #patiently(request: () => Promise<Response>, signal?: AbortSignal | undefined): Promise<Response> {
+  async #patiently(request: () => Promise<Response>, signal?: AbortSignal): Promise<Response> {
     const { giveUpAfterMs = GIVE_UP_AFTER_MS } = this.#options;
     const until = Date.now() + giveUpAfterMs;
     for (let tries = 0; ; tries++) {

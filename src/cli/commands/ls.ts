@@ -8,6 +8,7 @@ import { summaryDocument } from "../screen/documents.ts";
 import { formatAgo, formatMoment, formatMoney, formatWholeNumber, paintStatus } from "../screen/format.ts";
 import { type ShownStatus, shownStatus } from "../screen/run-status.ts";
 import { type Column, formatTable } from "../screen/table.ts";
+import { awaitedKind } from "../screen/wait-time.ts";
 
 /** Everything that the column `status` can show. */
 const STATUSES = Object.keys({
@@ -43,18 +44,24 @@ export const ls: Command = {
     const limit = input.wholeNumber("limit", 1) ?? DEFAULT_LIMIT;
     const now = context.clock.now();
     const filter = filterOf(input);
-    const runs = await withExistingStore(context, input, (store) => listed(store, filter, limit, now), {
-      readOnly: true,
-    });
+    const { runs, awaited } = await withExistingStore(
+      context,
+      input,
+      async (store) => {
+        const found = await listed(store, filter, limit, now);
+        return { runs: found, awaited: await awaitedBy(store, found) };
+      },
+      { readOnly: true },
+    );
     const last = runs.length < limit ? undefined : runs.at(-1);
     const next = last === undefined ? null : cursorText(last);
     return {
       exitCode: 0,
-      document: { runs: runs.map((run) => summaryDocument(run, now)), next },
+      document: { runs: runs.map((run) => listedDocument(run, awaited, now)), next },
       text:
         runs.length === 0
           ? paragraph(nothing(filter), context.stdout.columns)
-          : `${formatTable(context, columns(context, runs), runs)}${more(context, next, limit)}`,
+          : `${formatTable(context, columns(context, runs, awaited), runs)}${more(context, next, limit)}`,
     };
   },
 };
@@ -110,8 +117,30 @@ async function listed(
   return running.filter((run) => shownStatus(run, now) === status).slice(0, limit);
 }
 
-function columns({ clock }: CliContext, runs: readonly RunSummary[]): readonly Column<RunSummary>[] {
+/** What each run waits for, by run. */
+type Awaited = ReadonlyMap<string, readonly string[]>;
+
+async function awaitedBy(store: StoreReader, runs: readonly RunSummary[]): Promise<Awaited> {
+  const waiting = runs.filter(({ status }) => status === "waiting").map(({ runId }) => runId);
+  const found = new Map<string, readonly string[]>();
+  for (const runId of waiting) {
+    const open = (await store.listWaits(runId)).filter(({ status }) => status === "open");
+    found.set(runId, [...new Set(open.map(awaitedKind))]);
+  }
+  return found;
+}
+
+function listedDocument(run: RunSummary, awaited: Awaited, now: number): object {
+  return { ...summaryDocument(run, now), waitsFor: awaited.get(run.runId) ?? [] };
+}
+
+function columns(
+  { clock }: CliContext,
+  runs: readonly RunSummary[],
+  awaited: Awaited,
+): readonly Column<RunSummary>[] {
   const now = clock.now();
+  const waitsFor = ({ runId }: RunSummary) => awaited.get(runId)?.join(", ") ?? "";
   const optional: readonly (Column<RunSummary> & { readonly isNeeded: (run: RunSummary) => boolean })[] = [
     {
       title: "queue",
@@ -119,6 +148,13 @@ function columns({ clock }: CliContext, runs: readonly RunSummary[]): readonly C
       rank: 4,
       atLeast: 6,
       isNeeded: ({ queue }) => queue !== "default",
+    },
+    {
+      title: "waits for",
+      value: waitsFor,
+      rank: 2,
+      atLeast: 9,
+      isNeeded: (run) => waitsFor(run) !== "",
     },
     {
       title: "ready",

@@ -10,6 +10,7 @@ import type { RunRecord } from "../../store/store.ts";
 import { type LoadedConfig, projectFolder } from "../config/config-file.ts";
 import type { CliContext, CliEnvironment } from "../context/cli-context.ts";
 import type { CommandInput } from "../context/command.ts";
+import { agentOfChat, chatPipeline } from "./chat-pipeline.ts";
 import { readJobFile } from "./job-file.ts";
 import { assertWithinCeiling } from "./job-limits.ts";
 import { assertTrusted } from "./job-trust.ts";
@@ -78,17 +79,29 @@ export async function pipelineOfRun(
 ): Promise<Agent | StepNode> {
   const written = spec?.pipeline ?? null;
   if (isJob && spec !== null) await assertWithinCeiling(cli, loaded, spec, runId);
-  if (typeof written !== "object" || written === null) return pipelineNamed(loaded, name);
+  if (typeof written !== "object" || written === null) return storedPipeline(loaded, name);
   const { pipelineOf } = await import("./blueprint-parts.ts");
   return pipelineOf(cli, loaded, written);
 }
 
-/** A pipeline by its key in the configuration, or by its own name, which runs store. */
-function pipelineNamed({ path, config }: LoadedConfig, name: string): Agent | StepNode {
+/** The pipeline of a run. `pawl chat` makes a conversation of an agent that is none. */
+function storedPipeline(loaded: LoadedConfig, name: string): Agent | StepNode {
+  const agent = findPipeline(loaded, name) === null ? agentOfChat(name) : null;
+  return agent === null ? pipelineNamed(loaded, name) : chatPipeline(pipelineNamed(loaded, agent));
+}
+
+/** A pipeline by its key in the configuration, or by its own name, which runs store; null if there is none. */
+export function findPipeline({ config }: LoadedConfig, name: string): Agent | StepNode | null {
   const pipelines = config.pipelines ?? {};
   const byKey = Object.hasOwn(pipelines, name) ? pipelines[name] : undefined;
-  const found = byKey ?? Object.values(pipelines).find((pipeline) => pipeline.name === name);
-  if (found !== undefined) return found;
+  return byKey ?? Object.values(pipelines).find((pipeline) => pipeline.name === name) ?? null;
+}
+
+function pipelineNamed(loaded: LoadedConfig, name: string): Agent | StepNode {
+  const { path, config } = loaded;
+  const pipelines = config.pipelines ?? {};
+  const found = findPipeline(loaded, name);
+  if (found !== null) return found;
   const names = Object.keys(pipelines);
   const nearest = nearestName(name, names);
   const meant = nearest === null ? availablePipelines(path, names) : `: did you mean ${nearest}?`;

@@ -29,10 +29,14 @@ export function answerAfter(before: AnswerText | null, event: LiveEvent): Answer
 }
 
 /** The last rows of it, wrapped to the width of a terminal. */
-export function answerRows(answer: AnswerText | null, columns: number): readonly string[] {
+export function answerRows(
+  answer: AnswerText | null,
+  columns: number,
+  most: number = MOST_ROWS,
+): readonly string[] {
   if (answer === null || answer.text.trim() === "") return [];
   const rows = wrap(cleanText(`${answer.label}${answer.text}`.trimEnd()), Math.max(10, columns));
-  return rows.slice(-MOST_ROWS);
+  return rows.slice(-most);
 }
 
 const WHY = {

@@ -15,6 +15,8 @@ export type PromptContext = {
   readonly store: Store;
   /** Withdraws the question, unanswered. */
   readonly signal: AbortSignal;
+  /** The user of the operating system by default. */
+  readonly person?: Person;
 };
 
 /** True if there is a user at the terminal. */
@@ -248,8 +250,8 @@ function jsonOrText(given: string): Json {
   }
 }
 
-function person({ context }: PromptContext): Person {
-  return userOf(context);
+function person({ context, person: given }: PromptContext): Person {
+  return given ?? userOf(context);
 }
 
 async function done(intent: Promise<void>): Promise<true> {

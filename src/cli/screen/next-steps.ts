@@ -6,7 +6,7 @@ import { paragraph } from "../context/terminal-text.ts";
 import { counted } from "./format.ts";
 import { isInterrupted } from "./run-status.ts";
 import { settleHints, waitHints } from "./wait-hints.ts";
-import { awaitedText } from "./wait-time.ts";
+import { awaitedText, isForNextText } from "./wait-time.ts";
 
 /** A possible next step and its commands, any one of which will do. */
 export type NextStep = { readonly what: string; readonly commands: readonly string[] };
@@ -38,6 +38,14 @@ export function nextSteps(
         commands: [commandHint(input, "tail", runId, "--follow")],
       },
       { what: "Cancel it", commands: [commandHint(input, "cancel", runId)] },
+    ];
+  const open = waits.filter(({ status }) => status === "open");
+  if (open.length > 0 && open.every(isForNextText))
+    return [
+      {
+        what: "It waits for the next message: talk with it, or send one that a worker answers",
+        commands: open.slice(0, 1).flatMap((wait) => waitHints(input, wait)),
+      },
     ];
   const questions = [...openQuestions(input, runId, waits), ...doubts(input, waits, calls)];
   const resume = commandHint(input, "resume", runId);

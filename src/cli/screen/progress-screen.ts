@@ -11,7 +11,14 @@ import { inside, outside, type ProgressLine, progressLines, type Tone } from "./
 
 type Painter = { readonly [T in Tone | "block"]: (text: string) => string };
 
-const MARKS: { readonly [T in Tone]: string } = { good: "✓", bad: "✗", warning: "!", quiet: "·", plain: "›" };
+/** How lines begin. */
+export const MARKS: { readonly [T in Tone]: string } = {
+  good: "✓",
+  bad: "✗",
+  warning: "!",
+  quiet: "·",
+  plain: "›",
+};
 
 const REDRAW_MS = 200;
 /** While an answer is written. */
@@ -28,7 +35,7 @@ const ENDS_ANSWER: readonly RunEvent["type"][] = [
 /** Without a live block, a line is printed after this much silence. */
 const SILENCE_MS = 30_000;
 
-const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"] as const;
+export const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"] as const;
 
 const HIDE_CURSOR = "\u001b[?25l";
 const SHOW_CURSOR = "\u001b[?25h";
@@ -204,7 +211,7 @@ export class ProgressScreen {
 }
 
 /** Cuts the text rather than the figures, unless nothing would be left of it. */
-function shortened(text: string, end: string, columns: number): string {
+export function shortened(text: string, end: string, columns: number): string {
   const room = columns - widthOf(end);
   return room < widthOf(end) ? cut(text, columns) : `${cut(text, room)}${end}`;
 }

@@ -10,6 +10,7 @@ import type {
 } from "../../store/store.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import { cleanLine, cleanText, cut } from "../context/terminal-text.ts";
+import { exchangeColumns } from "./exchange-text.ts";
 import {
   counted,
   formatAgo,
@@ -37,6 +38,7 @@ const LONGEST_VALUE = 400;
 export function reportText(context: CliContext, report: RunReport, next: readonly NextStep[]): string {
   return [
     headText(context, report),
+    section(context, "Exchanges", exchangesText(context, report)),
     section(context, "Steps", stepsText(context, report)),
     section(context, "Calls", callsText(context, report)),
     section(context, "Waits", waitsText(context, report.waits)),
@@ -145,6 +147,15 @@ function stepsText(context: CliContext, { steps, turnsByStep, callsByStep }: Run
         shown,
         "  ",
       ),
+    "pawl show --json has them all",
+  );
+}
+
+/** What people said, what was answered, and what that cost. */
+function exchangesText(context: CliContext, { exchanges }: RunReport): string {
+  return shortened(
+    exchanges,
+    (shown) => formatTable(context, exchangeColumns(shown, context.clock.now()), shown, "  "),
     "pawl show --json has them all",
   );
 }

@@ -1,5 +1,6 @@
 import type { Json } from "../../core/json.ts";
 import type { StepPath } from "../../core/step-path.ts";
+import { type ExchangeStory, exchangeStories, lastExchanges } from "../../export/exchanges.ts";
 import { everyRecord } from "../../export/record-pages.ts";
 import { requireRun } from "../../export/run-outline.ts";
 import { jsonPieces, type TextPieces } from "../../export/text-pieces.ts";
@@ -25,9 +26,11 @@ import {
   turnDocument,
   waitDocument,
 } from "./documents.ts";
+import { exchangeDocument } from "./exchange-text.ts";
 import type { NextStep } from "./next-steps.ts";
 import { outageDocument, type RunOutage, readOutage } from "./run-outage.ts";
 import { countMail, type MailCounts, messageDocument, messagesOf } from "./run-place.ts";
+import { isForNextText } from "./wait-time.ts";
 
 /** Longer lists are cut to their end; another command lists them in full. */
 const MOST_LISTED = 20;
@@ -57,6 +60,8 @@ export type RunReport = {
   readonly checkpoints: ListEnd<CheckpointRecord>;
   readonly attempts: readonly AttemptRecord[];
   readonly mail: MailCounts;
+  /** Of its conversations. */
+  readonly exchanges: ListEnd<ExchangeStory>;
 };
 
 /** Reads the run page by page, so that memory does not grow with the run. */
@@ -92,7 +97,7 @@ export async function readRunReport(store: StoreReader, runId: string): Promise<
       if (call.status === "in_doubt") doubts.push(call);
     }),
     doubts,
-    waits: await endOf(lists.waits(), (wait) => {
+    waits: await endOf(withoutAnsweredTexts(lists.waits()), (wait) => {
       if (wait.status === "open") openWaits.push(wait);
     }),
     openWaits,
@@ -100,6 +105,7 @@ export async function readRunReport(store: StoreReader, runId: string): Promise<
     checkpoints: await endOf(lists.checkpoints()),
     attempts: await store.listAttempts(runId),
     mail: await countMail(store, runId),
+    exchanges: await lastExchanges(store, runId, MOST_LISTED),
   };
 }
 
@@ -124,10 +130,18 @@ export function reportDocument(
     artifacts: artifacts.map(artifactDocument),
     checkpoints: mapped(lists.checkpoints(), checkpointDocument),
     attempts: attempts.map(attemptDocument),
+    exchanges: mapped(exchangeStories(store, run.runId), exchangeDocument),
     messages: mapped(messagesOf(store, run.runId), messageDocument),
     next,
   };
   return jsonPieces(document, 2);
+}
+
+/** A conversation waits for each message. Those that have come are in its exchanges. */
+async function* withoutAnsweredTexts(
+  waits: AsyncIterable<WaitRecord>,
+): AsyncGenerator<WaitRecord, void, undefined> {
+  for await (const wait of waits) if (wait.status === "open" || !isForNextText(wait)) yield wait;
 }
 
 function listsOf(store: StoreReader, runId: string) {

@@ -21,7 +21,7 @@ export function waitHints(input: CommandInput, wait: WaitRecord): readonly strin
       return [];
     case "message":
       return wait.matches === null
-        ? [hint("send", wait.runId, "…")]
+        ? [hint("chat", wait.runId), hint("send", wait.runId, "…")]
         : [hint("send", wait.runId, "--event", wait.matches, "{…}")];
     case "budget":
       return [hint("answer", waitId, higherThan(wait)), hint("deny", waitId, "--why", "…")];

@@ -9,7 +9,18 @@ export function awaitedText({ kind, dueAt, matches }: TimedRecord, now: number):
   const until = dueAt === null ? null : `until ${timeText(dueAt, now)}`;
   if (kind === "time") return until ?? "for a time";
   if (kind !== "message") return null;
-  return [`for ${matches ?? "a message"}`, ...(until === null ? [] : [until])].join(", ");
+  return [`for ${matches ?? "the next message"}`, ...(until === null ? [] : [until])].join(", ");
+}
+
+/** True for a conversation that waits until a person writes again. */
+export function isForNextText({ kind, matches }: Pick<WaitRecord, "kind" | "matches">): boolean {
+  return kind === "message" && matches === null;
+}
+
+/** Whom or what a run waits for: `a message`, `payment.confirmed`, `a time`, `a person`. */
+export function awaitedKind({ kind, matches }: Pick<WaitRecord, "kind" | "matches">): string {
+  if (kind === "message") return matches ?? "a message";
+  return kind === "time" ? "a time" : "a person";
 }
 
 const AT_LAST = {

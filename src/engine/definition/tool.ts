@@ -145,7 +145,7 @@ type LookUpRule<R extends RecoveryClass, D extends { reconcile?: unknown }> = [R
   : unknown;
 
 /** The person who approves the calls of a tool. */
-export type Approver = "operator" | "user";
+type Approver = "operator" | "user";
 
 /** True if a call needs a person's approval; `denied` is the reason why it must not run at all. */
 export type ApprovalVerdict = boolean | { readonly denied: string };

@@ -54,7 +54,10 @@ export class ChapterWriter {
       checkpoint === null
         ? []
         : [`Checkpoint ${checkpoint.checkpoint} stores the session: ${CHECKPOINTS[checkpoint.type]}.`];
-    return written.length + saved.length === 0 ? [] : [...this.#turnHeading(incident), ...written, ...saved];
+    if (written.length + saved.length === 0) return [];
+    // An exchange that begins with this event comes before its first turn.
+    const [exchange, rest] = isOpening(incident) ? splitHeading(written) : [[], written];
+    return [...exchange, ...this.#turnHeading(incident), ...rest, ...saved];
   }
 
   /** A heading where the turn changes. Events about a step, or from people, belong to no turn. */
@@ -111,8 +114,6 @@ export class ChapterWriter {
         ];
       case "run.woken":
         return incident.wakes.map(endedWait);
-      case "exchange.ended":
-        return ofExchange.endedExchange(incident);
       case "exchange.stop_requested":
         return [
           ...ofExchange.requestedStop(incident),
@@ -133,6 +134,8 @@ export class ChapterWriter {
   async #aboutStep(incident: Incident): Promise<readonly string[] | null> {
     const { event, step } = incident;
     switch (event.type) {
+      case "exchange.ended":
+        return this.#endedExchange(incident);
       case "message.sent":
         return [...(await this.#written(incident)), ...incident.wakes.map(endedWait)];
       case "step.begun":
@@ -226,6 +229,7 @@ export class ChapterWriter {
     return [
       ...(followUp === null ? [] : [`**User:**\n\n${fence(followUp)}`]),
       `Committed at ${timeOfDay(event.at)}.${done}`,
+      ...(await this.#completeExchange(incident)),
       // For the next turn, which is opened with the commit.
       ...(await this.#taken(incident)),
     ];
@@ -233,12 +237,28 @@ export class ChapterWriter {
 
   /** What a turn takes from the mailbox as it is opened. */
   async #taken(incident: Incident): Promise<readonly string[]> {
-    const texts = [...ofExchange.begunExchange(incident)];
+    const begun = ofExchange.begunExchange(incident);
+    const step = incident.step?.path ?? "";
+    const texts =
+      begun === null ? [] : [ofExchange.exchangeHeading(begun, await this.#source.findExchange(step, begun))];
     for (const number of ofExchange.takenIn(incident)) {
       const message = await this.#source.findMessage(number);
       if (message !== null) texts.push(ofExchange.takenText(message));
     }
     return texts;
+  }
+
+  async #completeExchange({ facts, step }: Incident): Promise<readonly string[]> {
+    const ended = numberIn(facts, "ended");
+    const exchange = ended === null ? null : await this.#source.findExchange(step?.path ?? "", ended);
+    return exchange === null ? [] : [ofExchange.completeExchange(exchange)];
+  }
+
+  async #endedExchange(incident: Incident): Promise<readonly string[]> {
+    const { facts, step } = incident;
+    const path = step?.path ?? textIn(facts, "step") ?? "";
+    const exchange = await this.#source.findExchange(path, numberIn(facts, "exchange") ?? 0);
+    return ofExchange.endedExchange(incident, exchange);
   }
 
   async #written({ facts }: Incident): Promise<readonly string[]> {
@@ -257,4 +277,13 @@ export class ChapterWriter {
     }
     return texts;
   }
+}
+
+function isOpening({ event }: Incident): boolean {
+  return event.type === "turn.opened" || event.type === "turn.denied";
+}
+
+function splitHeading(paragraphs: readonly string[]): readonly [readonly string[], readonly string[]] {
+  const count = paragraphs[0]?.startsWith("#### ") === true ? 1 : 0;
+  return [paragraphs.slice(0, count), paragraphs.slice(count)];
 }

@@ -1,8 +1,9 @@
 import { isJsonObject } from "../../core/json.ts";
 import type { MessageRecord } from "../../store/store.ts";
 import { numberIn, numbersIn, textIn } from "../event-facts.ts";
-import { timeOfDay } from "../figures.ts";
-import { inline, sentence, shortFence } from "../markdown.ts";
+import type { ExchangeFigures } from "../exchanges.ts";
+import { amountText, counted, duration, timeOfDay } from "../figures.ts";
+import { code, inline, sentence, shortFence } from "../markdown.ts";
 import type { Incident } from "../run-incidents.ts";
 
 // The texts about conversations: what people wrote, and how exchanges begin and end.
@@ -34,17 +35,35 @@ export function takenIn({ facts }: Incident): readonly number[] {
   return numbersIn(facts, "took");
 }
 
-/** The beginning of an exchange, with the turn that is opened; none if it goes on. */
-export function begunExchange({ facts }: Incident): readonly string[] {
-  const exchange = numberIn(facts, "exchange");
-  return exchange === null ? [] : [`**Exchange ${exchange} begins.**`];
+/** The number of the exchange that begins with the turn that is opened; null if the present one continues. */
+export function begunExchange({ facts }: Incident): number | null {
+  return numberIn(facts, "exchange");
 }
 
-export function endedExchange({ facts }: Incident): readonly string[] {
-  const [exchange, outcome] = [numberIn(facts, "exchange"), textIn(facts, "outcome")];
+/** The heading of an exchange: its turns follow. */
+export function exchangeHeading(number: number, exchange: ExchangeFigures | null): string {
+  if (exchange === null) return `#### Exchange ${number}`;
+  const { stepPath, sentBy, beganAt } = exchange;
+  return `#### Exchange ${number} of ${code(stepPath)}: ${inline(sentBy)}, at ${timeOfDay(beganAt)}`;
+}
+
+/** An exchange that ended with a complete answer, in the commit of its last turn. */
+export function completeExchange(exchange: ExchangeFigures): string {
+  return `**Exchange ${exchange.exchange} is complete**: ${figuresText(exchange)}.`;
+}
+
+/** An exchange that ended without one. */
+export function endedExchange({ facts }: Incident, exchange: ExchangeFigures | null): readonly string[] {
+  const [number, outcome] = [numberIn(facts, "exchange"), textIn(facts, "outcome")];
+  const cost = exchange === null ? "" : ` It took ${figuresText(exchange)}.`;
   return [
-    `**Exchange ${exchange ?? "?"} ended without a complete answer** (${inline(outcome ?? "?")}): ${sentence(textIn(facts, "why") ?? "")}`,
+    `**Exchange ${number ?? "?"} ended without a complete answer** (${inline(outcome ?? "?")}): ${sentence(textIn(facts, "why") ?? "")}${cost}`,
   ];
+}
+
+function figuresText({ turns, calls, charged, beganAt, endedAt }: ExchangeFigures): string {
+  const took = endedAt === null ? [] : [duration(endedAt - beganAt)];
+  return [counted(turns, "turn"), counted(calls.length, "call"), amountText(charged), ...took].join(", ");
 }
 
 export function requestedStop({ event, facts }: Incident): readonly string[] {

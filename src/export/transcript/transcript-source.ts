@@ -9,6 +9,7 @@ import type {
   WaitRecord,
 } from "../../store/store.ts";
 import { type AgentSetup, readAgentSetup } from "../agent-setup.ts";
+import { type ExchangeFigures, exchangeFigures } from "../exchanges.ts";
 import type { RecordLookup } from "../record-lookup.ts";
 import { everyRecord } from "../record-pages.ts";
 import { readLargeResult } from "../result-texts.ts";
@@ -62,6 +63,11 @@ export class TranscriptSource {
   async findMessage(messageNo: number): Promise<MessageRecord | null> {
     const range = { after: messageNo - 1, limit: 1 };
     return (await this.#reader.listMessages(this.outline.run.runId, range))[0] ?? null;
+  }
+
+  /** The exchange of this number, with what it cost. */
+  findExchange(stepPath: StepPath, exchange: number): Promise<ExchangeFigures | null> {
+    return exchangeFigures(this.#reader, this.outline.run.runId, { stepPath, exchange });
   }
 
   findAgentSetup(step: StepRecord): Promise<AgentSetup | null> {

@@ -2,8 +2,8 @@ import { appendPart, type LivePart } from "../../core/turn/live-part.ts";
 import type { LiveAttempt, LiveParts, LivePosition, LiveRow, LiveSink } from "../live-parts.ts";
 import type { LiveBackend, NewLiveRow } from "./live-backend.ts";
 
-/** People see no difference between this and every single piece, and a row costs as much as many pieces. */
-const FLUSH_EVERY_MS = 50;
+/** So short that a text seems to be written without pauses. A row costs as much as many pieces. */
+const FLUSH_EVERY_MS = 100;
 const FLUSH_AT_BYTES = 4 * 1024;
 /** What an attempt may have waiting while nothing can be written. */
 const MOST_BYTES = 256 * 1024;
@@ -23,6 +23,7 @@ export class LiveBuffer implements LiveParts {
   readonly #waiting = new Set<BufferedSink>();
   #timer: NodeJS.Timeout | null = null;
   #soon: NodeJS.Immediate | null = null;
+  #flushedAt = Number.NEGATIVE_INFINITY;
   #isWriting = false;
   #isClosed = false;
   #sweptAt = Number.NEGATIVE_INFINITY;
@@ -33,7 +34,10 @@ export class LiveBuffer implements LiveParts {
   }
 
   begin(attempt: LiveAttempt, onTrouble: (reason: string) => void): LiveSink {
-    return new BufferedSink(attempt, onTrouble, (sink) => this.#offer(sink));
+    return new BufferedSink(attempt, onTrouble, {
+      offer: (sink) => this.#offer(sink),
+      leave: (sink) => this.#waiting.delete(sink),
+    });
   }
 
   read(runs: readonly LivePosition[]): Promise<readonly LiveRow[]> {
@@ -59,7 +63,7 @@ export class LiveBuffer implements LiveParts {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#dropTimer();
     if (this.#soon !== null) clearImmediate(this.#soon);
     this.#waiting.clear();
     await this.#backend.close();
@@ -67,20 +71,23 @@ export class LiveBuffer implements LiveParts {
 
   /** A sink has something to write. */
   #offer(sink: BufferedSink): void {
-    const reason = this.#reasonToStop(sink);
+    const now = performance.now();
+    const reason = this.#reasonToStop(sink, now);
     if (reason !== null) {
-      this.#waiting.delete(sink);
       sink.stop(reason);
       return;
     }
     this.#waiting.add(sink);
-    if (sink.isFirst || sink.bytes >= FLUSH_AT_BYTES) this.#flushSoon();
+    if (this.#isWriting) return;
+    // A piece that comes when a batch is due takes it along: to be woken by a timer costs more than to write the batch.
+    const isDue = now - this.#flushedAt >= FLUSH_EVERY_MS;
+    if (isDue || sink.isFirst || sink.bytes >= FLUSH_AT_BYTES) this.#flushSoon();
     else this.#flushLater();
   }
 
-  #reasonToStop({ bytes }: BufferedSink): string | null {
+  #reasonToStop({ bytes }: BufferedSink, now: number): string | null {
     if (this.#isClosed) return "the store is closed";
-    if (this.#off !== null && performance.now() < this.#off.until) return this.#off.reason;
+    if (this.#off !== null && now < this.#off.until) return this.#off.reason;
     return bytes > MOST_BYTES ? "its pieces came faster than they could be written" : null;
   }
 
@@ -99,25 +106,41 @@ export class LiveBuffer implements LiveParts {
     }, FLUSH_EVERY_MS).unref();
   }
 
+  #dropTimer(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
   async #flush(): Promise<void> {
     if (this.#isWriting || this.#waiting.size === 0) return;
     this.#isWriting = true;
+    this.#flushedAt = performance.now();
+    this.#dropTimer();
+    let isBusy = false;
     const taken = [...this.#waiting];
     this.#waiting.clear();
     const rows = taken.map((sink) => sink.take());
     try {
-      const isDue = performance.now() - this.#sweptAt >= SWEEP_EVERY_MS;
+      const isDue = this.#flushedAt - this.#sweptAt >= SWEEP_EVERY_MS;
       const outcome = await this.#backend.write({ rows, sweepOlderThanMs: isDue ? KEPT_MS : null });
       if (outcome === "written" && isDue) this.#sweptAt = performance.now();
-      if (outcome === "busy") for (const [i, sink] of taken.entries()) this.#putBack(sink, rows[i]);
+      isBusy = outcome === "busy";
+      if (isBusy) for (const [i, sink] of taken.entries()) this.#putBack(sink, rows[i]);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       this.#off = { until: performance.now() + OFF_MS, reason };
       for (const sink of taken) sink.stop(reason);
     } finally {
       this.#isWriting = false;
-      if (this.#waiting.size > 0) this.#flushLater();
+      this.#continue(isBusy);
     }
+  }
+
+  /** What came during a write is next: another first piece at once, unless others are writing. */
+  #continue(isBusy: boolean): void {
+    if (this.#isClosed || this.#waiting.size === 0) return;
+    if (!isBusy && [...this.#waiting].some(({ isFirst }) => isFirst)) this.#flushSoon();
+    else this.#flushLater();
   }
 
   #putBack(sink: BufferedSink, row: NewLiveRow | undefined): void {
@@ -126,24 +149,26 @@ export class LiveBuffer implements LiveParts {
   }
 }
 
+/** What a sink says to its buffer: that it has something to write, or that it has nothing any more. */
+type SinkPlace = {
+  readonly offer: (sink: BufferedSink) => void;
+  readonly leave: (sink: BufferedSink) => void;
+};
+
 /** The pieces of one answer that are not written yet. */
 class BufferedSink implements LiveSink {
   readonly #attempt: LiveAttempt;
   readonly #onTrouble: (reason: string) => void;
-  readonly #offer: (sink: BufferedSink) => void;
+  readonly #place: SinkPlace;
   #parts: LivePart[] = [];
   #rows = 0;
   #isOver = false;
   bytes = 0;
 
-  constructor(
-    attempt: LiveAttempt,
-    onTrouble: (reason: string) => void,
-    offer: (sink: BufferedSink) => void,
-  ) {
+  constructor(attempt: LiveAttempt, onTrouble: (reason: string) => void, place: SinkPlace) {
     this.#attempt = attempt;
     this.#onTrouble = onTrouble;
-    this.#offer = offer;
+    this.#place = place;
   }
 
   /** True until its first row is taken. */
@@ -155,12 +180,13 @@ class BufferedSink implements LiveSink {
     if (this.#isOver) return;
     appendPart(this.#parts, part);
     this.bytes += part.delta.length;
-    this.#offer(this);
+    this.#place.offer(this);
   }
 
   end(): void {
     this.#isOver = true;
     this.#parts = [];
+    this.#place.leave(this);
   }
 
   stop(reason: string): void {

@@ -1,7 +1,8 @@
+import { dirname } from "node:path";
 import type { DatabaseSync, SQLInputValue, StatementSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
 import { Row } from "../sql/row.ts";
-import { idOf, statOf } from "./folder-look.ts";
+import { FolderLook, idOf, statOf } from "./folder-look.ts";
 import { guardedConnection } from "./node-sqlite.ts";
 
 /** "PwlL" in ASCII: marks the file as one of live parts. */
@@ -30,10 +31,12 @@ export class LiveConnection {
   readonly #file: string;
   readonly #connection: DatabaseSync;
   readonly #statements = new Map<string, StatementSync>();
+  readonly #folder: FolderLook;
   readonly #ids: string;
 
   private constructor(file: string, connection: DatabaseSync) {
     this.#file = file;
+    this.#folder = new FolderLook(dirname(file));
     this.#connection = connection;
     // A connection is attached to its log by its first read.
     this.all("SELECT count(*) AS n FROM live");
@@ -81,7 +84,7 @@ export class LiveConnection {
 
   /** False once another file has the name, or its log was replaced. */
   isInPlace(): boolean {
-    return this.#connection.isOpen && idsOf(this.#file) === this.#ids;
+    return this.#connection.isOpen && this.#folder.isInPlace(() => idsOf(this.#file) === this.#ids);
   }
 
   run(text: string, ...values: SQLInputValue[]): void {

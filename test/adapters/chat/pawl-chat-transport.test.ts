@@ -12,7 +12,7 @@ function breaking(...bytes: readonly number[]) {
   const requests: string[] = [];
   const fetching: typeof fetch = async (url, init) => {
     const limit = bytes[requests.length] ?? Number.POSITIVE_INFINITY;
-    requests.push(`${init?.method ?? "GET"} ${String(url).replace(/^.*\/api\/chat/, "")}`);
+    requests.push(init?.method ?? "GET");
     const answer = await fetch(url, init);
     return answer.ok && answer.body !== null ? new Response(cut(answer.body, limit), answer) : answer;
   };

@@ -31,7 +31,7 @@ describe("ls", () => {
     expect(await ids("--limit", "1")).toEqual(["bad-1"]);
     const { stdout } = await pawl(["ls"], folder);
     expect(stdout).toMatch(
-      /^run +status +pipeline .*\nbad-1 +failed +broken .*\nq-1 +waiting +report .*\ndone-1 +succeeded +report /,
+      /^run +status +waits for +pipeline .*\nbad-1 +failed +broken .*\nq-1 +waiting +a person +report .*\ndone-1 +succeeded +report /,
     );
   });
 

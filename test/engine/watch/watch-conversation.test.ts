@@ -19,16 +19,11 @@ function exchangesIn(events: readonly WatchEvent[]): unknown[] {
   return events
     .filter(({ type }) => OF_EXCHANGES.includes(type))
     .map((event) => {
-      switch (event.type) {
-        case "exchange.begun":
-          return [event.type, event.exchange, event.turn, event.sentBy];
-        case "message.taken":
-          return [event.type, event.messageId, event.body, event.exchange, event.sentBy];
-        case "exchange.ended":
-          return [event.type, event.exchange, event.outcome];
-        default:
-          return [event.type, "text" in event ? event.text : ""];
-      }
+      if (event.type === "exchange.begun") return [event.type, event.exchange, event.turn, event.sentBy];
+      if (event.type === "message.taken")
+        return [event.type, event.messageId, event.body, event.exchange, event.sentBy];
+      if (event.type === "exchange.ended") return [event.type, event.exchange, event.outcome];
+      return [event.type, "text" in event ? event.text : ""];
     });
 }
 

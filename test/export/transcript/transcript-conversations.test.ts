@@ -22,13 +22,13 @@ it("shows a conversation: what people wrote, which turn took it, and how its exc
   const text = await transcriptOf(talk.store, "chat");
   for (const part of [
     "a conversation, exchange by exchange",
-    "**Exchange 1 begins.**",
+    "#### Exchange 1 of `clerk`: ann, at ",
     "**ann**, message 1:\n\n```text\nOne.",
     "**ben** asked at",
     "**Exchange 1 ended without a complete answer** (stopped): stopped by ben.",
     "The conversation waits for a message",
     "**The conversation continues with a changed agent**",
-    "**Exchange 2 begins.**",
+    "#### Exchange 2 of `clerk`: ann, at ",
     ", to steer.",
   ])
     expect(text).toContain(part);

@@ -1,6 +1,5 @@
 import { canonicalHash } from "../../../core/canonical-json.ts";
 import { ConfigurationError } from "../../../core/errors.ts";
-import { isJsonObject } from "../../../core/json.ts";
 import type { Authenticated, Person } from "../../../core/person.ts";
 import { runIdOfKey } from "../../../core/run-key.ts";
 import type { Runner } from "../../../engine/runner/runner.ts";
@@ -52,7 +51,7 @@ function checkedUser(user: ChatUser): { readonly scope: string; readonly person:
       `authorize returned the scope ${JSON.stringify(scope) ?? "undefined"}: return a text such as the user's id.`,
     );
   if (typeof by === "string" && by.trim() !== "") return { scope, person: { authenticated: vouchedFor(by) } };
-  if (isJsonObject((by ?? null) as never)) return { scope, person: by as Person };
+  if (typeof by === "object" && by !== null) return { scope, person: by };
   throw new ConfigurationError(
     `authorize returned by ${JSON.stringify(by) ?? "undefined"}: return the name of the person who makes the request.`,
   );

@@ -21,7 +21,8 @@ export async function readJsonBody(request: Request, maxBytes: number): Promise<
 async function readText(request: Request, maxBytes: number): Promise<string> {
   const pieces: Uint8Array[] = [];
   let size = 0;
-  for await (const piece of request.body ?? []) {
+  const body: AsyncIterable<Uint8Array> | null = request.body;
+  for await (const piece of body ?? []) {
     size += piece.byteLength;
     if (size > maxBytes)
       throw new ChatProblem(413, `The body is larger than ${maxBytes} bytes: send less at a time.`);

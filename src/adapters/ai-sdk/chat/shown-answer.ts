@@ -19,14 +19,12 @@ type AnswerPart = {
 /** What was shown of the answer to one turn while it was written, and what is missing once the whole of it is known. */
 export class ShownAnswer {
   readonly #place: AnswerPlace;
-  readonly #attempt: number;
   readonly #parts: AnswerPart[] = [];
   /** The index in `#parts` of each number that the live parts have. */
   readonly #byNumber = new Map<number, AnswerPart>();
 
-  constructor(place: AnswerPlace, attempt: number) {
+  constructor(place: AnswerPlace) {
     this.#place = place;
-    this.#attempt = attempt;
   }
 
   get isEmpty(): boolean {
@@ -38,6 +36,8 @@ export class ShownAnswer {
     const known = this.#byNumber.get(number);
     const part = known ?? this.#begin(number, kind, tool);
     part.text += delta;
+    // A page takes nothing for a part that has ended: the whole answer shows that something is missing.
+    if (!part.isOpen) return [];
     return [
       ...(known === undefined ? [startOf(part)] : []),
       ...(delta === "" ? [] : [deltaOf(part, delta)]),
@@ -50,9 +50,7 @@ export class ShownAnswer {
     // The ledger numbers the calls of an answer in their order: so a call has its id before it has a row.
     const calls = this.#parts.filter((part) => part.kind === "tool_input").length;
     const id =
-      kind === "tool_input"
-        ? toolCallId(runId, step, turn, calls + 1)
-        : `${turn}.${this.#attempt}.${this.#parts.length}`;
+      kind === "tool_input" ? toolCallId(runId, step, turn, calls + 1) : partId(turn, this.#parts.length);
     const part: AnswerPart = { kind, id, tool, text: "", isOpen: true };
     this.#parts.push(part);
     this.#byNumber.set(number, part);
@@ -72,6 +70,7 @@ export class ShownAnswer {
   complete(content: readonly AssistantPart[], calls: readonly WatchedCall[]): UIMessageChunk[] | null {
     const chunks: UIMessageChunk[] = [];
     const shown = this.#parts.values();
+    let number = 0;
     for (const part of content) {
       const expected = this.#expected(part, calls);
       if (expected === null) {
@@ -79,8 +78,9 @@ export class ShownAnswer {
         continue;
       }
       const found = shown.next().value;
-      const rest = found === undefined ? this.#wholly(expected) : this.#rest(found, expected);
+      const rest = found === undefined ? this.#wholly(expected, number) : this.#rest(found, expected);
       if (rest === null) return null;
+      number += 1;
       chunks.push(...rest, ...(expected.input === undefined ? [] : [expected.input]));
     }
     return shown.next().done === true ? chunks : null;
@@ -93,9 +93,9 @@ export class ShownAnswer {
     return { kind: part.type === "text" ? "text" : "reasoning", text: part.text, id: null, tool: "" };
   }
 
-  #wholly({ kind, text, id, tool }: ExpectedPart): UIMessageChunk[] {
+  #wholly({ kind, text, id, tool }: ExpectedPart, number: number): UIMessageChunk[] {
     if (id !== null) return [];
-    const part = { kind, id: `${this.#place.turn}.${this.#attempt}.${this.#nextNumber++}`, tool };
+    const part = { kind, id: partId(this.#place.turn, number), tool };
     return [startOf(part), deltaOf(part, text), ...endOf(part)];
   }
 
@@ -108,9 +108,11 @@ export class ShownAnswer {
     if (delta !== "" && !found.isOpen) return null;
     return [...(delta === "" ? [] : [deltaOf(found, delta)]), ...this.#end(found)];
   }
+}
 
-  /** Ids of parts that were never shown live: behind those that were. */
-  #nextNumber = 1_000_000;
+/** The same whether the part was shown while it was written or not, and in every attempt: a reset frees it. */
+function partId(turn: number, number: number): string {
+  return `${turn}.${number}`;
 }
 
 type ExpectedPart = {

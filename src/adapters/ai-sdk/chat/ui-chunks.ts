@@ -82,8 +82,6 @@ export class UIChunks {
 
   #inside(event: WatchEvent): UIMessageChunk[] {
     switch (event.type) {
-      case "run.started":
-        return [];
       case "message.taken":
         return this.#messageTaken(event);
       case "turn.opened":
@@ -110,7 +108,11 @@ export class UIChunks {
         return this.#exchangeEnded(event);
       case "lineage.begun":
         return this.#step?.step === event.step ? this.#fail(ROLLED_BACK) : [];
-      default:
+      case "exchange.begun":
+      case "run.started":
+      case "run.claimed":
+      case "run.ended":
+      case "step.finished":
         return [];
     }
   }
@@ -141,9 +143,9 @@ export class UIChunks {
     return [chunk];
   }
 
-  #turnOpened({ step, turn, attempt, runId }: WatchEventOf<"turn.opened">): UIMessageChunk[] {
+  #turnOpened({ step, turn, runId }: WatchEventOf<"turn.opened">): UIMessageChunk[] {
     const opened = this.#openStep(runId, step, turn);
-    this.#answer = new ShownAnswer({ runId, step, turn }, attempt);
+    this.#answer = new ShownAnswer({ runId, step, turn });
     return opened;
   }
 
@@ -154,9 +156,9 @@ export class UIChunks {
     return [...this.#start(runId), { type: "start-step" }];
   }
 
-  #part({ step, turn, attempt, runId, type: _, ...part }: LivePartEvent): UIMessageChunk[] {
+  #part({ step, turn, attempt: _attempt, runId, type: _type, ...part }: LivePartEvent): UIMessageChunk[] {
     const opened = this.#openStep(runId, step, turn);
-    this.#answer ??= new ShownAnswer({ runId, step, turn }, attempt);
+    this.#answer ??= new ShownAnswer({ runId, step, turn });
     return [...opened, ...this.#answer.add(part)];
   }
 
@@ -174,11 +176,11 @@ export class UIChunks {
 
   #journaled({ step, turn, content, calls, runId }: WatchEventOf<"turn.journaled">): UIMessageChunk[] {
     const opened = this.#openStep(runId, step, turn);
-    const answer = this.#answer ?? new ShownAnswer({ runId, step, turn }, 1);
+    const answer = this.#answer ?? new ShownAnswer({ runId, step, turn });
     const rest = answer.complete(content, calls);
     const chunks = rest ?? [
       ...this.#reset(),
-      ...(new ShownAnswer({ runId, step, turn }, 0).complete(content, calls) ?? []),
+      ...(new ShownAnswer({ runId, step, turn }).complete(content, calls) ?? []),
     ];
     this.#answer = null;
     this.#calls.add(calls, content);
@@ -200,7 +202,10 @@ export class UIChunks {
         return this.#finish("stop", outcome);
       case "stopped":
         return this.#abort(why, outcome);
-      default:
+      case "failed":
+      case "max_turns":
+      case "budget":
+      case "rolled_back":
         return this.#fail({ code: outcome, message: why ?? "" });
     }
   }

@@ -4,7 +4,6 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { ReadableStream as NodeStream } from "node:stream/web";
 import type { UIMessage, UIMessageChunk } from "ai";
 import { onTestFinished } from "vitest";
 import { z } from "zod";
@@ -83,7 +82,7 @@ function startWorker(store: Store, talk: ReturnType<typeof conversation>) {
 }
 
 /** Serves a handler on loopback. A stream that errors breaks its connection. */
-export async function serve(handler: (request: Request) => Promise<Response>): Promise<string> {
+async function serve(handler: (request: Request) => Promise<Response>): Promise<string> {
   const answer = async (incoming: IncomingMessage, outgoing: ServerResponse) => {
     const left = new AbortController();
     outgoing.on("close", () => left.abort());
@@ -93,12 +92,12 @@ export async function serve(handler: (request: Request) => Promise<Response>): P
       method: incoming.method ?? "GET",
       headers: incoming.headers as Record<string, string>,
       signal: left.signal,
-      ...(hasBody ? { body: Readable.toWeb(incoming) as ReadableStream, duplex: "half" } : {}),
+      ...(hasBody ? { body: Readable.toWeb(incoming), duplex: "half" } : {}),
     });
     const response = await handler(request);
     outgoing.writeHead(response.status, Object.fromEntries(response.headers));
     if (response.body === null) outgoing.end();
-    else await pipeline(Readable.fromWeb(response.body as NodeStream), outgoing);
+    else await pipeline(Readable.fromWeb(response.body), outgoing);
   };
   const server = createServer((incoming, outgoing) => {
     answer(incoming, outgoing).catch(() => outgoing.destroy());
