@@ -12,7 +12,12 @@ const id = address.get("chat");
 /** `?transport=default` shows the one of the AI SDK, which leaves it to the page to reconnect. */
 const transport =
   address.get("transport") === "default"
-    ? new DefaultChatTransport<UIMessage>({ api: API })
+    ? new DefaultChatTransport<UIMessage>({
+        api: API,
+        prepareReconnectToStreamRequest: ({ api, id: chat, body }) => ({
+          api: `${api}/${encodeURIComponent(chat)}/stream?from=${encodeURIComponent(String(body?.from))}`,
+        }),
+      })
     : new PawlChatTransport<UIMessage>({ api: API });
 
 const stored = id === null ? { messages: [], waiting: [] } : await loadChat(id);

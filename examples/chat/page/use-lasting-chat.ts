@@ -44,17 +44,20 @@ export function useLastingChat({ id, stored, transport }: LastingChatOptions) {
   const isAnswering = isFollowing || status === "submitted" || status === "streaming";
   const isBusy = isAnswering || isAsked;
 
-  /** The last answer from its beginning, and on until it is complete. */
-  const follow = useCallback(async () => {
-    setFollowing(true);
-    await resumeStream();
-    setFollowing(false);
-  }, [resumeStream]);
+  /** The last answer that the page has, from its beginning, and those behind it, until all is answered. */
+  const follow = useCallback(
+    async (known: readonly UIMessage[]) => {
+      setFollowing(true);
+      await resumeStream({ body: { from: known.at(-1)?.id } });
+      setFollowing(false);
+    },
+    [resumeStream],
+  );
 
   // After a reload, perhaps in the middle of an answer.
   const begun = useRef(false);
   useEffect(() => {
-    if (!begun.current && stored.messages.length > 0) void follow();
+    if (!begun.current && stored.messages.length > 0) void follow(stored.messages);
     begun.current = true;
   }, [stored, follow]);
 
@@ -93,7 +96,7 @@ export function useLastingChat({ id, stored, transport }: LastingChatOptions) {
     setMessages([...known]);
     setSent((before) => unique([...unanswered, ...own, ...before]));
     clearError();
-    if (known.length > 0) await follow();
+    if (known.length > 0) await follow(known);
   }, [id, messages, setMessages, clearError, follow]);
 
   const stop = useCallback(async () => {

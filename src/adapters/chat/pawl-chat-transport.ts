@@ -77,10 +77,14 @@ export class PawlChatTransport<M extends UIMessage = UIMessage> implements ChatT
     return this.#joined(connections, new JoinedStream(stepsOf(last)));
   }
 
+  /**
+   * The newest answer, from its beginning. `resumeStream({ body: { from: id } })` begins with the answer of that id: with the
+   * last one that the page has, since that may be a half of one, and the newest one another by now.
+   */
   async reconnectToStream(options: ReconnectRequest<M>): Promise<ReadableStream<UIMessageChunk> | null> {
-    const { abortSignal } = options;
+    const { abortSignal, body } = options;
     const joined = new JoinedStream(null);
-    const again = () => this.#resume(options, joined.messageId);
+    const again = () => this.#resume(options, joined.messageId ?? fromIn(body));
     const response = await this.#patiently(again, abortSignal);
     if (response.status === 204) return null;
     const first = () => Promise.resolve(response);
@@ -197,6 +201,11 @@ export class PawlChatTransport<M extends UIMessage = UIMessage> implements ChatT
       joined.replay();
     }
   }
+}
+
+function fromIn(body: object | undefined): string | null {
+  const { from }: { readonly from?: unknown } = body ?? {};
+  return typeof from === "string" ? from : null;
 }
 
 /** How the answer is asked for, and how it is asked for again from its beginning. */

@@ -38,10 +38,10 @@ const TWO_LINES = [
 /** Two messages wait for the second half of an answer, of which a part is stored. */
 async function queuesTwo(test: ChatTest) {
   test.chat.model.holdNext(1).release();
-  const { release } = test.chat.model.holdNext(2);
+  const { release } = test.chat.model.holdNext(3);
   const tab = await test.open();
   await tab.say("Where is A-17?");
-  await tab.sees("Order A-17");
+  await tab.sees("Order A-17 is");
   await tab.say("One.", "Queue");
   await tab.say("Two.", "Queue");
   await test.isStored("Two.");
@@ -281,7 +281,7 @@ export const JOURNEYS: readonly Journey[] = [
       const { tab, release } = await queuesTwo(test);
       await tab.reload();
       await tab.sees("Waits for this answer");
-      await tab.sees("Order A-17");
+      await tab.sees("Order A-17 is");
       release();
       await tab.sees("You said: “Two.”");
       await test.ends([tab], { asked: 4, lines: [...FOUND_LINES, ...TWO_LINES] });
@@ -292,7 +292,7 @@ export const JOURNEYS: readonly Journey[] = [
     run: async (test) => {
       const { tab, release } = await queuesTwo(test);
       await tab.reload();
-      await tab.sees("Order A-17");
+      await tab.sees("Waits for this answer");
       await test.chat.kill("server");
       release();
       await test.isAnswered("Two.");
