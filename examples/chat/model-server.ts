@@ -14,7 +14,11 @@ export type ModelMessage = {
 
 export type ModelRequestBody = { readonly messages: readonly ModelMessage[]; readonly stream?: boolean };
 
-export type ModelReply = { readonly text: string } | { readonly tool: string; readonly input: object };
+export type ModelReply =
+  | { readonly text: string }
+  | { readonly tool: string; readonly input: object }
+  /** An HTTP status: the provider takes no such request. */
+  | { readonly refused: number };
 
 export type ModelServerOptions = {
   readonly reply: (body: ModelRequestBody) => ModelReply;
@@ -56,6 +60,11 @@ export class ModelServer {
     const body = (await json(request)) as ModelRequestBody;
     const number = this.requests.push(body);
     const reply = this.#options.reply(body);
+    if ("refused" in reply) {
+      response.writeHead(reply.refused, { "content-type": "application/json" });
+      response.end(JSON.stringify({ error: { message: "refused" } }));
+      return;
+    }
     const pieces = "text" in reply ? (reply.text.match(/\S+\s*/g) ?? []) : [callOf(number, reply)];
     const isStreamed = body.stream === true;
     if (isStreamed) response.writeHead(200, { "content-type": "text/event-stream" }).flushHeaders();

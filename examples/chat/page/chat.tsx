@@ -1,5 +1,6 @@
 import { useEffect, useRef } from "react";
 import { Composer } from "./composer.tsx";
+import { useIsLost } from "./connection.ts";
 import { Message, Waiting } from "./message.tsx";
 import { type LastingChatOptions, useLastingChat } from "./use-lasting-chat.ts";
 
@@ -8,6 +9,8 @@ const EXAMPLES = ["Where is my order A-17?", "Please refund B-4.", "What can you
 export function Chat(options: LastingChatOptions) {
   const chat = useLastingChat(options);
   const { messages, waiting, status, error, isBusy } = chat;
+  const isLost = useIsLost();
+  const state = stateOf(chat, isLost);
   const isEmpty = messages.length === 0 && waiting.length === 0;
   const end = useEndInView(`${messages.length} ${waiting.length} ${JSON.stringify(messages.at(-1)?.parts)}`);
   useRefreshOnReturn(status === "ready" && !chat.isAnswering && !isEmpty, chat.reconnect);
@@ -61,9 +64,9 @@ export function Chat(options: LastingChatOptions) {
         <div ref={end} />
       </main>
       <footer>
-        <p role="status" data-status={stateOf(chat)}>
-          {STATES[stateOf(chat)]}
-          {error === undefined ? null : (
+        <p role="status" data-status={state}>
+          {state === "refused" ? error?.message : STATES[state]}
+          {state !== "error" ? null : (
             <>
               {" "}
               <button
@@ -87,11 +90,14 @@ const STATES = {
   sending: "Sending…",
   answering: "Answering…",
   asking: "Waits for your decision.",
+  returning: "The connection is lost. Trying again…",
   error: "The connection is lost; nothing you wrote is.",
+  refused: "",
 };
 
-function stateOf(chat: ReturnType<typeof useLastingChat>): keyof typeof STATES {
-  if (chat.status === "error") return "error";
+function stateOf(chat: ReturnType<typeof useLastingChat>, isLost: boolean): keyof typeof STATES {
+  if (chat.status === "error") return chat.isCut ? "error" : "refused";
+  if (isLost) return "returning";
   if (chat.isAnswering) return chat.status === "streaming" ? "answering" : "sending";
   return chat.isAsked ? "asking" : "ready";
 }

@@ -4,6 +4,7 @@ import { DefaultChatTransport, type UIMessage } from "ai";
 import { createRoot } from "react-dom/client";
 import { PawlChatTransport } from "../../../src/adapters/chat/pawl-chat-transport.ts";
 import { Chat } from "./chat.tsx";
+import { onConnection } from "./connection.ts";
 import { API, loadChat } from "./stored-chat.ts";
 
 const address = new URLSearchParams(location.search);
@@ -18,7 +19,7 @@ const transport =
           api: `${api}/${encodeURIComponent(chat)}/stream?from=${encodeURIComponent(String(body?.from))}`,
         }),
       })
-    : new PawlChatTransport<UIMessage>({ api: API });
+    : new PawlChatTransport<UIMessage>({ api: API, onConnection });
 
 const stored = id === null ? { messages: [], waiting: [] } : await loadChat(id);
 const root = document.querySelector("#root");

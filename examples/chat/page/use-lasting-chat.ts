@@ -33,7 +33,7 @@ export function useLastingChat({ id, stored, transport }: LastingChatOptions) {
     transport,
     sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses,
   });
-  const { messages, status, sendMessage, setMessages, clearError, resumeStream } = chat;
+  const { messages, status, error, sendMessage, setMessages, clearError, resumeStream } = chat;
   const [sent, setSent] = useState(stored.waiting);
   const [isFollowing, setFollowing] = useState(stored.messages.length > 0);
   const waiting = sent.filter(
@@ -43,6 +43,8 @@ export function useLastingChat({ id, stored, transport }: LastingChatOptions) {
   const isAsked = messages.some(hasOpenApproval);
   const isAnswering = isFollowing || status === "submitted" || status === "streaming";
   const isBusy = isAnswering || isAsked;
+  // What a browser throws if there is no connection. Everything else is a sentence of the server.
+  const isCut = status === "error" && error instanceof TypeError;
 
   /** The last answer that the page has, from its beginning, and those behind it, until all is answered. */
   const follow = useCallback(
@@ -73,9 +75,9 @@ export function useLastingChat({ id, stored, transport }: LastingChatOptions) {
   }, [messages, sent, setMessages]);
 
   useEffect(() => {
-    if (next === undefined || isBusy || status !== "ready") return;
+    if (next === undefined || isBusy || isCut) return;
     void sendMessage(userMessage(next));
-  }, [next, isBusy, status, sendMessage]);
+  }, [next, isBusy, isCut, sendMessage]);
 
   const say = useCallback(
     async (text: string, mode: BusyMode) => {
@@ -105,7 +107,7 @@ export function useLastingChat({ id, stored, transport }: LastingChatOptions) {
     if (!isAnswering) await reconnect();
   }, [id, isAnswering, reconnect]);
 
-  return { ...chat, waiting, isAnswering, isAsked, isBusy, say, reconnect, stop };
+  return { ...chat, waiting, isAnswering, isAsked, isBusy, isCut, say, reconnect, stop };
 }
 
 function userMessage({ id, text }: WaitingMessage): UIMessage {

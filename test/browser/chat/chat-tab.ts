@@ -55,7 +55,7 @@ export class ChatTab {
     await this.page.getByText(text).first().waitFor();
   }
 
-  async sawStatus(status: "ready" | "sending" | "answering" | "asking" | "error"): Promise<void> {
+  async sawStatus(status: "ready" | "asking" | "answering" | "error" | "refused"): Promise<void> {
     await this.page.locator(`[data-status="${status}"]`).waitFor();
   }
 

@@ -16,8 +16,10 @@ export class HeldModel {
   readonly server: ModelServer;
   readonly #next: Gate[];
   readonly #gates: Map<number, Gate>;
+  readonly #refusals: number[];
 
-  private constructor(server: ModelServer, next: Gate[], gates: Map<number, Gate>) {
+  private constructor(server: ModelServer, next: Gate[], gates: Map<number, Gate>, refusals: number[]) {
+    this.#refusals = refusals;
     this.server = server;
     this.#next = next;
     this.#gates = gates;
@@ -26,8 +28,12 @@ export class HeldModel {
   static async listen(): Promise<HeldModel> {
     const next: Gate[] = [];
     const gates = new Map<number, Gate>();
+    const refusals: number[] = [];
     const server = await ModelServer.listen({
-      reply: scriptedClerk,
+      reply: (body) => {
+        const refused = refusals.shift();
+        return refused === undefined ? scriptedClerk(body) : { refused };
+      },
       pace: async ({ request, index }) => {
         if (index === 0) {
           const gate = next.shift();
@@ -39,7 +45,7 @@ export class HeldModel {
         await gate.released;
       },
     });
-    return new HeldModel(server, next, gates);
+    return new HeldModel(server, next, gates, refusals);
   }
 
   /** How often it was asked. */
@@ -60,6 +66,11 @@ export class HeldModel {
     };
     this.#next.push(gate);
     return gate;
+  }
+
+  /** The next request is refused with this HTTP status. */
+  refuseNext(status: number): void {
+    this.#refusals.push(status);
   }
 
   /** Ends what is held, too. */

@@ -175,6 +175,21 @@ export const JOURNEYS: readonly Journey[] = [
     },
   },
   {
+    title: "reads that an answer has failed, and asks again",
+    run: async (test) => {
+      test.chat.model.refuseNext(400);
+      const tab = await test.open();
+      await tab.say("Is it hot?");
+      await tab.sees("The answer failed. Send your message again.");
+      await tab.sawStatus("refused");
+      await tab.say(HELLO);
+      await tab.sees("You said");
+      // The model sees both messages.
+      const answer = /assistant: Welcome to Kettle & Co! You said: “Is it hot\?\s+Hello there\.”.*twice\.$/;
+      await test.ends([tab], { asked: 2, lines: [/user: Is it hot\?$/, /user: Hello there\.$/, answer] });
+    },
+  },
+  {
     title: "approves a refund",
     run: async (test) => {
       const tab = await test.open();
