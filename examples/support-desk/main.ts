@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { compare } from "../demo.ts";
-import { DeskProcess } from "./desk-process.ts";
+import { ExampleProcess } from "../example-process.ts";
 import { PaymentService } from "./payment-service.ts";
 
 type TicketAnswer = {
@@ -24,11 +24,13 @@ type TicketAnswer = {
 
 const folder = mkdtempSync(join(tmpdir(), "pawl-desk-"));
 const DATABASE = `file:${join(folder, "desk.db")}`;
-const server = await DeskProcess.start("server", { DATABASE, PORT: "0" });
+const SERVER = new URL("./server.ts", import.meta.url);
+const WORKER = new URL("./worker.ts", import.meta.url);
+const server = await ExampleProcess.start(SERVER, { DATABASE, PORT: "0" });
 const desk = `http://127.0.0.1:${(JSON.parse(server.firstLine) as { port: number }).port}`;
 const payments = await PaymentService.listen(0, { webhook: `${desk}/webhooks/payments`, settleMs: 300 });
 const workers = await Promise.all(
-  ["1", "2"].map(() => DeskProcess.start("worker", { DATABASE, PAYMENTS: payments.url })),
+  ["1", "2"].map(() => ExampleProcess.start(WORKER, { DATABASE, PAYMENTS: payments.url })),
 );
 
 async function post(path: string, body: object): Promise<Response> {

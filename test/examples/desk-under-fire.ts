@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { onTestFinished } from "vitest";
-import { DeskProcess } from "../../examples/support-desk/desk-process.ts";
+import { ExampleProcess } from "../../examples/example-process.ts";
 import { PaymentService } from "../../examples/support-desk/payment-service.ts";
 import { pick, seededRandom } from "../../src/testing/crash/seeded-random.ts";
 import { freePort } from "../store/postgres/postgres-server.ts";
@@ -11,6 +11,9 @@ export type SentTicket = { readonly id: string; readonly ends: "refunded" | "den
 type Load = { readonly forMs: number; readonly ticketEveryMs: number; readonly killEveryMs: number };
 
 const CUSTOMERS = ["ann", "bob", "cleo", "dan", "eve"];
+const DESK = new URL("../../examples/support-desk/", import.meta.url);
+export const DESK_SERVER = new URL("server.ts", DESK);
+const DESK_WORKER = new URL("worker.ts", DESK);
 const SERVER = 0;
 const WORKERS = [1, 2];
 const ENDED = ["succeeded", "failed", "cancelled"];
@@ -30,16 +33,16 @@ export class DeskUnderFire {
   readonly #url: string;
   readonly #random: () => number;
   readonly #when: () => number;
-  readonly #start: readonly (() => Promise<DeskProcess>)[];
-  readonly #processes: DeskProcess[];
+  readonly #start: readonly (() => Promise<ExampleProcess>)[];
+  readonly #processes: ExampleProcess[];
   readonly #unfinished = new Set<Promise<void>>();
 
   private constructor(
     url: string,
     payments: PaymentService,
     seed: number,
-    start: readonly (() => Promise<DeskProcess>)[],
-    processes: DeskProcess[],
+    start: readonly (() => Promise<ExampleProcess>)[],
+    processes: ExampleProcess[],
   ) {
     this.#url = url;
     this.payments = payments;
@@ -61,8 +64,8 @@ export class DeskUnderFire {
       answerMs: () => chance() * 500,
       copies: () => 1 + Math.floor(chance() * 3),
     });
-    const worker = () => DeskProcess.start("worker", { DATABASE, PAYMENTS: payments.url });
-    const start = [() => DeskProcess.start("server", { DATABASE, PORT: String(port) }), worker, worker];
+    const worker = () => ExampleProcess.start(DESK_WORKER, { DATABASE, PAYMENTS: payments.url });
+    const start = [() => ExampleProcess.start(DESK_SERVER, { DATABASE, PORT: String(port) }), worker, worker];
     const processes = await Promise.all(start.map((each) => each()));
     const desk = new DeskUnderFire(url, payments, seed, start, processes);
     onTestFinished(async () => {

@@ -4,11 +4,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, type TestContext } from "vitest";
-import { DeskProcess } from "../../examples/support-desk/desk-process.ts";
+import { ExampleProcess } from "../../examples/example-process.ts";
 import { openStore, type Store } from "../../src/index.ts";
 import { IS_FULL_TEST } from "../full-test.ts";
 import { startPostgres } from "../store/postgres/postgres-server.ts";
-import { DeskUnderFire, type SentTicket } from "./desk-under-fire.ts";
+import { DESK_SERVER, DeskUnderFire, type SentTicket } from "./desk-under-fire.ts";
 
 const LOAD = IS_FULL_TEST
   ? { forMs: 150_000, ticketEveryMs: 150, killEveryMs: 1_500 }
@@ -119,7 +119,7 @@ const REQUESTS: readonly [method: string, path: string, body: string | object | 
 ];
 
 it("the server of the desk answers each request with an honest status", TIMEOUT, async () => {
-  const server = await DeskProcess.start("server", {
+  const server = await ExampleProcess.start(DESK_SERVER, {
     DATABASE: `file:${join(newFolder(), "desk.db")}`,
     PORT: "0",
   });

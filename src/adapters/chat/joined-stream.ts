@@ -27,6 +27,16 @@ export class JoinedStream {
     this.#isOpen = shown?.isOpen ?? false;
   }
 
+  /** The message that the page has the newest part of; null before the first one. */
+  get messageId(): string | null {
+    return this.#messageId;
+  }
+
+  /** True for the beginning of another answer than the one that the page has. */
+  isOther(chunk: UIMessageChunk): boolean {
+    return chunk.type === "start" && this.#messageId !== null && chunk.messageId !== this.#messageId;
+  }
+
   /** What comes next is a replay. */
   replay(): void {
     this.#toSkip = this.#final;

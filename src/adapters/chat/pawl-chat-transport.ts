@@ -34,6 +34,12 @@ export type SentWhileBusy = {
 type SendRequest<M extends UIMessage> = Parameters<ChatTransport<M>["sendMessages"]>[0];
 type ReconnectRequest<M extends UIMessage> = Parameters<ChatTransport<M>["reconnectToStream"]>[0];
 
+type ResumedChat = {
+  readonly chatId: string;
+  readonly headers?: HeadersSource;
+  readonly abortSignal?: AbortSignal | undefined;
+};
+
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5_000;
 const GIVE_UP_AFTER_MS = 5 * 60_000;
@@ -65,17 +71,24 @@ export class PawlChatTransport<M extends UIMessage = UIMessage> implements ChatT
     if (last?.role !== "assistant")
       // The message has an id: sent again, it is the same message, with the same answer from its beginning.
       return this.#joined({ first: post, again: post, signal: abortSignal }, new JoinedStream(null));
-    const again = () => this.#resume(chatId, headers, abortSignal);
-    return this.#joined({ first: post, again, signal: abortSignal }, new JoinedStream(stepsOf(last)));
+    // Answers to approvals are not sent twice. What is behind this message is none of this request.
+    const again = () => this.#resume(options, last.id);
+    const connections = { first: post, again, isOne: true, signal: abortSignal };
+    return this.#joined(connections, new JoinedStream(stepsOf(last)));
   }
 
+  /**
+   * The newest answer, from its beginning. `resumeStream({ body: { from: id } })` begins with the answer of that id: with the
+   * last one that the page has, since that may be a half of one, and the newest one another by now.
+   */
   async reconnectToStream(options: ReconnectRequest<M>): Promise<ReadableStream<UIMessageChunk> | null> {
-    const { chatId, headers, abortSignal } = options;
-    const again = () => this.#resume(chatId, headers, abortSignal);
+    const { abortSignal, body } = options;
+    const joined = new JoinedStream(null);
+    const again = () => this.#resume(options, joined.messageId ?? fromIn(body));
     const response = await this.#patiently(again, abortSignal);
     if (response.status === 204) return null;
     const first = () => Promise.resolve(response);
-    return this.#joined({ first, again, signal: abortSignal }, new JoinedStream(null));
+    return this.#joined({ first, again, signal: abortSignal }, joined);
   }
 
   /** Ends the present answer, and never the chat. `stop` of `useChat` only ends the reading. */
@@ -91,12 +104,11 @@ export class PawlChatTransport<M extends UIMessage = UIMessage> implements ChatT
     await this.#checked(await this.#patiently(() => this.#request(path, { method: "POST", body })));
   }
 
-  #resume(
-    chatId: string,
-    headers: HeadersSource | undefined,
-    signal: AbortSignal | undefined,
-  ): Promise<Response> {
-    return this.#request(`/${encodeURIComponent(chatId)}/stream`, { method: "GET" }, headers, signal);
+  /** From the beginning of that answer: the newest one may be another one by now. */
+  #resume({ chatId, headers, abortSignal }: ResumedChat, from: string | null): Promise<Response> {
+    const path = `/${encodeURIComponent(chatId)}/stream`;
+    const query = from === null ? "" : `?from=${encodeURIComponent(from)}`;
+    return this.#request(path + query, { method: "GET" }, headers, abortSignal);
   }
 
   async #request(
@@ -169,13 +181,13 @@ export class PawlChatTransport<M extends UIMessage = UIMessage> implements ChatT
 
   async *#chunks(
     first: ReadableStream<Uint8Array>,
-    { again, signal }: Connections,
+    { again, isOne = false, signal }: Connections,
     joined: JoinedStream,
   ): AsyncGenerator<UIMessageChunk, void, undefined> {
     for (let body = first; ; ) {
       try {
         for await (const event of eventsIn(body)) {
-          if (event === "done") return;
+          if (event === "done" || (isOne && joined.isOther(event))) return;
           yield* joined.take(event);
         }
       } catch (error) {
@@ -191,10 +203,17 @@ export class PawlChatTransport<M extends UIMessage = UIMessage> implements ChatT
   }
 }
 
+function fromIn(body: object | undefined): string | null {
+  const { from }: { readonly from?: unknown } = body ?? {};
+  return typeof from === "string" ? from : null;
+}
+
 /** How the answer is asked for, and how it is asked for again from its beginning. */
 type Connections = {
   readonly first: () => Promise<Response>;
   readonly again: () => Promise<Response>;
+  /** It ends with the answer that it begins with. */
+  readonly isOne?: boolean;
   readonly signal: AbortSignal | undefined;
 };
 

@@ -124,6 +124,46 @@ describe("PawlChatTransport", () => {
     expect(cuts).toBeGreaterThan(4);
   });
 
+  it("completes an answer, although the newest one is another one when the connection is back", async () => {
+    const half = Promise.withResolvers<void>();
+    const { api, work } = await chatWorld([
+      async (say) => {
+        say(text("Half"));
+        await half.promise;
+        return response("Half and half");
+      },
+      typed("Two."),
+    ]);
+    work();
+    const plain = new PawlChatTransport({ api, headers: HEADERS });
+    const first = read(await plain.sendMessages(sending([said("a")])));
+    let requests = 0;
+    const fetching: typeof fetch = async (url, init) => {
+      if (requests++ > 0) return fetch(url, init);
+      const answer = await fetch(url, init);
+      // Broken at the first word. Before the connection is back, this answer and another one are complete.
+      return new Response(answer.body?.pipeThrough(breakAt("Half")), answer);
+    };
+    const transport = new PawlChatTransport({
+      api,
+      headers: HEADERS,
+      fetch: async (url, init) => {
+        if (requests > 0) {
+          half.resolve();
+          await first;
+          await read(await plain.sendMessages(sending([said("b")])));
+        }
+        return fetching(url, init);
+      },
+    });
+    const stream = await transport.reconnectToStream({ chatId: "c-1" });
+    const texts: string[] = [];
+    for await (const chunk of stream as unknown as AsyncIterable<UIMessageChunk>)
+      if (chunk.type === "text-delta") texts.push(chunk.delta);
+    expect(texts.join("")).toMatch(/Half and halfTwo\.$/);
+    expect(requests).toBe(2);
+  });
+
   it("tries again while there is no server, and says when the connection is lost and back", async () => {
     const { api, work } = await chatWorld([typed("Here.")]);
     work();
@@ -179,6 +219,16 @@ describe("PawlChatTransport", () => {
     expect(chunks.at(-1)).toMatchObject({ type: "finish", finishReason: "interrupted" });
   });
 });
+
+/** Lets everything up to these words pass, and then breaks. */
+function breakAt(words: string): TransformStream<Uint8Array, Uint8Array> {
+  return new TransformStream({
+    transform: (piece, controller) => {
+      controller.enqueue(piece);
+      if (new TextDecoder().decode(piece).includes(words)) controller.error(new TypeError("network error"));
+    },
+  });
+}
 
 function approved(message: UIMessage | undefined): UIMessage {
   if (message === undefined) throw new Error("There is no message.");

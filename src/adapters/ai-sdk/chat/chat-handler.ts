@@ -41,7 +41,10 @@ export interface ChatHandler {
   (request: Request): Promise<Response>;
   /** `POST {api}`: a message, or answers to requests for approval. Streams the answer. */
   post(request: Request): Promise<Response>;
-  /** `GET {api}/{id}/stream`: the whole of the newest answer, and then live. 204 if there is no such chat. */
+  /**
+   * `GET {api}/{id}/stream`: the whole of the newest answer, and then live; `?from=` begins with the answer of that id. 204 if
+   * there is no such chat.
+   */
   stream(request: Request, chatId: string): Promise<Response>;
   /** `POST {api}/{id}/stop`: ends the present answer, and never the chat. */
   stop(request: Request, chatId: string): Promise<Response>;
@@ -172,13 +175,17 @@ class Chats {
     if (!hasRoom) throw notFound();
     const from = await presentCursor(this.#store, room.runId);
     await answerApprovals(this.#store, room.runId, room.person, given.answers);
-    return this.#respond(request, room, (chat) => continued(chat, from));
+    const waitIds = given.answers.map(({ waitId }) => waitId);
+    return this.#respond(request, room, (chat) =>
+      continued(chat, { message: given.messageId, waitIds }, from),
+    );
   }
 
   async stream(request: Request, chatId: string): Promise<Response> {
     const room = this.#room(await this.#authorize(request), chatId);
     if (!(await findRoom(this.#store, room))) return new Response(null, { status: 204 });
-    return this.#respond(request, room, resumed);
+    const from = new URL(request.url).searchParams.get("from");
+    return this.#respond(request, room, (chat) => resumed(chat, from));
   }
 
   async stop(request: Request, chatId: string): Promise<Response> {

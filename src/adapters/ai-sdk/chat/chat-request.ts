@@ -9,7 +9,13 @@ import { ChatProblem } from "./chat-problem.ts";
 /** What a page wants: to say something, or to answer requests for approval. Nothing else of the request's body is believed. */
 export type ChatRequest =
   | { readonly kind: "message"; readonly chatId: string; readonly message: NewChatMessage }
-  | { readonly kind: "approvals"; readonly chatId: string; readonly answers: readonly ApprovalAnswer[] };
+  | {
+      readonly kind: "approvals";
+      readonly chatId: string;
+      /** The message that asks for them. */
+      readonly messageId: string;
+      readonly answers: readonly ApprovalAnswer[];
+    };
 
 export type NewChatMessage = {
   readonly id: string;
@@ -46,7 +52,7 @@ export function readChatRequest(body: JsonObject): ChatRequest {
       400,
       "The last message is neither a user's nor one with answers to requests for approval: there is nothing to do.",
     );
-  return { kind: "approvals", chatId: id, answers };
+  return { kind: "approvals", chatId: id, messageId: String(last.id), answers };
 }
 
 /** Reads a user's message. */

@@ -3,9 +3,9 @@ import type { Runner } from "../../../engine/runner/runner.ts";
 import { placeOf } from "../../../engine/watch/watch-cursor.ts";
 import type { WatchEvent } from "../../../engine/watch/watch-event.ts";
 import type { Store } from "../../../store/store.ts";
-import { type ExchangeStart, findExchange, lastExchange } from "./chat-exchanges.ts";
+import { type ExchangeStart, exchangesBackwards, findExchange, lastExchange } from "./chat-exchanges.ts";
 import { ChatProblem } from "./chat-problem.ts";
-import { type UIChunkOptions, UIChunks } from "./ui-chunks.ts";
+import { assistantMessageId, type UIChunkOptions, UIChunks } from "./ui-chunks.ts";
 import { chunkWithBytes } from "./user-parts.ts";
 
 type Chunks = AsyncGenerator<UIMessageChunk, void, undefined>;
@@ -70,12 +70,12 @@ async function* follow(chat: WatchedChat, chunks: UIChunks, after: string): Chun
 }
 
 /**
- * The whole of the newest exchange, and then live. If more messages wait, their exchanges follow: each is a message of its
- * own.
+ * The whole of the newest exchange, or of that of the message `from`, and then live. If more exchanges have begun since, or
+ * messages wait, theirs follow: each is a message of its own.
  */
-export async function* resumed(chat: WatchedChat): Chunks {
+export async function* resumed(chat: WatchedChat, from: string | null = null): Chunks {
   const { store, runId, signal } = chat;
-  let last = await lastExchange(store, runId);
+  let last = await exchangeOf(chat, from);
   for (;;) {
     const chunks = last === null ? null : chunksFor(chat, last);
     if (chunks !== null && last !== null) yield* follow(chat, chunks, last.cursor);
@@ -84,6 +84,17 @@ export async function* resumed(chat: WatchedChat): Chunks {
     last = await nextExchange(chat, last);
     if (last === null) return;
   }
+}
+
+/** The exchange of an answer, by the id of its message on the page; the newest one if there is no such answer. */
+async function exchangeOf(
+  { store, runId }: WatchedChat,
+  message: string | null,
+): Promise<ExchangeStart | null> {
+  if (message === null) return lastExchange(store, runId);
+  for await (const found of exchangesBackwards(store, runId))
+    if (assistantMessageId(runId, found) === message) return found;
+  return lastExchange(store, runId);
 }
 
 /** The exchange that begins after this one; null if the page has left, or the run has ended. */
@@ -108,25 +119,30 @@ async function hasMore({ store, runId }: WatchedChat, last: ExchangeStart | null
   return (await lastExchange(store, runId))?.cursor !== last?.cursor;
 }
 
+/** The user's answers to requests for approval, in the message that asks for them. */
+export type GivenAnswers = { readonly message: string; readonly waitIds: readonly string[] };
+
 /**
  * What follows after answers to requests for approval: the page has the beginning of the message, so it is given only what is
- * new. `from` is the place in the log before the answers.
+ * behind that, also if another tab has given the same answers long before. `from` is the place in the log before this request.
  */
-export async function* continued(chat: WatchedChat, from: string): Chunks {
+export async function* continued(chat: WatchedChat, given: GivenAnswers, from: string): Chunks {
   const { runner, store, runId, signal } = chat;
-  const last = await lastExchange(store, runId);
-  if (last === null) return;
-  const chunks = chunksFor(chat, last);
-  const seen = runner.watch(runId, { after: last.cursor, follow: false, signal });
-  for await (const event of seen) {
-    if (isBehind(event, from)) break;
+  const asked = await exchangeOf(chat, given.message);
+  if (asked === null) return;
+  const chunks = chunksFor(chat, asked);
+  let { cursor } = asked;
+  for await (const event of runner.watch(runId, { after: cursor, follow: false, signal })) {
+    const isAnswer = event.type === "wait.answered" && given.waitIds.includes(event.waitId);
+    if (isAnswer || isBehind(event, from)) break;
     // It waited for the answers that have come since.
     if (event.type !== "run.waiting") chunks.apply(event);
+    if ("cursor" in event) cursor = event.cursor;
   }
   yield* chunks.startAgain(runId);
   const open = await store.listWaits(runId, { open: true });
   if (chunks.asksUser(open.map(({ waitId }) => waitId))) yield* chunks.waitForUser();
-  else yield* follow(chat, chunks, from);
+  else yield* follow(chat, chunks, cursor);
 }
 
 function isBehind(event: WatchEvent, cursor: string): boolean {

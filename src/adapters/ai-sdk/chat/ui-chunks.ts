@@ -130,7 +130,8 @@ export class UIChunks {
     if (this.#hasStarted) return [];
     this.#hasStarted = true;
     const messageId = this.#exchange === null ? runId : assistantMessageId(runId, this.#exchange);
-    const messageMetadata = { pawl: { runId, ...this.#exchange } };
+    const answers = this.#firstMessage === null ? {} : { answers: this.#firstMessage };
+    const messageMetadata = { pawl: { runId, ...this.#exchange, ...answers } };
     return [{ type: "start", messageId, messageMetadata }];
   }
 

@@ -194,6 +194,27 @@ describe("resuming", () => {
   });
 });
 
+describe("resuming from an answer", () => {
+  it("begins with it, and shows those behind it: each says which message it answers", async () => {
+    const { api, work } = await chatWorld([typed("One."), typed("Two.")]);
+    work();
+    const one = await shown(await chunksIn(await post(api, [said("a")])));
+    const two = await shown(await chunksIn(await post(api, [said("b")])));
+    const from = async (id = "") => {
+      const url = `${api}/c-1/stream?from=${encodeURIComponent(id)}`;
+      const chunks = await chunksIn(await fetch(url, { headers: { "x-user": "ann" } }));
+      return chunks.flatMap((chunk) => (chunk.type === "start" ? [chunk.messageId] : []));
+    };
+    expect(await from(one?.id)).toEqual([one?.id, two?.id]);
+    expect(await from(two?.id)).toEqual([two?.id]);
+    expect(await from("no such answer")).toEqual([two?.id]);
+    const answers = [one, two].map(
+      (message) => (message?.metadata as { pawl: { answers: string } }).pawl.answers,
+    );
+    expect(answers).toEqual(["m-a", "m-b"]);
+  });
+});
+
 describe("messages while it works", () => {
   it("join the answer as steering messages, if they are to", async () => {
     const steered = Promise.withResolvers<void>();
@@ -249,12 +270,13 @@ describe("approvals", () => {
     expect(world.refunds).toEqual([]);
     const rest = await chunksIn(await post(world.api, [approving(asked, approved)]));
     expect(rest[0]).toMatchObject({ type: "start", messageId: asked?.id });
-    const whole = await shown(rest, asked);
+    const whole = await shown(rest, structuredClone(asked));
     expect(whole?.parts.find(({ type }) => type === "tool-refund")).toMatchObject({ state });
     expect(whole?.parts.at(-1)).toMatchObject({ type: "text", text: "Done." });
     expect(world.refunds).toEqual(refunds);
-    // The same answer again changes nothing.
-    expect((await post(world.api, [approving(asked, approved)])).status).toBe(200);
+    // The same answer again, as from another tab, changes nothing, and is given the rest of the message, too.
+    const again = await chunksIn(await post(world.api, [approving(asked, approved)]));
+    expect(await shown(again, structuredClone(asked))).toEqual(whole);
     const other = await post(world.api, [approving(asked, !approved)]);
     expect(other.status).toBe(409);
     expect(world.refunds).toEqual(refunds);
