@@ -203,9 +203,8 @@ export class MirroredRun {
     return found?.messageNo === no ? found : null;
   }
 
-  async #openWaits(): Promise<readonly WaitRecord[]> {
-    const waits = await this.#store.listWaits(this.view.runId);
-    return waits.filter(({ status }) => status === "open");
+  #openWaits(): Promise<readonly WaitRecord[]> {
+    return this.#store.listWaits(this.view.runId, { open: true });
   }
 }
 

@@ -1,18 +1,10 @@
 import { onTestFinished } from "vitest";
 import { z } from "zod";
-import {
-  agent,
-  conversation,
-  openStore,
-  Runner,
-  type RunnerOptions,
-  type Store,
-  tool,
-} from "../../../../src/index.ts";
+import { agent, conversation, openStore, Runner, type RunnerOptions, tool } from "../../../../src/index.ts";
 import { type Script, scriptedModel } from "../../../../src/testing/index.ts";
 
 /** Tools that count how often they were really run. */
-export function countedTools() {
+export function countedTools(approver: "operator" | "user" = "user") {
   const ran: string[] = [];
   const run = (name: string, order: number) => {
     ran.push(`${name} ${order}`);
@@ -30,6 +22,7 @@ export function countedTools() {
       description: "Refunds an order.",
       inputSchema,
       approval: true,
+      approver,
       execute: ({ order }) => run("refund", order),
     }),
     broken: tool({
@@ -44,35 +37,15 @@ export function countedTools() {
   return { ran, tools };
 }
 
-/**
- * A store whose waits for an approval say that the user of the agent decides them, as those of a tool with `approver: "user"`
- * do.
- */
-function decidedByUsers(store: Store): Store {
-  return new Proxy(store, {
-    get: (target, name) => {
-      if (name === "listWaits")
-        return async (...range: Parameters<Store["listWaits"]>) =>
-          (await target.listWaits(...range)).map((wait) => ({
-            ...wait,
-            subject: { ...wait.subject, approver: "user" },
-          }));
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  });
-}
-
 /** A runner of an agent or of a conversation with it, over a store in memory. */
 export async function mirrored(
   script: Script,
   options: RunnerOptions & { readonly isConversation?: boolean; readonly isUsers?: boolean } = {},
 ) {
   const { isConversation = false, isUsers = true, ...own } = options;
-  const opened = await openStore(":memory:");
-  onTestFinished(() => opened.close());
-  const store = isUsers ? decidedByUsers(opened) : opened;
-  const { ran, tools } = countedTools();
+  const store = await openStore(":memory:");
+  onTestFinished(() => store.close());
+  const { ran, tools } = countedTools(isUsers ? "user" : "operator");
   const clerk = agent({ name: "clerk", model: scriptedModel(script), instructions: "Help.", tools });
   const target = isConversation ? conversation(clerk) : clerk;
   return { store, ran, tools, clerk, runner: new Runner(target, { store, ...own }) };
