@@ -1,6 +1,6 @@
 import { canonicalJson } from "../canonical-json.ts";
 import { isJsonObject, type Json } from "../json.ts";
-import { isTextPart, isToolCallPart, type Message, type ToolOutput } from "../message.ts";
+import { isTextPart, isToolCallPart, type Message, type SaidParts, type ToolOutput } from "../message.ts";
 
 // Compaction: a conversation continues with a summary in place of its history.
 
@@ -25,8 +25,9 @@ export function conversationText(messages: readonly Message[]): string {
 function messageText(message: Message): string {
   switch (message.role) {
     case "system":
+      return `system: ${message.content}`;
     case "user":
-      return `${message.role}: ${message.content}`;
+      return `user: ${typeof message.content === "string" ? message.content : saidText(message.content)}`;
     case "assistant": {
       const parts = message.content.flatMap((part) => {
         if (isTextPart(part)) return part.text === "" ? [] : [part.text];
@@ -39,6 +40,14 @@ function messageText(message: Message): string {
       return `result of ${toolName}: ${outputText(output)}`;
     }
   }
+}
+
+/** Files are named: the model that summarizes does not see them, but knows that they were there. */
+function saidText(parts: SaidParts["content"]): string {
+  const texts = parts.map((part) =>
+    part.type === "text" ? part.text : `(a file: ${part.filename ?? "without a name"}, ${part.mediaType})`,
+  );
+  return texts.join("\n");
 }
 
 /** Without the bytes of images and other files, which would be long and say nothing as a text. */

@@ -10,7 +10,14 @@ describe("a conversation as a text", () => {
     });
     const messages: readonly Message[] = [
       { role: "system", content: "... [Context Truncated: 2 messages omitted] ..." },
-      { role: "user", content: "Look." },
+      {
+        role: "user",
+        content: [
+          { type: "text", text: "Look." },
+          { type: "file", blobId: "00", size: 4, mediaType: "image/png", filename: "cat.png" },
+          { type: "file", blobId: "01", size: 4, mediaType: "image/png" },
+        ],
+      },
       {
         role: "assistant",
         content: [
@@ -28,7 +35,7 @@ describe("a conversation as a text", () => {
     ];
     expect(conversationText(messages).split("\n\n")).toEqual([
       "system: ... [Context Truncated: 2 messages omitted] ...",
-      "user: Look.",
+      "user: Look.\n(a file: cat.png, image/png)\n(a file: without a name, image/png)",
       'assistant: I look.\n(calls look with {"at":1})',
       'result of look: {"seen":true}',
       "result of look: It is dark.",

@@ -21,7 +21,7 @@ export type ViewerRecord = {
 };
 
 /** The process of a viewer, with a store of its own. */
-export interface ViewerProcess {
+interface ViewerProcess {
   readonly store: StoreReader;
   readonly clock: Clock;
   readonly isPaused: () => boolean;

@@ -193,7 +193,7 @@ describe("resuming from an answer", () => {
     expect(await from(two?.id)).toEqual([two?.id]);
     expect(await from("no such answer")).toEqual([two?.id]);
     const answers = [one, two].map(
-      (message) => (message?.metadata as { pawl: { answers: string } }).pawl.answers,
+      (message) => (message?.metadata as { pawl: { answers: string } } | undefined)?.pawl.answers,
     );
     expect(answers).toEqual(["m-a", "m-b"]);
   });
