@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from "../../core/json.ts";
+import type { JsonObject } from "../../core/json.ts";
 import type { ExchangeOutcome, MessageRecord } from "../../store/store.ts";
 import type { WatchedFact } from "./watch-event.ts";
 import { type FactDraft, listIn, numberIn, type PlaceOfTurn, type WatchedRun } from "./watched-run.ts";
@@ -52,7 +52,23 @@ export function exchangeEnded(facts: JsonObject): readonly FactDraft[] {
 }
 
 /** An exchange that ended with the complete answer, in the commit of its last turn. */
-export function exchangeComplete({ step }: PlaceOfTurn, ended: Json | undefined): readonly FactDraft[] {
-  if (typeof ended !== "number") return [];
-  return [() => ({ type: "exchange.ended", step, exchange: ended, outcome: "complete" as const, why: null })];
+export function exchangeComplete(place: PlaceOfTurn, facts: JsonObject): readonly FactDraft[] {
+  if (facts.complete !== true) return [];
+  const { ended } = facts;
+  return [
+    async (run) => {
+      // The logs of earlier versions do not name it.
+      const exchange = typeof ended === "number" ? ended : await endedWith(run, place);
+      if (exchange === null) return null;
+      return { type: "exchange.ended", step: place.step, exchange, outcome: "complete", why: null };
+    },
+  ];
+}
+
+async function endedWith({ store, runId }: WatchedRun, { step, turn }: PlaceOfTurn): Promise<number | null> {
+  const exchanges = await store.listExchanges(runId);
+  const found = exchanges.find(
+    ({ stepPath, lastTurn, outcome }) => stepPath === step && lastTurn === turn && outcome === "complete",
+  );
+  return found?.exchange ?? null;
 }

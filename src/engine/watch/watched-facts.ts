@@ -81,7 +81,7 @@ function committed(facts: JsonObject): readonly FactDraft[] {
     ...(facts.response === true ? [journaled(facts)] : []),
     ...receipts(facts),
     commit,
-    ...exchangeComplete(place, facts.ended),
+    ...exchangeComplete(place, facts),
     ...(facts.reserved === undefined
       ? []
       : [...taken(facts, next), () => ({ type: "turn.opened", ...next }) as const]),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type WatchEvent, watchRun } from "../../../src/index.ts";
+import { type JsonObject, type WatchEvent, watchRun } from "../../../src/index.ts";
 import { chat, lastHeard } from "../conversation/conversation-fixture.ts";
 
 type Talk = Awaited<ReturnType<typeof chat>>;
@@ -88,5 +88,23 @@ describe("watching a conversation", () => {
     const cursor = "cursor" in (all[at] ?? {}) ? (all[at] as { cursor: string }).cursor : "";
     expect(await seen(talk, cursor)).toEqual(all.slice(at + 1));
     expect(all.at(-1)).toMatchObject({ type: "run.waiting" });
+  });
+
+  it("shows the end of an exchange also in the log of a version that did not name it there", async () => {
+    const talk = await chat();
+    await talk.say("one");
+    await talk.work();
+    const older = new Proxy(talk.store, {
+      get: (store, name) => {
+        if (name !== "listEvents") return Reflect.get(store, name, store) as unknown;
+        return async (...range: Parameters<typeof store.listEvents>) =>
+          (await store.listEvents(...range)).map((event) => {
+            const { ended: _, ...data } = event.data as JsonObject;
+            return { ...event, data };
+          });
+      },
+    });
+    const events = await seen({ ...talk, store: older });
+    expect(exchangesIn(events).at(-1)).toEqual(["exchange.ended", 1, "complete"]);
   });
 });

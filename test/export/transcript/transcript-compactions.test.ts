@@ -12,13 +12,14 @@ it("shows a summary where it begins, with its charge, and why there was none", a
   const text = await transcriptOf(talk.store, "chat");
   expectInOrder(text, [
     "The model is ",
-    "**Exchange 1 begins.**",
+    "#### Exchange 1 of `clerk`",
     "The model was asked at",
     "**The history of step `clerk` is compacted** at",
     "from turn 2 on, the model sees a summary in place of everything before.",
     "The model wrote the summary:\n\n```text\nSum.\n```",
-    "**Exchange 2 begins.**",
-    "**Exchange 3 begins.** The history before it was not compacted: The summary was cut off at maxOutputTokens",
+    "#### Exchange 2 of `clerk`",
+    "#### Exchange 3 of `clerk`",
+    "The history before it was not compacted: The summary was cut off at maxOutputTokens",
   ]);
   const log = await renderLog(talk.store, "chat");
   expect(log).toMatch(/lineage\.begun .*turn=2.* reason=compaction author=model/);

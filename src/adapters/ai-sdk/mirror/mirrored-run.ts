@@ -106,8 +106,11 @@ export class MirroredRun {
       after: { stepPath, turnIndex, attempt: 0 },
       limit: MOST_ATTEMPTS,
     });
+    // A summary of the history is asked for under the turn that follows, before its exchange begins.
+    const exchange = await this.#exchange();
+    const since = exchange?.firstTurn === turnIndex ? exchange.beganAt : 0;
     return calls
-      .filter((call) => call.stepPath === stepPath && call.turnIndex === turnIndex)
+      .filter((call) => call.stepPath === stepPath && call.turnIndex === turnIndex && call.openedAt >= since)
       .reduce((sum, { charge }) => (charge === null ? sum : addUsage(sum, charge.usage)), NO_USAGE);
   }
 
