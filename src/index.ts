@@ -50,8 +50,19 @@ export { parseRunSpec, type RunSpec, type SpecProblem } from "./core/job/run-spe
 export type { RunSpecInput } from "./core/job/run-spec-input.ts";
 export type { Json, JsonObject } from "./core/json.ts";
 export type { Lineage } from "./core/lineage.ts";
-export type { AssistantPart, Message, ToolOutput } from "./core/message.ts";
+export type {
+  AssistantPart,
+  FileReference,
+  Message,
+  StoredUserMessage,
+  ToolOutput,
+  UserFilePart,
+  UserMessage,
+  UserPart,
+  UserTextPart,
+} from "./core/message.ts";
 export type { Authenticated, Decision, Person } from "./core/person.ts";
+export type { MessageFile } from "./core/run/sent-message.ts";
 export type {
   CatchUpPolicy,
   CheckedSchedule,
@@ -131,6 +142,8 @@ export type {
   ModelResponse,
   ModelSettings,
   ModelTool,
+  RequestFile,
+  RequestMessage,
 } from "./engine/ports/model-port.ts";
 export type { RunEvent } from "./engine/ports/run-events.ts";
 export type { RunResult } from "./engine/ports/run-result.ts";

@@ -1,12 +1,25 @@
-import { isJsonObject, type Json, type JsonObject } from "./json.ts";
+import type { BlobReference } from "./blob-reference.ts";
+import { isJsonList, isJsonObject, type Json, type JsonObject } from "./json.ts";
 
 /**
  * The conversation, in the shape of the AI SDK's `ModelMessage` restricted to JSON, so that the stored form is the one that
- * users know. Parts of a response that Pawl has no type for are kept unchanged.
+ * users know. Parts of a response that Pawl has no type for are kept unchanged. A file of a user is a reference to its
+ * bytes.
  */
-export type Message = SystemMessage | UserMessage | AssistantMessage | ToolMessage;
+export type Message<File = FileReference> =
+  | SystemMessage
+  | SaidMessage<File>
+  | AssistantMessage
+  | ToolMessage;
 export type SystemMessage = { readonly role: "system"; readonly content: string };
-type UserMessage = { readonly role: "user"; readonly content: string };
+/** What a user says: a text, or several parts. */
+export type SaidMessage<File = FileReference> =
+  | { readonly role: "user"; readonly content: string }
+  | SaidParts<File>;
+export type SaidParts<File = FileReference> = {
+  readonly role: "user";
+  readonly content: readonly (UserTextPart | File)[];
+};
 export type AssistantMessage = { readonly role: "assistant"; readonly content: readonly AssistantPart[] };
 type ToolMessage = { readonly role: "tool"; readonly content: readonly [ToolResultPart] };
 
@@ -95,4 +108,98 @@ export function textOf(content: readonly AssistantPart[]): string {
 
 export function toolCallsOf(content: readonly AssistantPart[]): ToolCallPart[] {
   return content.filter(isToolCallPart);
+}
+
+/** Two messages of a user as one: two texts stay a text. */
+export function joinedMessages<File>(
+  { content: first }: SaidMessage<File>,
+  { content: second }: Pick<SaidMessage<File>, "content">,
+): SaidMessage<File> {
+  if (typeof first === "string" && typeof second === "string")
+    return { role: "user", content: `${first}\n\n${second}` };
+  return { role: "user", content: [...contentParts(first), ...contentParts(second)] };
+}
+
+function contentParts<File>(content: SaidMessage<File>["content"]): SaidParts<File>["content"] {
+  if (typeof content !== "string") return content;
+  // Providers refuse an empty text.
+  return content === "" ? [] : [{ type: "text", text: content }];
+}
+
+/**
+ * A message of a user that has more than a text: pictures and other files, in the order in which the model sees them.
+ *
+ * @example
+ * const invoice: UserMessage = {
+ *   parts: [
+ *     { type: "text", text: "What is due on this invoice?" },
+ *     { type: "file", mediaType: "application/pdf", data: new Uint8Array([37, 80, 68, 70]), filename: "invoice.pdf" },
+ *   ],
+ * };
+ */
+export type UserMessage = { readonly parts: readonly UserPart[] };
+
+/** A part of a user's message, in the shape of the AI SDK. */
+export type UserPart = UserTextPart | UserFilePart;
+
+/** A text in a user's message. */
+export type UserTextPart = { readonly type: "text"; readonly text: string };
+
+/** A picture or another file in a user's message. */
+export type UserFilePart = {
+  readonly type: "file";
+  /** Its whole type, such as `image/png` or `application/pdf`. */
+  readonly mediaType: string;
+  /** Its bytes; as a string, their base64 or a `data:` URL. An address of a file elsewhere is refused. */
+  readonly data: Uint8Array | string;
+  /** Its name, for people and the model. It is never a path. */
+  readonly filename?: string;
+};
+
+/** A file of a user's message, as it is stored: its bytes are a blob of the run. `store.readBlob` reads them. */
+export type FileReference = BlobReference & {
+  readonly type: "file";
+  readonly mediaType: string;
+  readonly filename?: string;
+};
+
+/** A user's message with parts, as it is stored. */
+export type StoredUserMessage = { readonly parts: readonly (UserTextPart | FileReference)[] };
+
+/** The message with parts that a stored text is; null if it is a plain text. The body of an event is never one. */
+export function storedParts(body: Json): StoredUserMessage["parts"] | null {
+  if (!isJsonObject(body) || !isJsonList(body.parts ?? null)) return null;
+  const parts = body.parts as readonly Json[];
+  return parts.every(isStoredPart) ? parts : null;
+}
+
+/** The files that a stored text refers to. */
+export function filesIn(body: Json): readonly FileReference[] {
+  return (storedParts(body) ?? []).filter(isFileReference);
+}
+
+/** The texts of a stored text, without its files. */
+export function writtenIn(body: Json): string {
+  if (typeof body === "string") return body;
+  return (storedParts(body) ?? []).flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n\n");
+}
+
+export function isFileReference(part: UserTextPart | FileReference): part is FileReference {
+  return part.type === "file";
+}
+
+const BLOB_ID = /^[0-9a-f]{64}$/;
+
+function isStoredPart(part: Json): part is UserTextPart | FileReference {
+  if (!isJsonObject(part)) return false;
+  if (part.type === "text") return typeof part.text === "string";
+  const { type, blobId, size, mediaType, filename = "" } = part;
+  return (
+    type === "file" &&
+    typeof blobId === "string" &&
+    BLOB_ID.test(blobId) &&
+    Number.isSafeInteger(size) &&
+    typeof mediaType === "string" &&
+    typeof filename === "string"
+  );
 }

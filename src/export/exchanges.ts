@@ -1,5 +1,5 @@
-import { isJsonObject, type Json } from "../core/json.ts";
-import { textOf } from "../core/message.ts";
+import type { Json } from "../core/json.ts";
+import { filesIn, storedParts, textOf, writtenIn } from "../core/message.ts";
 import { type Amount, addAmount, NOTHING } from "../core/usage/usage.ts";
 import type {
   ExchangeRecord,
@@ -152,8 +152,10 @@ function saidIn({ id, body, sentBy, sentAt }: MessageRecord): SaidText {
 
 /** The text of a message. */
 export function saidText(body: Json): string {
-  const text = isJsonObject(body) && "text" in body ? body.text : body;
-  return typeof text === "string" ? text : JSON.stringify(text ?? null);
+  if (typeof body === "string") return body;
+  if (storedParts(body) === null) return JSON.stringify(body);
+  const files = filesIn(body).map(({ filename, mediaType }) => `[${filename ?? mediaType}]`);
+  return [writtenIn(body), ...files].filter((text) => text !== "").join(" ");
 }
 
 /** The first exchange of a conversation may begin with its input, without a message. */

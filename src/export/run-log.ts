@@ -8,6 +8,7 @@ import { isoTime } from "./figures.ts";
 import { RecordLookup } from "./record-lookup.ts";
 import { type Incident, IncidentReader } from "./run-incidents.ts";
 import { type RunOutline, readRunOutline } from "./run-outline.ts";
+import { fileIn, fileText } from "./sent-file.ts";
 import { type TextPieces, wholeText } from "./text-pieces.ts";
 
 /** Fits the usual event types; a longer one shifts its line. */
@@ -73,6 +74,8 @@ function shown(runId: string, name: string, value: Json, facts: JsonObject): Jso
       return listIn(facts, name)
         .map((item) => callIdIn(runId, item))
         .join(",");
+    case "files":
+      return listIn(facts, name).map(fileName).join(", ");
     case "chargedAsLost":
       return listIn(facts, name)
         .map((item) =>
@@ -88,6 +91,11 @@ function shown(runId: string, name: string, value: Json, facts: JsonObject): Jso
 function sliceName(item: Json): string {
   const [name, length] = Array.isArray(item) ? (item as readonly Json[]) : [item];
   return `${plainText(name ?? null)}:${plainText(length ?? null)}`;
+}
+
+function fileName(item: Json): string {
+  const file = fileIn(item);
+  return file === null ? plainText(item) : fileText(file);
 }
 
 function plainText(value: Json): string {

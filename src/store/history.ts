@@ -1,6 +1,13 @@
 import { canonicalJson } from "../core/canonical-json.ts";
 import type { Json } from "../core/json.ts";
-import { type Message, type ToolOutput, toolCallsOf } from "../core/message.ts";
+import {
+  type FileReference,
+  type Message,
+  storedParts,
+  type ToolOutput,
+  toolCallsOf,
+  type UserTextPart,
+} from "../core/message.ts";
 import type { StoredResponse, TakenMessage } from "./store.ts";
 
 /** The head of every history: the system prompt and the first user message. A conversation may begin without an input. */
@@ -14,9 +21,22 @@ export function headMessages(
   return [...system, { role: "user", content: typeof input === "string" ? input : canonicalJson(input) }];
 }
 
-/** A message of a user, as the model sees it. */
-export function userMessage({ body }: Pick<TakenMessage, "body">): Message {
-  return { role: "user", content: typeof body === "string" ? body : canonicalJson(body) };
+/**
+ * A message of a user, as the model sees it: its files are references to their bytes. A file that the model did not answer
+ * may be one that its provider refuses: shown again, it would end every later exchange, too.
+ */
+export function userMessage({ body, unanswered }: Pick<TakenMessage, "body" | "unanswered">): Message {
+  if (typeof body === "string") return { role: "user", content: body };
+  const parts = storedParts(body);
+  if (parts === null) return { role: "user", content: canonicalJson(body) };
+  return { role: "user", content: unanswered === true ? parts.map(nameOnly) : parts };
+}
+
+function nameOnly(part: UserTextPart | FileReference): UserTextPart {
+  if (part.type === "text") return part;
+  const { filename, mediaType } = part;
+  const what = filename === undefined ? `A file of type ${mediaType}` : `File ${filename} (${mediaType})`;
+  return { type: "text", text: `[${what} is left out: it could not be answered.]` };
 }
 
 /** The parts of a turn's messages: its response, and the outputs of its calls, in call order. */

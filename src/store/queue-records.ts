@@ -1,5 +1,6 @@
 import type { Json } from "../core/json.ts";
 import type { Person } from "../core/person.ts";
+import type { MessageFile } from "../core/run/sent-message.ts";
 import type { StepPath } from "../core/step-path.ts";
 import type { MessageMode } from "./exchange/exchange-records.ts";
 
@@ -87,7 +88,10 @@ export type NewMessage = {
   readonly id: string;
   /** The name of an event; null for a text. */
   readonly event: string | null;
+  /** The text; with files, a `StoredUserMessage`. Of an event its data. */
   readonly body: Json;
+  /** The bytes of the files that the body of a text refers to, each once. */
+  readonly files?: readonly MessageFile[];
   /** For a text; `queue` by default. */
   readonly mode?: MessageMode;
   readonly by?: Person;
@@ -113,6 +117,7 @@ export type MessageRecord = {
   readonly messageNo: number;
   readonly id: string;
   readonly event: string | null;
+  /** The text; with files, a `StoredUserMessage`, whose bytes `readBlob` reads. Of an event its data. */
   readonly body: Json;
   readonly sentAt: number;
   readonly sentBy: string;

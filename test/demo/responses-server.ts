@@ -3,10 +3,11 @@
 
 import { onTestFinished } from "vitest";
 import { z } from "zod";
-import type { AssistantPart, Message } from "../../src/core/message.ts";
+import type { AssistantPart } from "../../src/core/message.ts";
 import type { JobModels } from "../../src/demo/job-agents.ts";
 import { jsonAnswer, listenOnLoopback } from "../../src/demo/loopback-server.ts";
 import { scriptedResearcher } from "../../src/demo/scripted-researcher.ts";
+import type { RequestMessage as Message } from "../../src/engine/ports/model-port.ts";
 
 const request = z.object({
   model: z.string(),
@@ -81,7 +82,7 @@ function messageOf(item: Input[number], input: Input): Message {
   if ("role" in item) {
     const text = textIn(item.content);
     if (item.role === "assistant") return { role: "assistant", content: [{ type: "text", text }] };
-    return { role: item.role === "user" ? "user" : "system", content: text };
+    return item.role === "user" ? { role: "user", content: text } : { role: "system", content: text };
   }
   if (item.type === "function_call")
     return {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { aiSdkModel } from "../../src/adapters/ai-sdk/ai-sdk.ts";
-import type { Message } from "../../src/core/message.ts";
+import type { RequestMessage as Message } from "../../src/engine/ports/model-port.ts";
 import { ModelCallError } from "../../src/index.ts";
 import { type Script, scriptedModel } from "../../src/testing/index.ts";
 import { requestOf, sendMail } from "../adapters/ai-sdk/model-request.ts";

@@ -3,8 +3,13 @@
 
 import { describe, expect, it } from "vitest";
 import { aiSdkModel } from "../../src/adapters/ai-sdk/ai-sdk.ts";
-import type { Message, ToolOutput } from "../../src/core/message.ts";
-import type { ModelPort, ModelRequest, ModelResponse } from "../../src/engine/ports/model-port.ts";
+import type { ToolOutput } from "../../src/core/message.ts";
+import type {
+  RequestMessage as Message,
+  ModelPort,
+  ModelRequest,
+  ModelResponse,
+} from "../../src/engine/ports/model-port.ts";
 import { type Script, scriptedModel } from "../../src/testing/index.ts";
 import { failureOf, requestOf, sendMail } from "../adapters/ai-sdk/model-request.ts";
 import { scriptedPort } from "./scripted-port.ts";

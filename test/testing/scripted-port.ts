@@ -13,10 +13,17 @@ import {
   type AssistantPart,
   isTextPart,
   isToolCallPart,
-  type Message,
   type ToolResultPart,
+  type UserTextPart,
 } from "../../src/core/message.ts";
-import type { ModelPort, ModelRequest, ModelResponse, ModelTool } from "../../src/engine/ports/model-port.ts";
+import type {
+  ModelPort,
+  ModelRequest,
+  ModelResponse,
+  ModelTool,
+  RequestFile,
+  RequestMessage,
+} from "../../src/engine/ports/model-port.ts";
 import { type Script, scriptedModel } from "../../src/testing/scripted-model.ts";
 
 /** Equivalent to `aiSdkModel(scriptedModel(…))`: the same prompt, the same parts, the same errors. */
@@ -61,12 +68,27 @@ function promptOf({ instructions, messages }: ModelRequest): LanguageModelV4Prom
   return prompt;
 }
 
-function promptMessage(message: Message): LanguageModelV4Message {
+type UserPartV4 = Extract<LanguageModelV4Message, { role: "user" }>["content"][number];
+
+function promptFile(part: UserTextPart | RequestFile): UserPartV4 {
+  if (part.type === "text") return { ...part };
+  const { type, mediaType, filename, data } = part;
+  const name = filename === undefined ? {} : { filename };
+  return { type, mediaType, data: { type: "data", data }, ...name };
+}
+
+function promptMessage(message: RequestMessage): LanguageModelV4Message {
   switch (message.role) {
     case "system": // in place of messages that were left out
       return message;
     case "user":
-      return { role: "user", content: [{ type: "text", text: message.content }] };
+      return {
+        role: "user",
+        content:
+          typeof message.content === "string"
+            ? [{ type: "text", text: message.content }]
+            : message.content.map(promptFile),
+      };
     case "assistant":
       return { role: "assistant", content: message.content.map(promptPart) };
     case "tool":

@@ -1,8 +1,13 @@
 import type { LanguageModelV4, LanguageModelV4Message, LanguageModelV4Prompt } from "@ai-sdk/provider";
 import type { ModelMessage } from "ai";
 import type { JsonObject } from "../../core/json.ts";
-import { type AssistantPart, isToolCallPart, type Message, type ToolResultPart } from "../../core/message.ts";
-import type { ModelRequest } from "../../engine/ports/model-port.ts";
+import {
+  type AssistantPart,
+  isToolCallPart,
+  type ToolResultPart,
+  type UserTextPart,
+} from "../../core/message.ts";
+import type { ModelRequest, RequestFile, RequestMessage } from "../../engine/ports/model-port.ts";
 import {
   type ConvertedMessage,
   type ModelExtras,
@@ -66,7 +71,7 @@ function instructionsOf({ instructions, settings }: ModelRequest): LanguageModel
 
 async function convert(
   means: PromptMeans,
-  message: Message,
+  message: RequestMessage,
   index: number,
   signal: AbortSignal,
 ): Promise<ConvertedMessage> {
@@ -157,16 +162,18 @@ function copyOfObject(value: object): object {
 
 /** The message in the provider's format; null if it holds a part that is better left to the SDK. */
 export function plainMessage(
-  message: Message,
+  message: RequestMessage,
   toolNames: ReadonlySet<string>,
 ): LanguageModelV4Message | null {
   switch (message.role) {
     case "system":
       return isText(message.content) ? { role: "system", content: message.content } : null;
-    case "user":
-      return isText(message.content)
-        ? { role: "user", content: [{ type: "text", text: message.content }] }
-        : null;
+    case "user": {
+      const { content } = message;
+      if (isText(content)) return { role: "user", content: [{ type: "text", text: content }] };
+      const parts = Array.isArray(content) ? allOf(content, userPart) : null;
+      return parts === null ? null : { role: "user", content: parts };
+    }
     case "assistant": {
       const content = allOf(message.content, (part) => plainPart(part, toolNames));
       return content === null ? null : { role: "assistant", content: content.filter(isSent) };
@@ -176,6 +183,19 @@ export function plainMessage(
       return content === null ? null : { role: "tool", content };
     }
   }
+}
+
+/** Bytes are not copied: the provider encodes them as its API takes them. */
+function userPart(part: UserTextPart | RequestFile): UserPartV4 | null {
+  if (part.type === "text") return isText(part.text) ? { type: "text", text: part.text } : null;
+  const { type, mediaType, filename, data } = part;
+  if (type !== "file" || !isText(mediaType) || !(data instanceof Uint8Array)) return null;
+  return {
+    type: "file",
+    mediaType,
+    data: { type: "data", data },
+    ...(filename === undefined ? {} : { filename }),
+  };
 }
 
 function allOf<T, R>(items: readonly T[], convertItem: (item: T) => R | null): R[] | null {
@@ -238,7 +258,7 @@ function isObject(value: unknown): value is JsonObject {
 
 async function convertedBySdk(
   { ai, model, extras, shared }: PromptMeans,
-  message: Message,
+  message: RequestMessage,
   index: number,
   signal: AbortSignal,
 ): Promise<LanguageModelV4Message> {

@@ -1,5 +1,6 @@
-import type { Message } from "../../core/message.ts";
+import { joinedMessages } from "../../core/message.ts";
 import type { ModelName } from "../../core/usage/token-family.ts";
+import type { RequestMessage } from "../../engine/ports/model-port.ts";
 
 /**
  * Models known to accept a system message between other messages. All others get it as user text: a request that is refused
@@ -25,13 +26,13 @@ export function takesSystemMessages(model: ModelName, instructions: string): boo
  * The conversation without system messages: each one is appended to the user message before it. A separate message there
  * would be the second user message in a row, which chat templates that require alternating roles refuse.
  */
-export function withoutSystemMessages(messages: readonly Message[]): readonly Message[] {
-  const sent: Message[] = [];
+export function withoutSystemMessages(messages: readonly RequestMessage[]): readonly RequestMessage[] {
+  const sent: RequestMessage[] = [];
   for (const message of messages) {
     const before = sent.at(-1);
     if (message.role !== "system") sent.push(message);
     else if (before?.role !== "user") sent.push({ role: "user", content: message.content });
-    else sent[sent.length - 1] = { role: "user", content: `${before.content}\n\n${message.content}` };
+    else sent[sent.length - 1] = joinedMessages(before, message);
   }
   return sent;
 }

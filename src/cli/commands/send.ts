@@ -1,11 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { RunNotFoundError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
+import { filesIn, type UserPart } from "../../core/message.ts";
+import { readUserMessage } from "../../core/run/sent-message.ts";
 import type { NewMessage, SentMessage, Store } from "../../store/store.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { Command, CommandInput, CommandResult } from "../context/command.ts";
 import { commandHint } from "../context/command-hint.ts";
 import { parseJsonArgument } from "../context/json-argument.ts";
+import { readSentFile } from "../context/sent-files.ts";
 import { cleanLine, paragraph } from "../context/terminal-text.ts";
 import { WrongUseError } from "../context/wrong-use-error.ts";
 import { withExistingStore } from "../run/command-store.ts";
@@ -21,6 +24,11 @@ export const send: Command = {
     { name: "data", summary: "the text; of an event its data: JSON, or a text", isOptional: true },
   ],
   options: [
+    {
+      flags: "--file <path>",
+      summary: "a picture or another file to send with the text, or alone",
+      isRepeatable: true,
+    },
     { flags: "--event <name>", summary: "the name of the event; without it, the message is a text" },
     {
       flags: "--mode <mode>",
@@ -33,13 +41,13 @@ export const send: Command = {
   execute: (context, input) =>
     withExistingStore(context, input, async (store) => {
       const event = input.text("event");
-      const contents = event === null ? textOf(input) : { event, body: dataOf(input) };
+      const contents = event === null ? await textOf(context, input) : eventOf(input, event);
       const id = input.text("id") ?? randomUUID();
       if (id.trim() === "")
         throw new WrongUseError("--id is blank: give your own id of the message, or leave it out.");
       const message = { id, ...contents, by: personOf(context, input) };
       const runId = await addressee(store, input.argument("run"));
-      return resultOf(context, input, id, await store.sendMessage(runId, message));
+      return resultOf(context, input, message, await store.sendMessage(runId, message));
     }),
 };
 
@@ -60,16 +68,29 @@ async function addressee(store: Store, word: string): Promise<string> {
 
 const MODES = ["queue", "steer", "interrupt"] as const;
 
-/** A text for a conversation. */
-function textOf(input: CommandInput): Pick<NewMessage, "event" | "body" | "mode"> {
-  const body = input.optionalArgument("data");
-  if (body === null)
-    throw new WrongUseError("send needs a text, or the name of an event: add --event payment.confirmed.");
+/** A text for a conversation, with its files. */
+async function textOf(context: CliContext, input: CommandInput): Promise<Omit<NewMessage, "id" | "by">> {
+  const text = input.optionalArgument("data");
+  const paths = input.list("file");
+  if (text === null && paths.length === 0)
+    throw new WrongUseError(
+      "send needs a text, a file, or the name of an event: add --event payment.confirmed.",
+    );
   const given = input.text("mode");
   const mode = MODES.find((each) => each === given);
   if (given !== null && mode === undefined)
     throw new WrongUseError(`There is no mode ${JSON.stringify(given)}: use queue, steer or interrupt.`);
-  return { event: null, body, ...(mode === undefined ? {} : { mode }) };
+  const modes = mode === undefined ? {} : { mode };
+  if (paths.length === 0) return { event: null, body: text, ...modes };
+  const parts: UserPart[] = text === null || text === "" ? [] : [{ type: "text", text }];
+  for (const path of paths) parts.push(await readSentFile(path, context.cwd));
+  return { event: null, ...readUserMessage({ parts }), ...modes };
+}
+
+function eventOf(input: CommandInput, event: string): Pick<NewMessage, "event" | "body"> {
+  if (input.list("file").length > 0)
+    throw new WrongUseError("--file is for a text, and --event sends an event: leave one of them out.");
+  return { event, body: dataOf(input) };
 }
 
 /** JSON where it is JSON, otherwise the text itself. A text that begins like JSON is a mistake in it. */
@@ -86,15 +107,16 @@ function dataOf(input: CommandInput): Json {
 function resultOf(
   context: CliContext,
   input: CommandInput,
-  id: string,
+  { id, event, body }: NewMessage,
   { runId, status, reason, isDuplicate }: SentMessage,
 ): CommandResult {
   const next = [{ what: "Show the run", commands: [commandHint(input, "show", runId)] }];
+  const files = event === null ? filesIn(body) : [];
   const text = `${isDuplicate ? "It was sent before. " : ""}${SENTENCES[status](runId, reason ?? "")}`;
   return {
     exitCode: status === "returned" ? 1 : 0,
     text: `${paragraph(text, context.stdout.columns)}${formatNextSteps(context, next)}`,
-    document: { runId, messageId: id, status, reason, duplicate: isDuplicate, next },
+    document: { runId, messageId: id, status, reason, duplicate: isDuplicate, files, next },
   };
 }
 

@@ -1,7 +1,8 @@
 import { isUnlikeFirst } from "../../core/call/duplicate-note.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/json.ts";
 import { toolCallId } from "../../core/step-path.ts";
-import { factsOf, numberIn, numbersIn } from "../../export/event-facts.ts";
+import { factsOf, listIn, numberIn, numbersIn } from "../../export/event-facts.ts";
+import { fileIn, fileText } from "../../export/sent-file.ts";
 import type { EventRecord, StoreReader, ToolCallRecord } from "../../store/store.ts";
 import { cleanLine } from "../context/terminal-text.ts";
 import { counted, formatTimeOfDay, formatValue, formatWholeNumber } from "./format.ts";
@@ -49,10 +50,19 @@ const HIDDEN_FACTS: readonly string[] = [
 function shownFacts(facts: JsonObject): readonly string[] {
   return Object.entries(facts).flatMap(([key, value]) => {
     if (HIDDEN_FACTS.includes(key) || isEmpty(value)) return [];
+    if (key === "files") return [filesText(listIn(facts, key))];
     if (isJsonObject(value) && typeof value.tokens === "number")
       return [`${key} ${formatWholeNumber(value.tokens)} tokens`];
     return [`${key}=${formatValue(value)}`];
   });
+}
+
+/** The files of a message. */
+function filesText(files: readonly Json[]): string {
+  return files
+    .map(fileIn)
+    .map((file) => (file === null ? "a file" : fileText(file)))
+    .join(", ");
 }
 
 function isEmpty(value: Json): boolean {

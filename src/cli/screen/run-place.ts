@@ -1,3 +1,4 @@
+import { type FileReference, filesIn } from "../../core/message.ts";
 import type { MessageRecord, MessageStatus, RunRecord, StoreReader } from "../../store/store.ts";
 import { cleanLine } from "../context/terminal-text.ts";
 import { counted, formatMoment, isoTime } from "./format.ts";
@@ -25,10 +26,20 @@ export async function* messagesOf(
   }
 }
 
-export async function countMail(store: StoreReader, runId: string): Promise<MailCounts> {
-  const counts = new Map<MessageStatus, number>();
-  for await (const { status } of messagesOf(store, runId)) counts.set(status, (counts.get(status) ?? 0) + 1);
-  return counts;
+/** A file that was sent with a message. */
+export type ReceivedFile = FileReference & { readonly messageNo: number };
+
+/** The files in the messages to a run; `onEach` gets every message. */
+export async function* receivedFiles(
+  store: StoreReader,
+  runId: string,
+  onEach: (message: MessageRecord) => void,
+): AsyncGenerator<ReceivedFile, void, undefined> {
+  for await (const message of messagesOf(store, runId)) {
+    onEach(message);
+    if (message.event === null)
+      for (const file of filesIn(message.body)) yield { ...file, messageNo: message.messageNo };
+  }
 }
 
 export function messageDocument(message: MessageRecord): object {

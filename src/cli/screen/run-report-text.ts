@@ -1,6 +1,7 @@
 import { isUnlikeFirst } from "../../core/call/duplicate-note.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
 import { ROOT_PATH } from "../../core/step-path.ts";
+import { NO_NAME } from "../../export/sent-file.ts";
 import type {
   AttemptRecord,
   BaselineUsage,
@@ -42,6 +43,7 @@ export function reportText(context: CliContext, report: RunReport, next: readonl
     section(context, "Steps", stepsText(context, report)),
     section(context, "Calls", callsText(context, report)),
     section(context, "Waits", waitsText(context, report.waits)),
+    section(context, "Files", filesText(context, report)),
     section(context, "Artifacts", artifactsText(context, report)),
     section(context, "Checkpoints", checkpointsText(context, report.checkpoints)),
     section(context, "Attempts", attemptsText(context, report.attempts)),
@@ -238,6 +240,26 @@ function waitColumns({ clock }: Pick<CliContext, "clock">): readonly Column<Wait
 /** What an open wait is for, if no person answers it. */
 function shownQuestion(wait: WaitRecord, now: number): string {
   return (wait.status === "open" ? awaitedText(wait, now) : null) ?? wait.question;
+}
+
+function filesText(context: CliContext, { files }: RunReport): string {
+  return shortened(
+    files,
+    (shown) =>
+      formatTable(
+        context,
+        [
+          { title: "message", value: ({ messageNo }) => String(messageNo), rank: 3, align: "right" },
+          { title: "name", value: ({ filename = NO_NAME }) => filename, rank: 0, atLeast: 12 },
+          { title: "type", value: ({ mediaType }) => mediaType, rank: 4, atLeast: 8 },
+          { title: "size", value: ({ size }) => formatBytes(size), rank: 1, align: "right" },
+          { title: "sha-256", value: ({ blobId }) => blobId, rank: 2, atLeast: 12 },
+        ],
+        shown,
+        "  ",
+      ),
+    "pawl show --json has them all",
+  );
 }
 
 function artifactsText(context: CliContext, { artifacts }: RunReport): string {

@@ -8,6 +8,7 @@ import type {
   ArtifactRecord,
   AttemptRecord,
   CheckpointRecord,
+  MessageStatus,
   RunRecord,
   RunUsage,
   StepRecord,
@@ -29,7 +30,13 @@ import {
 import { exchangeDocument } from "./exchange-text.ts";
 import type { NextStep } from "./next-steps.ts";
 import { outageDocument, type RunOutage, readOutage } from "./run-outage.ts";
-import { countMail, type MailCounts, messageDocument, messagesOf } from "./run-place.ts";
+import {
+  type MailCounts,
+  messageDocument,
+  messagesOf,
+  type ReceivedFile,
+  receivedFiles,
+} from "./run-place.ts";
 import { isForNextText } from "./wait-time.ts";
 
 /** Longer lists are cut to their end; another command lists them in full. */
@@ -62,6 +69,8 @@ export type RunReport = {
   readonly mail: MailCounts;
   /** Of its conversations. */
   readonly exchanges: ListEnd<ExchangeStory>;
+  /** The files that were sent to it. */
+  readonly files: ListEnd<ReceivedFile>;
 };
 
 /** Reads the run page by page, so that memory does not grow with the run. */
@@ -82,6 +91,7 @@ export async function readRunReport(store: StoreReader, runId: string): Promise<
   }
   const doubts: ToolCallRecord[] = [];
   const openWaits: WaitRecord[] = [];
+  const mail = new Map<MessageStatus, number>();
   return {
     run,
     input: (await store.readRunInput(runId)).input,
@@ -104,8 +114,11 @@ export async function readRunReport(store: StoreReader, runId: string): Promise<
     artifacts: await store.listArtifacts(runId),
     checkpoints: await endOf(lists.checkpoints()),
     attempts: await store.listAttempts(runId),
-    mail: await countMail(store, runId),
     exchanges: await lastExchanges(store, runId, MOST_LISTED),
+    files: await endOf(
+      receivedFiles(store, runId, ({ status }) => mail.set(status, (mail.get(status) ?? 0) + 1)),
+    ),
+    mail,
   };
 }
 

@@ -1,4 +1,4 @@
-import type { Message } from "../message.ts";
+import { joinedMessages, type Message } from "../message.ts";
 import type { MessageGroup } from "./history-truncation.ts";
 
 // What a model sees of a conversation with people, in the order that providers take.
@@ -32,7 +32,7 @@ export function inTurns(messages: readonly Message[]): readonly Message[] {
   for (const message of messages) {
     const last = shown.at(-1);
     if (message.role === "user" && last?.role === "user")
-      shown[shown.length - 1] = { role: "user", content: `${last.content}\n\n${message.content}` };
+      shown[shown.length - 1] = joinedMessages(last, message);
     else shown.push(message);
   }
   const first = shown.findIndex(({ role }) => role !== "system");

@@ -1,5 +1,5 @@
 import { isJsonList, isJsonObject, type Json } from "../json.ts";
-import type { Message, ToolOutput } from "../message.ts";
+import type { FileReference, Message, ToolOutput, UserTextPart } from "../message.ts";
 import { type ModelName, TOKENS_PER_HUNDRED, tokenFamily } from "./token-family.ts";
 
 /** Estimates the tokens of a text. Providers count for themselves; this is for reserving and truncating. */
@@ -127,8 +127,21 @@ export function estimatorFor(estimate: TokenEstimator, { provider, modelId }: Mo
 const TOKENS_PER_MESSAGE = 4;
 
 export function estimateMessageTokens(message: Message, estimate: TextEstimator = estimateTokens): number {
+  if (message.role === "user" && typeof message.content !== "string")
+    return message.content.reduce(
+      (sum, part) => sum + estimateSaidTokens(part, estimate),
+      TOKENS_PER_MESSAGE,
+    );
   const text = typeof message.content === "string" ? message.content : JSON.stringify(message.content);
   return TOKENS_PER_MESSAGE + estimate(text);
+}
+
+/** A file counts like one in a tool result, by its type and its size: its bytes are not read for this. */
+function estimateSaidTokens(part: UserTextPart | FileReference, estimate: TextEstimator): number {
+  if (part.type === "text") return estimate(part.text);
+  const length = Math.ceil(part.size / 3) * 4;
+  const isText = part.mediaType.startsWith("text/");
+  return isText ? Math.ceil(length / CHARACTERS_PER_TEXT_TOKEN) : fileTokens(part.mediaType, length);
 }
 
 /** The tokens around a result in its message: its role, its type, the names of its call and tool. */
@@ -150,6 +163,15 @@ const TOKENS_PER_PICTURE = 1_600;
 const LARGEST_PICTURE = 5_000_000;
 /** For other files, in characters of base64: a PDF of some 70,000 bytes a page has 3,000 tokens a page. */
 const CHARACTERS_PER_FILE_TOKEN = 32;
+/** The same, for a text that a user sends as a file: three of its bytes are a token. */
+const CHARACTERS_PER_TEXT_TOKEN = 4;
+
+/** The tokens of a file by its type and the length of its base64. */
+function fileTokens(kind: unknown, length: number): number {
+  const isPicture = typeof kind === "string" && kind.startsWith("image");
+  if (isPicture && length <= LARGEST_PICTURE) return TOKENS_PER_PICTURE;
+  return Math.max(TOKENS_PER_PICTURE, Math.ceil(length / CHARACTERS_PER_FILE_TOKEN));
+}
 
 /** The tokens of one part of a result with several: a text, or a file, whose base64 the model does not read. */
 export function estimatePartTokens(part: Json, estimate: TextEstimator): number {
@@ -160,9 +182,5 @@ export function estimatePartTokens(part: Json, estimate: TextEstimator): number 
   if (typeof content.text === "string") return estimate(content.text);
   if (typeof content.data !== "string")
     return type === "file" ? TOKENS_PER_PICTURE : estimate(JSON.stringify(part));
-  const { length } = content.data;
-  const kind = typeof mediaType === "string" ? mediaType : type;
-  const isPicture = typeof kind === "string" && kind.startsWith("image");
-  if (isPicture && length <= LARGEST_PICTURE) return TOKENS_PER_PICTURE;
-  return Math.max(TOKENS_PER_PICTURE, Math.ceil(length / CHARACTERS_PER_FILE_TOKEN));
+  return fileTokens(typeof mediaType === "string" ? mediaType : type, content.data.length);
 }

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from "../../core/json.ts";
-import type { AssistantPart, Message } from "../../core/message.ts";
+import type { AssistantPart, FileReference, Message } from "../../core/message.ts";
 import type { LiveListener } from "../../core/turn/live-part.ts";
 import type { Usage } from "../../core/usage/usage.ts";
 
@@ -25,7 +25,7 @@ export interface ModelPort {
 export type ModelRequest = {
   readonly instructions: string;
   /** Without the instructions. A `system` message in the list replaces messages that were left out. */
-  readonly messages: readonly Message[];
+  readonly messages: readonly RequestMessage[];
   readonly tools: readonly ModelTool[];
   /** The JSON Schema of the answer; null for a text. The engine validates the answer. */
   readonly outputSchema: JsonObject | null;
@@ -35,6 +35,12 @@ export type ModelRequest = {
   /** How long an answer that is streamed may pause while the model writes; 60,000 ms if it is not given. */
   readonly idleTimeoutMs?: number;
 };
+
+/** A message of a request. What a user says is a text, or a list of texts and files. */
+export type RequestMessage = Message<RequestFile>;
+
+/** A file of a user's message, as a port gets it: with its bytes, which are the same in every attempt. */
+export type RequestFile = FileReference & { readonly data: Uint8Array };
 
 /** A tool, as a request offers it to the model. */
 export type ModelTool = {

@@ -1,5 +1,6 @@
 import { ConfigurationError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
+import type { UserMessage } from "../../core/message.ts";
 import { assertOptions, type OptionNames } from "../../core/naming/option-names.ts";
 import type { Person } from "../../core/person.ts";
 import type { MessageMode, MessageStatus } from "../../store/store.ts";
@@ -20,8 +21,8 @@ export type EnqueuedRun = {
   readonly existed: boolean;
 };
 
-/** A message to a run: a text for a conversation, or an event that a step or a tool waits for. */
-export type MessageToRun = string | { readonly event: string; readonly data?: Json };
+/** A message to a run: a text for a conversation, one with pictures or files, or an event that a step or a tool waits for. */
+export type MessageToRun = string | UserMessage | { readonly event: string; readonly data?: Json };
 
 /** The run that a message is for: its id, or a name that it is reached by. */
 export type Addressee = string | { readonly address: string };

@@ -4,8 +4,10 @@ import { randomUUID } from "node:crypto";
 import { canonicalHash } from "../../core/canonical-json.ts";
 import { ConfigurationError, MessageRefusedError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
+import { filesIn } from "../../core/message.ts";
 import { kindOf } from "../../core/naming/option-names.ts";
 import type { Person } from "../../core/person.ts";
+import { type MessageFile, readUserMessage } from "../../core/run/sent-message.ts";
 import { assertRunId } from "../../core/step-path.ts";
 import type { MessageStatus, NewMessage, QueuedRun, StopOutcome, Store } from "../../store/store.ts";
 import { conversationsOf } from "../definition/conversation-step.ts";
@@ -149,15 +151,35 @@ function runToStart(
 }
 
 function messageOf({ rules, root }: RunnerSetup, given: unknown, { id, by, mode }: SendOptions): NewMessage {
-  const { event, body } = contentsOf(given);
+  const { event, body, files = [] } = contentsOf(given);
   assertNoSecrets(body, rules, "message");
+  for (const text of textsOf(body, files)) assertNoSecrets(text, rules, "message");
   const person: Person = typeof by === "string" ? { by } : (by ?? {});
   const modes = event === null ? { mode: mode ?? conversationsOf(root)[0]?.whileBusy ?? "queue" } : {};
-  return { id: id ?? randomUUID(), event, body, by: person, ...modes };
+  return {
+    id: id ?? randomUUID(),
+    event,
+    body,
+    ...(files.length === 0 ? {} : { files }),
+    by: person,
+    ...modes,
+  };
 }
 
-function contentsOf(given: unknown): { readonly event: string | null; readonly body: Json } {
+/** Files that are texts are stored as they are, like the message itself. */
+function textsOf(body: Json, files: readonly MessageFile[]): readonly string[] {
+  const texts = new Set(
+    filesIn(body).flatMap(({ mediaType, blobId }) => (/^text\/|\bjson$/.test(mediaType) ? [blobId] : [])),
+  );
+  return files.flatMap(({ blobId, bytes }) =>
+    texts.has(blobId) ? [Buffer.from(bytes).toString("utf8")] : [],
+  );
+}
+
+function contentsOf(given: unknown): Pick<NewMessage, "event" | "body" | "files"> {
   if (typeof given === "string") return { event: null, body: given };
+  if (typeof given === "object" && given !== null && "parts" in given)
+    return { event: null, ...readUserMessage(given) };
   if (typeof given === "object" && given !== null && "event" in given) {
     const { event, data = null, ...others } = given as { event: unknown; data?: Json };
     const [other] = Object.keys(others);
@@ -168,7 +190,7 @@ function contentsOf(given: unknown): { readonly event: string | null; readonly b
       );
   }
   throw new ConfigurationError(
-    `The message is ${kindOf(given)}: give a text, or an event such as { event: "payment.confirmed", data: { … } }.`,
+    `The message is ${kindOf(given)}: give a text, { parts: [ … ] }, or an event such as { event: "payment.confirmed", data: { … } }.`,
   );
 }
 

@@ -145,7 +145,7 @@ class Talk {
     reach(run, "exchange:before-end", path, conversation.committed);
     await run.store.endExchange(run.fence, { stepKey, outcome, why });
     reach(run, "exchange:ended", path, conversation.committed);
-    conversation.endExchange();
+    conversation.endExchange(outcome);
     this.#announceEnd(scope, outcome, why);
     return scope;
   }

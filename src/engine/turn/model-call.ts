@@ -4,6 +4,7 @@ import {
   ModelCallError,
   QuotaExceededError,
 } from "../../core/errors.ts";
+import type { Message } from "../../core/message.ts";
 import { stepId } from "../../core/step-path.ts";
 import { isUncharged } from "../../core/turn/model-retry.ts";
 import { limitOfBudgets } from "../../core/usage/budget.ts";
@@ -15,6 +16,7 @@ import { NO_RUN_TELEMETRY, type SpanFacts } from "../ports/telemetry-port.ts";
 import { ABORT_GRACE_MS, type RunWith, reach } from "../run/active-run.ts";
 import type { ModelAttemptId } from "../run/effects-port.ts";
 import type { LiveAnswer } from "../run/live-answers.ts";
+import { withFiles } from "../run/message-files.ts";
 import { assertMaySend, reachAfterSentMark } from "../run/sent-mark.ts";
 import type { OpenModelCall } from "./loaded-conversation.ts";
 import { ModelRetries, type NextAttempt } from "./model-retries.ts";
@@ -27,7 +29,10 @@ export type ModelAnswer = {
   readonly charge: Charge;
 };
 
-type UnsentRequest = Omit<ModelRequest, "signal" | "idleTimeoutMs">;
+/** A request whose files are references. */
+type UnsentRequest = Omit<ModelRequest, "signal" | "idleTimeoutMs" | "messages"> & {
+  readonly messages: readonly Message[];
+};
 
 /**
  * Sends a request to the model, retries where that can help, and waits while the provider takes no requests. Each attempt
@@ -44,6 +49,8 @@ export async function askModel(
   const retries = new ModelRetries(run);
   for (;;) {
     retries.assertMayAsk();
+    // Before anything is sent: a file that is gone costs nothing.
+    const messages = await withFiles(run, request.messages);
     const call = await open();
     const isShown = prepared.agent.model.streams === true && (await run.model.live?.isWanted(run.runId));
     reach(run, "model:before-request", path, turnIndex);
@@ -52,7 +59,7 @@ export async function askModel(
     // If the run was cancelled during the reservation, nothing is sent, and the release refunds the reservation.
     assertMaySend(run, effect);
     const live = isShown === true ? beginLive(scope, call) : null;
-    const outcome = await tracedAttempt(scope, call, request, { effect, live });
+    const outcome = await tracedAttempt(scope, call, request, { effect, live, messages });
     if (outcome.kind === "answered") {
       const charge = chargeOf(scope, call, { kind: "answered", usage: outcome.response.usage });
       emitCharge(scope, call, charge);
@@ -100,8 +107,12 @@ export async function settleModelCall(
   }
 }
 
-/** A request that is being sent: its effect, and where its answer is shown; null if nobody watches. */
-type Sending = { readonly effect: EffectInProgress; readonly live: LiveAnswer | null };
+/** A request that is being sent: its effect, where its answer is shown (null if nobody watches), and its whole messages. */
+type Sending = {
+  readonly effect: EffectInProgress;
+  readonly live: LiveAnswer | null;
+  readonly messages: ModelRequest["messages"];
+};
 
 type AttemptOutcome =
   | { readonly kind: "answered"; readonly response: ModelResponse }
@@ -156,7 +167,7 @@ async function sendRequest(
   { run, prepared }: TurnScope,
   request: UnsentRequest,
   attemptId: ModelAttemptId,
-  { effect, live }: Sending,
+  { effect, live, messages }: Sending,
 ): Promise<AttemptOutcome> {
   const stop = new AbortController();
   const { timeoutMs, idleTimeoutMs } = run.model;
@@ -174,7 +185,7 @@ async function sendRequest(
     const asked = (async () =>
       run.effects.ask(
         prepared.agent.model,
-        { ...request, signal: stop.signal, idleTimeoutMs },
+        { ...request, messages, signal: stop.signal, idleTimeoutMs },
         attemptId,
         live?.listener,
       ))();

@@ -1,10 +1,11 @@
-import { isJsonObject } from "../../core/json.ts";
+import { filesIn, writtenIn } from "../../core/message.ts";
 import type { MessageRecord } from "../../store/store.ts";
 import { numberIn, numbersIn, textIn } from "../event-facts.ts";
 import type { ExchangeFigures } from "../exchanges.ts";
 import { amountText, counted, duration, timeOfDay } from "../figures.ts";
 import { code, inline, sentence, shortFence } from "../markdown.ts";
 import type { Incident } from "../run-incidents.ts";
+import { fileText, NO_NAME } from "../sent-file.ts";
 
 // The texts about conversations: what people wrote, and how exchanges begin and end.
 
@@ -23,11 +24,15 @@ export function writtenText({
   return `**${inline(sentBy)}** wrote message ${messageNo} at ${timeOfDay(sentAt)}${how}.${returned}`;
 }
 
-/** A text that a turn takes, as its sender wrote it. */
+/** A text that a turn takes, as its sender wrote it, and the names of its files. */
 export function takenText({ body, sentBy, messageNo }: MessageRecord): string {
-  const text = isJsonObject(body) ? body.text : body;
   const who = `**${inline(sentBy)}**, message ${messageNo}:`;
-  return `${who}\n\n${shortFence(typeof text === "string" ? text : "", "all of it is in the store")}`;
+  const text = writtenIn(body);
+  const files = filesIn(body).map(
+    ({ filename: name = NO_NAME, blobId: hash, ...file }) => `- ${inline(fileText({ name, hash, ...file }))}`,
+  );
+  const written = text === "" && files.length > 0 ? [] : [shortFence(text, "all of it is in the store")];
+  return [who, ...written, ...(files.length === 0 ? [] : [files.join("\n")])].join("\n\n");
 }
 
 /** The numbers of the messages that an event takes for a turn. */

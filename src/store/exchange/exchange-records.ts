@@ -57,6 +57,8 @@ export type TakenMessage = {
   readonly sentBy: string;
   readonly sentAt: number;
   readonly exchange: number;
+  /** An exchange failed in its turn, before any answer to it: its files are shown by their names only from then on. */
+  readonly unanswered?: true;
 };
 
 /** A text that nothing has taken. */

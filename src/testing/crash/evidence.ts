@@ -1,7 +1,8 @@
 import { type BlobReference, blobReferenceOf } from "../../core/blob-reference.ts";
-import type { Message } from "../../core/message.ts";
+import { type FileReference, filesIn, type Message } from "../../core/message.ts";
 import type {
   FiringRecord,
+  MessageRecord,
   ScheduleRecord,
   Store,
   StoredSlice,
@@ -23,7 +24,7 @@ export type RunAccount = RunRows & {
   readonly session: readonly StoredSlice[];
   /** The history of each granular step, by its path. */
   readonly histories: { readonly [path: string]: readonly Message[] };
-  /** The stored blobs that receipts and artifacts refer to, by id; null for one that is missing. */
+  /** The stored blobs that receipts, artifacts and messages refer to, by id; null for one that is missing. */
   readonly blobs: { readonly [blobId: string]: BlobReference | null };
   readonly verification: Verification;
 };
@@ -135,13 +136,19 @@ async function readAccount(store: Store, runId: string): Promise<RunAccount> {
   return { ...account, histories: Object.fromEntries(histories), blobs, session, verification };
 }
 
+/** The files of a message to a run. */
+export function sentFiles({ event, body }: MessageRecord): readonly FileReference[] {
+  return event === null ? filesIn(body) : [];
+}
+
 async function readBlobs(
   store: Store,
-  { run: { runId }, calls, artifacts }: RunRows,
+  { run: { runId }, calls, artifacts, messages }: RunRows,
 ): Promise<RunAccount["blobs"]> {
   const ids = new Set([
     ...calls.flatMap(({ receipt }) => (receipt?.blob ? [receipt.blob.blobId] : [])),
     ...artifacts.map(({ hash }) => hash),
+    ...messages.flatMap(sentFiles).map(({ blobId }) => blobId),
   ]);
   const entries = [...ids].map(async (blobId) => {
     const bytes = await store.readBlob(runId, blobId);

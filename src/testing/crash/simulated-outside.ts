@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import { blobReferenceOf } from "../../core/blob-reference.ts";
 import { isJson } from "../../core/canonical-json.ts";
 import { ModelCallError } from "../../core/errors.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
@@ -15,7 +16,7 @@ import type { Store } from "../../store/store.ts";
 import { faultError, type ModelFaults } from "./model-fault.ts";
 import { type ExecuteStandIn, modelStandIn, type Scenario, type StandInContext } from "./scenario.ts";
 import type { Activity, SimulatedProcess } from "./simulated-process.ts";
-import { type Effect, fingerprintOf, type SeenCall, type Witness } from "./witness.ts";
+import { type Effect, fingerprintOf, heardFile, type SeenCall, type Witness } from "./witness.ts";
 
 /** Shared by the outside systems of all processes. */
 export type SharedOutside = {
@@ -253,5 +254,12 @@ class KeyWatch {
 
 /** What users have said in a request. */
 function heardIn({ messages }: ModelRequest): string[] {
-  return messages.flatMap((message) => (message.role === "user" ? [String(message.content)] : []));
+  return messages.flatMap((message) => {
+    if (message.role !== "user") return [];
+    if (typeof message.content === "string") return [message.content];
+    // Of a file, what its bytes are: those that the request has, not those that it names.
+    return message.content.map((part) =>
+      part.type === "text" ? part.text : heardFile({ ...part, ...blobReferenceOf(part.data) }),
+    );
+  });
 }

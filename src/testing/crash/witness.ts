@@ -2,6 +2,7 @@ import { appendFileSync, readFileSync } from "node:fs";
 import type { RecoveryClass, SideEffectClass } from "../../core/call/tool-call-decision.ts";
 import { canonicalHash } from "../../core/canonical-json.ts";
 import type { Json } from "../../core/json.ts";
+import type { FileReference } from "../../core/message.ts";
 import type { Usage } from "../../core/usage/usage.ts";
 
 /** One call of a tool, as the outside system sees it. */
@@ -27,6 +28,11 @@ export function fingerprintOf(tool: string, payload: Json): string {
   return canonicalHash([tool, payload]).toString("hex").slice(0, 16);
 }
 
+/** How a file of a user is recorded: by its type and its bytes. */
+export function heardFile({ mediaType, blobId, size }: Omit<FileReference, "type" | "filename">): string {
+  return `file ${mediaType} ${blobId} of ${size} bytes`;
+}
+
 /** One line of the witness: what a model or a tool recorded about itself. */
 export type WitnessLine =
   | {
@@ -36,7 +42,7 @@ export type WitnessLine =
       readonly stepPath: string;
       readonly turnIndex: number;
       readonly attempt: number;
-      /** What users have said in the request. */
+      /** What users have said in the request, and the files that they sent. */
       readonly heard: readonly string[];
     }
   | {

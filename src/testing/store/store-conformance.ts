@@ -53,6 +53,7 @@ import { budgetWaitChecks } from "./waits/budget-waits.ts";
 import { clockWaitChecks } from "./waits/clock-waits.ts";
 import { conversationWaitChecks } from "./waits/conversation-waits.ts";
 import { exchangeChecks } from "./waits/exchanges.ts";
+import { messageFileChecks } from "./waits/message-files.ts";
 import { messageChecks } from "./waits/messages.ts";
 import { peopleChecks } from "./waits/people.ts";
 import { questionChecks } from "./waits/questions.ts";
@@ -98,6 +99,7 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   questions: questionChecks,
   "the clock": clockWaitChecks,
   messages: messageChecks,
+  "files of messages": messageFileChecks,
   exchanges: exchangeChecks,
   "waits of conversations": conversationWaitChecks,
   settlements: settlementChecks,

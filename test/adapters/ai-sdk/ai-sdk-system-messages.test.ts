@@ -6,7 +6,7 @@ import type { LanguageModel } from "ai";
 import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import { aiSdkModel } from "../../../src/adapters/ai-sdk/ai-sdk.ts";
 import type { JsonObject } from "../../../src/core/json.ts";
-import type { Message } from "../../../src/core/message.ts";
+import type { RequestMessage as Message } from "../../../src/engine/ports/model-port.ts";
 import { answer, FakeOpenAiServer, raw } from "./fake-openai-server.ts";
 import { API_KEY, openAiModel, requestOf } from "./model-request.ts";
 

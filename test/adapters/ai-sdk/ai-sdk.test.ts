@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { aiSdkModel } from "../../../src/adapters/ai-sdk/ai-sdk.ts";
 import { canonicalJson } from "../../../src/core/canonical-json.ts";
 import { ConfigurationError } from "../../../src/core/errors.ts";
-import { type Message } from "../../../src/core/message.ts";
+import type { RequestMessage as Message } from "../../../src/engine/ports/model-port.ts";
 import { answer, FakeOpenAiServer } from "./fake-openai-server.ts";
 import { API_KEY, failureOf, openAiModel, requestOf, sendMail } from "./model-request.ts";
 

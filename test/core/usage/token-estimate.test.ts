@@ -145,3 +145,28 @@ describe("estimateMessageTokens", () => {
     expect(estimateMessageTokens({ role: "user", content: "abc" }, (text) => text.length)).toBe(4 + 3);
   });
 });
+
+describe("a message with files", () => {
+  const file = (mediaType: string, size: number) =>
+    ({ type: "file", mediaType, size, blobId: "0".repeat(64) }) as const;
+  const tokens = (...content: readonly ReturnType<typeof file>[]) =>
+    estimateMessageTokens({ role: "user", content }) - estimateMessageTokens({ role: "user", content: "" });
+
+  it("counts a picture like one in a tool result, whatever its size", () => {
+    expect([tokens(file("image/png", 100)), tokens(file("image/jpeg", 3_000_000))]).toEqual([1_600, 1_600]);
+    expect(tokens(file("image/png", 100), file("image/png", 100))).toBe(3_200);
+  });
+
+  it("counts any other file by its size, and a text by the characters in it", () => {
+    expect(tokens(file("application/pdf", 100))).toBe(1_600);
+    expect(tokens(file("application/pdf", 2_400_000))).toBe(100_000);
+    expect(tokens(file("text/csv", 3_000))).toBe(1_000);
+  });
+
+  it("counts its texts as it counts a text", () => {
+    const text = "What is due on this invoice?";
+    expect(estimateMessageTokens({ role: "user", content: [{ type: "text", text }] })).toBe(
+      estimateMessageTokens({ role: "user", content: text }),
+    );
+  });
+});

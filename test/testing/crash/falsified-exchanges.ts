@@ -93,3 +93,39 @@ export const FALSIFIED_EXCHANGES: readonly Falsification[] = [
     /Exchange 1 was to stop, and the run is cancelled instead/,
   ],
 ];
+
+/** Falsified evidence of a conversation with pictures: the scenario `conversation-files`. */
+export const FALSIFIED_FILES: readonly Falsification[] = [
+  [
+    "references-have-blobs",
+    "a picture is missing",
+    ({ account }) => {
+      for (const blobId of Object.keys(account.blobs)) account.blobs[blobId] = null;
+    },
+    /Message one of explored-1 refers to blob [0-9a-f]{8} of \d+ bytes, but at the end it is missing/,
+  ],
+  [
+    "references-have-blobs",
+    "a picture is left that no message has",
+    ({ account }) => void (account.verification.blobs += 1),
+    /explored-1 has a blob at the end that nothing refers to/,
+  ],
+  [
+    "messages-taken-once",
+    "the model was shown the text without its picture",
+    ({ witness }) => {
+      for (const line of witness)
+        if (line.kind === "asked") line.heard = line.heard.filter((heard) => !heard.startsWith("file "));
+    },
+    /Message one was taken by turn 1, whose model never saw it/,
+  ],
+  [
+    "messages-taken-once",
+    "an earlier attempt was shown another picture",
+    ({ witness }) => {
+      const line = one(witness, ({ kind }) => kind === "asked");
+      if (line.kind === "asked") line.heard = line.heard.map((heard) => heard.replace(/^file .*/, "file x"));
+    },
+    /Message one was taken by turn 1, whose model never saw it/,
+  ],
+];

@@ -3,7 +3,7 @@ import { checkInvariants } from "../../../src/testing/crash/check-invariants.ts"
 import type { Evidence } from "../../../src/testing/crash/evidence.ts";
 import { INVARIANTS } from "../../../src/testing/crash/invariants/index.ts";
 import { FALSIFIED_CALLS } from "./falsified-calls.ts";
-import { FALSIFIED_EXCHANGES } from "./falsified-exchanges.ts";
+import { FALSIFIED_EXCHANGES, FALSIFIED_FILES } from "./falsified-exchanges.ts";
 import { FALSIFIED_DELETIONS, FALSIFIED_QUEUES } from "./falsified-queues.ts";
 import { FALSIFIED_RUNS } from "./falsified-runs.ts";
 import { FALSIFIED_USAGE } from "./falsified-usage.ts";
@@ -19,7 +19,7 @@ import {
 } from "./invariants-evidence.ts";
 import { deletion } from "./scenarios/advances.ts";
 import { diverged, fork } from "./scenarios/continuations.ts";
-import { conversationStop } from "./scenarios/conversations.ts";
+import { conversationFiles, conversationStop } from "./scenarios/conversations.ts";
 import { planning } from "./scenarios/plans.ts";
 import { queueKeys } from "./scenarios/queues.ts";
 import { scheduleFires } from "./scenarios/schedules.ts";
@@ -42,6 +42,8 @@ const [, talked] = (await evidenceOf(conversationStop(), "crash after store.open
   Evidence,
   Evidence,
 ];
+// The same turn is asked a second time.
+const [, pictured] = (await evidenceOf(conversationFiles(), "crash after model 1")) as [Evidence, Evidence];
 const forks = await evidenceOf(fork(), "crash before store.forkRun 1", "crash after tool.charge 2");
 const [, scheduled] = (await evidenceOf(scheduleFires(), "crash after store.fireSchedule 2")) as [
   Evidence,
@@ -60,6 +62,7 @@ describe("real evidence", () => {
     planned,
     waited,
     talked,
+    pictured,
     scheduled,
     queued,
     deleted,
@@ -146,6 +149,7 @@ describe("an invariant notices that", () => {
 
   it.each([
     ...FALSIFIED_EXCHANGES.map((each) => [talked, ...each] as const),
+    ...FALSIFIED_FILES.map((each) => [pictured, ...each] as const),
     ...FALSIFIED_QUEUES.map((each) => [queued, ...each] as const),
     ...FALSIFIED_DELETIONS.map((each) => [deleted, ...each] as const),
   ])("$1: $2", async (evidence, invariant, _how, change, message) => {

@@ -238,7 +238,7 @@ class Chats {
 
   async #send(
     room: ChatRoom,
-    { id, text, mode }: NewChatMessage,
+    { id, content, mode }: NewChatMessage,
     user: ChatUser,
     request: Request,
   ): Promise<MessageReceipt> {
@@ -247,7 +247,7 @@ class Chats {
     // Before the message: the answer is streamed if somebody watches when it begins.
     this.#store.live?.announce(runId);
     try {
-      const sent = await this.#runner.send(runId, text, {
+      const sent = await this.#runner.send(runId, content, {
         id,
         by: person,
         ...(mode === undefined ? {} : { mode }),
@@ -259,6 +259,7 @@ class Chats {
       // Of two scopes that begin a chat of the same id at once, the second one finds it taken.
       await findRoom(this.#store, room);
       if (!MessageRefusedError.isInstance(error)) throw error;
+      if (!error.details.reason.startsWith("other_")) throw new ChatProblem(400, error.message);
       throw new ChatProblem(409, "Another message of this chat has the same id: load the chat again.");
     }
   }

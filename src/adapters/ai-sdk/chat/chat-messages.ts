@@ -7,7 +7,7 @@ import type { MessageRecord, Store } from "../../../store/store.ts";
 import { loadAiSdk } from "../ai-sdk-package.ts";
 import { type ExchangeStart, exchangesBackwards, lastExchange } from "./chat-exchanges.ts";
 import { type UIChunkOptions, UIChunks } from "./ui-chunks.ts";
-import { textPartsOf } from "./user-parts.ts";
+import { userPartsOf, withBytes } from "./user-parts.ts";
 
 /** A page of a chat's messages, as `useChat` takes them. */
 export type ChatMessages = {
@@ -31,7 +31,20 @@ export async function messagesOf(chat: StoredChat, before: string | null): Promi
   const { first, isFirst } = await firstOfPage(store, runId, before);
   const messages = first === null ? [] : await exchangeMessages(chat, first, before);
   if (before === null) messages.push(...(await waitingTexts(store, runId)));
-  return { messages, before: isFirst ? null : (first?.cursor ?? null) };
+  const whole = await Promise.all(messages.map((message) => withFiles(chat, message)));
+  return { messages: whole, before: isFirst ? null : (first?.cursor ?? null) };
+}
+
+/** A message with the bytes of the files that the user has sent. */
+async function withFiles(chat: StoredChat, message: UIMessage): Promise<UIMessage> {
+  const parts = await Promise.all(
+    message.parts.map(async (part) => {
+      if (part.type === "steering-message") return { ...part, parts: await withBytes(chat, part.parts) };
+      const isSent = message.role === "user" && (part.type === "text" || part.type === "file");
+      return isSent ? withBytes(chat, [part]) : part;
+    }),
+  );
+  return { ...message, parts: parts.flat() };
 }
 
 /** The exchange that a page begins with, and whether it is the first of the run. */
@@ -143,5 +156,5 @@ async function hasOpenExchange(store: Store, runId: string): Promise<boolean> {
 }
 
 function userMessage(id: string, body: Json): UIMessage {
-  return { id, role: "user", parts: textPartsOf(body) };
+  return { id, role: "user", parts: userPartsOf(body) };
 }

@@ -1,5 +1,8 @@
 import type { UIMessage } from "ai";
+import { ConfigurationError } from "../../../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../core/json.ts";
+import type { UserMessage, UserPart } from "../../../core/message.ts";
+import { readUserMessage } from "../../../core/run/sent-message.ts";
 import type { MessageMode } from "../../../store/store.ts";
 import { ChatProblem } from "./chat-problem.ts";
 
@@ -16,7 +19,7 @@ export type ChatRequest =
 
 export type NewChatMessage = {
   readonly id: string;
-  readonly text: string;
+  readonly content: string | UserMessage;
   readonly mode: MessageMode | undefined;
 };
 
@@ -54,21 +57,45 @@ export function readChatRequest(body: JsonObject): ChatRequest {
 
 /** Reads a user's message. */
 export function readMessage(message: JsonObject, mode: Json | undefined): NewChatMessage {
-  const { id, parts, text: given } = message;
+  const { id, parts, text } = message;
   if (typeof id !== "string" || id === "") throw new ChatProblem(400, "The message has no id: give it one.");
-  const text = typeof given === "string" ? given : textIn(parts ?? null);
-  if (text.trim() === "") throw new ChatProblem(400, "The message is empty: write something.");
-  return { id, text, mode: readMode(mode) };
+  const content = typeof text === "string" ? text : contentOf(parts ?? null);
+  if (typeof content === "string" && content.trim() === "")
+    throw new ChatProblem(400, "The message is empty: write something.");
+  return { id, content, mode: readMode(mode) };
 }
 
-function textIn(parts: Json): string {
+function contentOf(parts: Json): string | UserMessage {
   if (!Array.isArray(parts)) throw new ChatProblem(400, "The message has no parts: give it a text.");
-  const texts = (parts as readonly Json[]).map((part) => {
-    const { type, text }: JsonObject = isJsonObject(part) ? part : {};
-    if (type === "text" && typeof text === "string") return text;
-    throw new ChatProblem(400, `The message has a part of the type ${JSON.stringify(type)}: send texts.`);
-  });
-  return texts.join("\n\n");
+  const read = (parts as readonly Json[]).map(readPart);
+  const texts = read.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  if (texts.length === read.length) return texts.join("\n\n");
+  assertFiles({ parts: read });
+  return { parts: read };
+}
+
+/** What is wrong with a file is the page's fault, and is said before anything is sent. */
+function assertFiles(message: UserMessage): void {
+  try {
+    readUserMessage(message);
+  } catch (error) {
+    if (ConfigurationError.isInstance(error)) throw new ChatProblem(400, error.message);
+    throw error;
+  }
+}
+
+/** A text, or a file whose bytes are in its address. */
+function readPart(part: Json): UserPart {
+  const { type, text, mediaType, url, filename }: JsonObject = isJsonObject(part) ? part : {};
+  if (type === "text" && typeof text === "string") return { type, text };
+  if (type !== "file" || typeof mediaType !== "string" || typeof url !== "string")
+    throw new ChatProblem(
+      400,
+      `The message has a part of the type ${JSON.stringify(type ?? null)}: send texts and files.`,
+    );
+  if (!url.startsWith("data:"))
+    throw new ChatProblem(400, "The message has a file that is elsewhere: send its bytes, as a data: URL.");
+  return { type, mediaType, data: url, ...(typeof filename === "string" ? { filename } : {}) };
 }
 
 const MODES: readonly string[] = ["queue", "steer", "interrupt"] satisfies MessageMode[];

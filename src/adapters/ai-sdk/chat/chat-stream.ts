@@ -6,6 +6,7 @@ import type { Store } from "../../../store/store.ts";
 import { type ExchangeStart, exchangesBackwards, findExchange, lastExchange } from "./chat-exchanges.ts";
 import { ChatProblem } from "./chat-problem.ts";
 import { assistantMessageId, type UIChunkOptions, UIChunks } from "./ui-chunks.ts";
+import { chunkWithBytes } from "./user-parts.ts";
 
 type Chunks = AsyncGenerator<UIMessageChunk, void, undefined>;
 
@@ -60,9 +61,10 @@ function chunksFor({ errorText }: WatchedChat, { step, exchange }: ExchangeStart
 }
 
 /** What is behind a place in the log, and then live, until the exchange is over or waits for the user. */
-async function* follow({ runner, runId, signal }: WatchedChat, chunks: UIChunks, after: string): Chunks {
+async function* follow(chat: WatchedChat, chunks: UIChunks, after: string): Chunks {
+  const { runner, runId, signal } = chat;
   for await (const event of runner.watch(runId, { after, signal })) {
-    yield* chunks.apply(event);
+    for (const chunk of chunks.apply(event)) yield await chunkWithBytes(chat, chunk);
     if (chunks.isOver) return;
   }
 }

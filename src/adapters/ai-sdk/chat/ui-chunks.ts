@@ -4,7 +4,7 @@ import type { WatchEvent, WatchEventOf } from "../../../engine/watch/watch-event
 import type { ExchangeOutcome } from "../../../store/store.ts";
 import { ShownAnswer } from "./shown-answer.ts";
 import { type AnswerProblem, ShownCalls } from "./shown-calls.ts";
-import { textPartsOf } from "./user-parts.ts";
+import { userPartsOf } from "./user-parts.ts";
 
 /** What the chunks are made for. */
 export type UIChunkOptions = {
@@ -138,7 +138,7 @@ export class UIChunks {
   /** The message that the exchange begins with is the user's own, and is on the page already. */
   #messageTaken({ messageId, body, step, turn, exchange }: WatchEventOf<"message.taken">): UIMessageChunk[] {
     if (messageId === this.#firstMessage || this.#isOther(step, exchange)) return [];
-    const chunk: UIMessageChunk = { type: "steering-message", id: messageId, parts: textPartsOf(body) };
+    const chunk: UIMessageChunk = { type: "steering-message", id: messageId, parts: userPartsOf(body) };
     if (this.#isOpen({ step, turn })) this.#step?.steering.push(chunk);
     return [chunk];
   }

@@ -1,6 +1,7 @@
 import { toolCallKey } from "../../../core/call/tool-call-key.ts";
 import { ConfigurationError } from "../../../core/errors.ts";
 import { isJsonObject, type Json } from "../../../core/json.ts";
+import { filesIn } from "../../../core/message.ts";
 import {
   type ArtifactVersion,
   type CallOutcome,
@@ -172,6 +173,8 @@ export class ForkCopy {
     for (const message of yield* all(TAKEN, this.#parent.key, ...this.#upTo)) {
       const row = wholeRow("messages", message);
       insertRow(this.#tx, this.#run, "messages", row);
+      if (row.event === null)
+        for (const { blobId } of filesIn(parseJson(row.body))) this.#blob(Buffer.from(blobId, "hex"));
       if (row.taken_step === this.#forkedStep && (row.taken_turn ?? 0) >= this.#plan.state.firstTurn)
         this.#extent.messages += 1;
     }

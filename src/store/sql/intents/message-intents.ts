@@ -1,14 +1,17 @@
 import { assertPayload, canonicalJson } from "../../../core/canonical-json.ts";
 import { MessageRefusedError } from "../../../core/errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../../core/json.ts";
+import type { Json, JsonObject } from "../../../core/json.ts";
+import { filesIn } from "../../../core/message.ts";
 import { assertNameSize } from "../../../core/naming/name-size.ts";
 import { type Decision, decisionOf } from "../../../core/person.ts";
 import { assertEventName, matchesEvent } from "../../../core/run/event-match.ts";
+import { assertStoredText } from "../../../core/run/sent-message.ts";
 import { receiptOfAnswer } from "../../../core/run/wait-answer.ts";
 import type { MessageMode, MessageStatus, NewMessage, QueuedRun, SentMessage } from "../../store.ts";
 import type { Row } from "../row.ts";
 import { get, type SqlScript } from "../script.ts";
 import { MESSAGE_STATUSES } from "../stored-words.ts";
+import { putBlob } from "../tables/blob-rows.ts";
 import { openMailWaits } from "../tables/exchange-rows.ts";
 import { senderOf, waitingMessages } from "../tables/message-rows.ts";
 import { missingRun } from "../tables/missing-run.ts";
@@ -40,6 +43,7 @@ export function* sendMessage(
   yield* assertOpenPart(run);
   const messageNo = ((yield* get(LAST_MESSAGE, run.key))?.optionalInt("n") ?? 0) + 1;
   const reason = reasonToReturn(run, message);
+  for (const file of message.files ?? []) putBlob(tx, run, file);
   insertRow(tx, run, "messages", {
     message_no: messageNo,
     message_id: message.id,
@@ -63,6 +67,7 @@ export function* sendMessage(
   saveRun(tx, run, "message.sent", {
     message: messageNo,
     by: sender.name,
+    ...filesOf(message),
     ...(reason === null ? {} : { returned: reason }),
     ...(received.length === 0 ? {} : { received }),
   });
@@ -71,24 +76,33 @@ export function* sendMessage(
   return { runId, messageNo, isDuplicate: false, hasStarted, status, reason };
 }
 
-function assertMessage({ id, event, body }: NewMessage): void {
+/** The files of the message, for its event: the log names them, and never has their bytes. */
+function filesOf({ event, body }: NewMessage): { readonly files?: readonly JsonObject[] } {
+  const files = event === null ? filesIn(body) : [];
+  if (files.length === 0) return {};
+  return {
+    files: files.map(({ filename = null, mediaType, size, blobId }) => ({
+      filename,
+      mediaType,
+      size,
+      hash: blobId,
+    })),
+  };
+}
+
+function assertMessage({ id, event, body, files = [] }: NewMessage): void {
   if (typeof id !== "string" || id.trim() === "")
     throw new MessageRefusedError(`The id of the message is ${JSON.stringify(id)}: give a text.`, {
       reason: "id",
     });
   assertNameSize("id of the message", id);
-  if (event !== null) assertEventName(event);
-  else assertText(body);
-  assertPayload(body, "The message");
-}
-
-/** A text, or a text with files. */
-function assertText(body: Json): void {
-  const text = isJsonObject(body) ? body.text : body;
-  if (typeof text !== "string")
-    throw new MessageRefusedError(`The message is ${JSON.stringify(body)}: give a text, or an event.`, {
-      reason: "no_text",
+  if (event === null) assertStoredText(body, files);
+  else assertEventName(event);
+  if (event !== null && files.length > 0)
+    throw new MessageRefusedError(`Event ${JSON.stringify(event)} has files: send them with a text.`, {
+      reason: "files",
     });
+  assertPayload(body, "The message");
 }
 
 /** The run that the message is for; created for it, if the sender wants that. */

@@ -103,7 +103,12 @@ export function* readRequests(runId: string): SqlScript<RunRequestsSeen> {
   };
 }
 
-const TAKEN = `SELECT message_no, message_id, body, sent_at, sent_by, taken_turn, exchange_no FROM messages
+// A message is unanswered if an exchange failed in the turn that had taken it: its own, or a later one after a stop.
+const TAKEN = `SELECT message_no, message_id, body, sent_at, sent_by, taken_turn, exchange_no,
+    (SELECT count(*) FROM exchanges WHERE exchanges.run_key = messages.run_key
+        AND exchanges.step_no = messages.taken_step AND exchanges.exchange_no >= messages.exchange_no
+        AND outcome = 'failed' AND first_turn <= taken_turn AND coalesce(last_turn, 0) < taken_turn) AS unanswered
+   FROM messages
    WHERE run_key = ? AND taken_step = ? AND taken_turn BETWEEN ? AND ? ORDER BY taken_turn, exchange_no, message_no`;
 
 /** How many messages each turn of a query has taken: most take none, and then none is read. */
@@ -129,6 +134,7 @@ export function* takenMessages(
       sentBy: senderOf(row).name,
       sentAt: row.int("sent_at"),
       exchange: row.int("exchange_no"),
+      ...(row.int("unanswered") === 0 ? {} : { unanswered: true }),
     });
     taken.set(turn, messages);
   }

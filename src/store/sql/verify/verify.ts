@@ -1,5 +1,7 @@
 import { blobReferenceOf } from "../../../core/blob-reference.ts";
 import { type ChainProblem, EventChain, factsOf, RowComparison } from "../../../core/event-chain.ts";
+import type { Json } from "../../../core/json.ts";
+import { filesIn } from "../../../core/message.ts";
 import type { Verification } from "../../store.ts";
 import { coversRun, RUN_ROW } from "../covered-rows.ts";
 import { PagedQuery } from "../paged-query.ts";
@@ -9,7 +11,7 @@ import type { CoveredTable, RunKey } from "../table-list.ts";
 import { blobPage } from "../tables/blob-rows.ts";
 import { missingRun } from "../tables/missing-run.ts";
 import { readStoreId } from "../tables/moved-run.ts";
-import { requireRunKey } from "../tables/run-row.ts";
+import { parseJson, requireRunKey } from "../tables/run-row.ts";
 import { RowNames } from "./row-names.ts";
 import { checkRunRow, eventOf, MARKED_WRONGLY } from "./run-check.ts";
 import { COVERED_TABLES, rowsOfRun, storedGroups } from "./stored-rows.ts";
@@ -80,8 +82,11 @@ function* readLog(key: RunKey, run: Row): SqlScript<ReadLog> {
   return { chain, head: chain.head, coveringSeq };
 }
 
-/** A blob that the run does not have, and the artifact, or the call whose receipt, refers to it. */
-type UnresolvedBlob = { readonly blobId: string; readonly by: string | number };
+/** A blob that the run does not have, and the row that refers to it. */
+type UnresolvedBlob = {
+  readonly blobId: string;
+  readonly by: { readonly artifact: string } | { readonly call: number } | { readonly message: number };
+};
 
 /** Compares every covered row of the run. Returns the number of receipts, and the missing blobs. */
 function* readTables(
@@ -97,19 +102,32 @@ function* readTables(
       if (table === "receipts") receipts += page.length;
       for (const row of page) {
         for (const [name, digest] of storedGroups(table, row)) rows.take(name, digest);
-        const blob = blobIn(table, row);
-        if (blob !== null && !kept.has(blob.blobId)) unresolved.push(blob);
+        unresolved.push(...blobsIn(table, row).filter(({ blobId }) => !kept.has(blobId)));
       }
     }
   }
   return { receipts, unresolved };
 }
 
-/** The blob that a row refers to; null if it refers to none. */
-function blobIn(table: CoveredTable, row: Row): UnresolvedBlob | null {
-  if (table === "artifacts") return { blobId: row.hex("blob_hash"), by: row.text("artifact_name") };
-  if (table !== "receipts" || row.optionalBytes("blob_hash") === null) return null;
-  return { blobId: row.hex("blob_hash"), by: row.int("call_no") };
+/** The blobs that a row refers to. */
+function blobsIn(table: CoveredTable, row: Row): readonly UnresolvedBlob[] {
+  if (table === "artifacts")
+    return [{ blobId: row.hex("blob_hash"), by: { artifact: row.text("artifact_name") } }];
+  if (table === "messages" && row.optionalText("event") === null) {
+    const by = { message: row.int("message_no") };
+    return filesIn(bodyOf(row)).map(({ blobId }) => ({ blobId, by }));
+  }
+  if (table !== "receipts" || row.optionalBytes("blob_hash") === null) return [];
+  return [{ blobId: row.hex("blob_hash"), by: { call: row.int("call_no") } }];
+}
+
+/** A damaged body is reported by its digest, and refers to nothing. */
+function bodyOf(row: Row): Json {
+  try {
+    return parseJson(row.text("body"));
+  } catch {
+    return null;
+  }
 }
 
 const LOST = "is missing, collected or removed:";
@@ -122,14 +140,18 @@ export function isLostBlob({ row, what }: ChainProblem): boolean {
 function* lostBlobs(names: RowNames, unresolved: readonly UnresolvedBlob[]): SqlScript<ChainProblem[]> {
   const problems: ChainProblem[] = [];
   for (const { blobId, by } of unresolved) {
-    const referrer =
-      typeof by === "string" ? `artifact ${by}` : `the receipt of ${(yield* names.call(by)) ?? `call ${by}`}`;
     problems.push({
       row: `blob ${blobId}`,
-      what: `${LOST} ${referrer} refers to it`,
+      what: `${LOST} ${yield* referrer(names, by)} refers to it`,
     });
   }
   return problems;
+}
+
+function* referrer(names: RowNames, by: UnresolvedBlob["by"]): SqlScript<string> {
+  if ("artifact" in by) return `artifact ${by.artifact}`;
+  if ("message" in by) return `message ${by.message}`;
+  return `the receipt of ${(yield* names.call(by.call)) ?? `call ${by.call}`}`;
 }
 
 /** The id of a blob is the hash of its bytes. */

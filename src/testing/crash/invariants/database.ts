@@ -1,15 +1,17 @@
 import type { BlobReference } from "../../../core/blob-reference.ts";
+import { sentFiles } from "../evidence.ts";
 import { checkEach, FINE, type Invariant, wrong } from "../invariant.ts";
 import { allObservations, type Observation } from "./observations.ts";
 
 export const referencesHaveBlobs: Invariant = {
   name: "references-have-blobs",
-  promise: "Every blob that a receipt or an artifact refers to is stored, with the right hash and size.",
+  promise:
+    "Every blob that a receipt, an artifact or a message refers to is stored, with the right hash and size, and only those.",
   judge: (evidence) => {
     const references = allObservations(evidence).flatMap((observation) =>
       referencesOf(observation).map((reference) => ({ ...reference, observation })),
     );
-    return checkEach(
+    const stored = checkEach(
       references,
       ({ observation: { account, when }, owner, tool, blob: { blobId, size } }) => {
         const about = (what: string) =>
@@ -20,12 +22,29 @@ export const referencesHaveBlobs: Invariant = {
         return found.size === size ? FINE : about(`the stored blob has ${found.size}`);
       },
     );
+    const left = allObservations(evidence).flatMap((observation) =>
+      leftBlobs(observation) > 0
+        ? wrong(`${observation.account.run.runId} has a blob ${observation.when} that nothing refers to`)
+        : FINE,
+    );
+    return { looked: stored.looked, problems: [...stored.problems, ...left] };
   },
 };
 
+/** How many blobs nothing refers to. Those that an artifact or a late receipt leaves behind are meant to stay. */
+function leftBlobs({ account: { calls, artifacts, messages, verification, blobs } }: Observation): number {
+  const areOfMessages =
+    messages.some((message) => sentFiles(message).length > 0) &&
+    artifacts.length === 0 &&
+    calls.every(({ receipt }) => !receipt?.blob);
+  return areOfMessages ? verification.blobs - Object.keys(blobs).length : 0;
+}
+
 type HeldReference = { readonly owner: string; readonly tool?: string; readonly blob: BlobReference };
 
-function referencesOf({ account: { run, calls, artifacts } }: Observation): readonly HeldReference[] {
+function referencesOf({
+  account: { run, calls, artifacts, messages },
+}: Observation): readonly HeldReference[] {
   const ofCalls = calls.flatMap(({ tool, toolCallId, receipt }) =>
     receipt?.blob ? [{ owner: `The receipt of ${tool} (${toolCallId})`, tool, blob: receipt.blob }] : [],
   );
@@ -33,7 +52,10 @@ function referencesOf({ account: { run, calls, artifacts } }: Observation): read
     owner: `Artifact ${name} of ${run.runId}`,
     blob: { blobId: hash, size },
   }));
-  return [...ofCalls, ...ofArtifacts];
+  const ofMessages = messages.flatMap((message) =>
+    sentFiles(message).map((blob) => ({ owner: `Message ${message.id} of ${run.runId}`, blob })),
+  );
+  return [...ofCalls, ...ofArtifacts, ...ofMessages];
 }
 
 export const eventsVerify: Invariant = {

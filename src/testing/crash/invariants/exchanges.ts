@@ -1,8 +1,9 @@
-import { isJsonObject, type Json } from "../../../core/json.ts";
+import type { Json } from "../../../core/json.ts";
+import { storedParts, writtenIn } from "../../../core/message.ts";
 import type { EventRecord, ExchangeRecord, MessageRecord } from "../../../store/store.ts";
 import type { RunAccount } from "../evidence.ts";
 import { checkEach, FINE, type Invariant, type Problem, wrong } from "../invariant.ts";
-import type { WitnessLine } from "../witness.ts";
+import { heardFile, type WitnessLine } from "../witness.ts";
 import { allObservations, earlierAndLater, objectOf } from "./observations.ts";
 
 // Conversations: each text is taken by one turn, in order, in an exchange of its sender.
@@ -25,23 +26,26 @@ export function judgeTakenText(
     return wrong(`Message ${id} was taken by turn ${turnIndex}, which does not have it`);
   const attempts = modelCalls.filter((call) => call.stepPath === stepPath && call.turnIndex === turnIndex);
   const last = Math.max(...attempts.map(({ attempt }) => attempt));
-  const asked = witness.find(
-    (line) =>
+  const isNamed = holding.some(({ taken }) => taken.some((each) => each.id === id && each.unanswered));
+  const parts = saidIn(body, isNamed);
+  // An attempt before the message came has heard none of it.
+  const isTold = witness.every((line) => {
+    const isOfTurn =
       line.kind === "asked" &&
       line.runId === run.runId &&
       line.stepPath === stepPath &&
-      line.turnIndex === turnIndex &&
-      line.attempt === last,
-  );
-  const text = textIn(body);
-  return asked?.kind === "asked" && !asked.heard.some((heard) => heard.includes(text))
-    ? wrong(`Message ${id} was taken by turn ${turnIndex}, whose model never saw it`)
-    : FINE;
+      line.turnIndex === turnIndex;
+    if (!isOfTurn) return true;
+    const heard = parts.filter((part) => line.heard.some((each) => each.includes(part))).length;
+    return heard === parts.length || (heard === 0 && line.attempt !== last);
+  });
+  return isTold ? FINE : wrong(`Message ${id} was taken by turn ${turnIndex}, whose model never saw it`);
 }
 
-function textIn(body: Json): string {
-  const text = isJsonObject(body) ? body.text : body;
-  return typeof text === "string" ? text : "";
+/** The texts and files of a message, as the witness records them; without its files, if only their names are shown. */
+function saidIn(body: Json, isNamed: boolean): readonly string[] {
+  const parts = storedParts(body) ?? [{ type: "text", text: writtenIn(body) }];
+  return parts.flatMap((part) => (part.type === "text" ? [part.text] : isNamed ? [] : [heardFile(part)]));
 }
 
 function textsOf({ messages }: RunAccount): readonly MessageRecord[] {

@@ -393,6 +393,39 @@ describe("stop", () => {
   });
 });
 
+describe("files", () => {
+  const picture = {
+    type: "file",
+    mediaType: "image/png",
+    filename: "broken.png",
+    url: `data:image/png;base64,${Buffer.from("not really a picture").toString("base64")}`,
+  } as const;
+
+  it("reach the model, and are given back as they were sent", async () => {
+    const seen: unknown[] = [];
+    const { api, work } = await chatWorld([
+      (_say, { messages }) => {
+        seen.push(messages.at(-1));
+        return response("It is broken.");
+      },
+    ]);
+    work();
+    const message: UIMessage = { id: "m-1", role: "user", parts: [picture, { type: "text", text: "look" }] };
+    const answer = await shown(await chunksIn(await post(api, [message])));
+    expect(await stored(api)).toEqual([message, answer]);
+    expect(JSON.stringify(seen)).toContain("broken.png");
+  });
+
+  it("that are elsewhere or no files are refused in one sentence, and nothing is sent", async () => {
+    const { api, store } = await chatWorld([typed("x")]);
+    for (const url of ["https://example.org/a.png", "data:image/png;base64,%%%", "file:///etc/passwd"]) {
+      const answer = await post(api, [{ id: "m", role: "user", parts: [{ ...picture, url }] }]);
+      expect([answer.status, await answer.text()]).toEqual([400, expect.stringMatching(/^[A-Z].*\.$/)]);
+    }
+    expect(await store.listRuns()).toEqual([]);
+  });
+});
+
 describe("what is wrong with a request", () => {
   it.each([
     ["no JSON", "x", "application/json", 400],

@@ -81,6 +81,41 @@ export const EXCHANGE_MUTANTS: readonly Mutant[] = [
     scenario: "conversation-queue",
   },
   {
+    what: "the files of a message are written after its commit",
+    patches: [
+      {
+        file: "store/sql/intents/message-intents.ts",
+        right: "  for (const file of message.files ?? []) putBlob(tx, run, file);\n",
+        wrong: `  for (const file of message.files ?? [])
+    setTimeout(() => {
+      try {
+        putBlob(tx, run, file);
+      } catch {}
+    }, 2);
+`,
+      },
+    ],
+    breaks: "references-have-blobs",
+    scenario: "conversation-files",
+  },
+  {
+    what: "a later attempt of the model is shown a file without its bytes",
+    patches: [
+      {
+        file: "engine/run/message-files.ts",
+        right: "    return { ...file, data: await bytes };",
+        wrong: "    return { ...file, data: run.fence.epoch > 1 ? new Uint8Array() : await bytes };",
+      },
+      {
+        file: "engine/run/message-files.ts",
+        right: 'run: RunWith<"store" | "runId">,\n  messages',
+        wrong: 'run: RunWith<"store" | "runId" | "fence">,\n  messages',
+      },
+    ],
+    breaks: "messages-taken-once",
+    scenario: "conversation-files",
+  },
+  {
     what: "a stop ends the run",
     patches: [
       {

@@ -1,5 +1,6 @@
 // Conversations: people write while the agent works, waits or has nothing to do.
 
+import { readUserMessage } from "../../../../src/core/run/sent-message.ts";
 import { conversationStep } from "../../../../src/engine/definition/conversation-step.ts";
 import type { RunResult } from "../../../../src/engine/ports/run-result.ts";
 import type { MessageMode, NewMessage } from "../../../../src/store/store.ts";
@@ -86,6 +87,37 @@ export function conversationSteer(): Scenario {
   };
 }
 
+function withFiles(id: string, mode: MessageMode, ...files: readonly string[]): NewMessage {
+  const sent = readUserMessage({
+    parts: [
+      { type: "text", text: `Text ${id}.` },
+      ...files.map((content) => ({
+        type: "file",
+        mediaType: "image/png",
+        data: Buffer.from(content.repeat(40)),
+        filename: `${content}.png`,
+      })),
+    ],
+  });
+  return { ...text(id, mode), ...sent };
+}
+
+/** Pictures come with the first text, and with one that joins it. The same picture twice is one blob. */
+export function conversationFiles(): Scenario {
+  return {
+    name: "conversation-files",
+    pipeline: talking(),
+    input: null,
+    tools: { ...STAND_INS, charge: writing(withFiles("two", "steer", "cat", "dog")) },
+    act: async (tools) => {
+      const result = await workAndSay(tools, withFiles("one", "queue", "cat", "cat"), text("three"));
+      // No blob is old enough to be collected.
+      await tools.store.collectBlobs({ olderThanMs: 24 * HOUR_MS, maxBytes: 1_000_000 });
+      return result;
+    },
+  };
+}
+
 /** Two people write at once: each has an exchange of their own. */
 export function conversationTwoSenders(): Scenario {
   return {
@@ -109,7 +141,7 @@ export function conversationInterrupt(): Scenario {
     tools: STAND_INS,
     model: async (request, { turnIndex }, outside) => {
       const heard = request.messages.flatMap(({ role, content }) =>
-        role === "user" ? [String(content)] : [],
+        role === "user" && typeof content === "string" ? [content] : [],
       );
       const isFirst = turnIndex === 1 && !heard.join().includes("Text two.");
       if (isFirst) {

@@ -4,6 +4,7 @@ import { advance, deletion } from "./advances.ts";
 import { acceptDivergence, changedShape, diverged, fork, redoTurn, released } from "./continuations.ts";
 import {
   conversationDeploy,
+  conversationFiles,
   conversationIdle,
   conversationInterrupt,
   conversationMilestone,
@@ -108,6 +109,7 @@ export const SCENARIOS: { readonly [name: string]: () => Scenario } = {
   "approval-times-out": approvalTimesOut,
   "conversation-queue": conversationQueue,
   "conversation-steer": conversationSteer,
+  "conversation-files": conversationFiles,
   "conversation-two-senders": conversationTwoSenders,
   "conversation-interrupt": conversationInterrupt,
   "conversation-stop": conversationStop,
