@@ -87,7 +87,11 @@ export type { ApprovalRule } from "./engine/definition/approval-rule.ts";
 export type { ArtifactAccess } from "./engine/definition/artifact-access.ts";
 export type { CodeStepContext } from "./engine/definition/code-step-context.ts";
 export { defineConfig, type PawlConfig } from "./engine/definition/config.ts";
-export { type ConversationOptions, conversation } from "./engine/definition/conversation-step.ts";
+export {
+  type CompactionOptions,
+  type ConversationOptions,
+  conversation,
+} from "./engine/definition/conversation-step.ts";
 export type { EarlierSteps } from "./engine/definition/earlier-steps.ts";
 export type { ForeignCall, ForeignTool } from "./engine/definition/foreign-tool.ts";
 export type { JobCeiling } from "./engine/definition/job-ceiling.ts";

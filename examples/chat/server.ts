@@ -46,7 +46,7 @@ app.all("/api/chat/*", (context) => chat(context.req.raw));
 
 app.post("/sign-in", async (context) => {
   const { name } = await context.req.parseBody();
-  const customer = String(name)
+  const customer = (typeof name === "string" ? name : "")
     .toLowerCase()
     .replaceAll(/[^\w-]/g, "")
     .slice(0, 40);

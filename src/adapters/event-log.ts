@@ -81,7 +81,9 @@ function lineOf(event: RunEvent): Line {
     case "exchange.ended":
       return exchangeEnd(event);
     case "lineage.begun":
-      return info("step continues with a new lineage", { checkpoint: event.checkpoint });
+      return event.reason === "compaction"
+        ? info("conversation continues with a summary of its history")
+        : info("step continues with a new lineage", { checkpoint: event.checkpoint });
     case "lease.lost":
       return {
         level: "error",

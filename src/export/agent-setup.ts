@@ -24,7 +24,10 @@ export async function readAgentSetup(
   if (asked?.stepPath !== stepPath) return null;
   const { fingerprint } = await reader.readConversation(runId, stepKey, 0);
   const document = fingerprint?.document ?? null;
-  const last = lineages.findLast((line) => line.stepPath === stepPath);
+  const last = lineages.findLast(
+    // A summary begins a lineage without another agent.
+    (line) => line.stepPath === stepPath && line.summary === null,
+  );
   return isJsonObject(document) ? setupIn(document, last?.lineage ?? 0) : null;
 }
 

@@ -140,7 +140,9 @@ export class IncidentReader {
   ): Promise<ModelCallRecord | null> {
     if (place === null || facts.reserved === undefined) return null;
     const [turn, attempt] =
-      type === "turn.opened" ? [place.turnIndex, numberIn(facts, "attempt") ?? 1] : [place.turnIndex + 1, 1];
+      type === "turn.opened" || type === "summary.opened"
+        ? [place.turnIndex, numberIn(facts, "attempt") ?? 1]
+        : [place.turnIndex + 1, 1];
     return this.#records.modelCall(place.path, turn, attempt);
   }
 

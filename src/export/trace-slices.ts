@@ -97,7 +97,10 @@ export class ChapterSlices {
         ...this.#place(step),
         type: checkpoint.type,
       });
-    if (event.type === "lineage.begun") this.#mark("new line of history", "lane", this.#place(step));
+    if (event.type === "lineage.begun") {
+      const isSummary = incident.facts.reason === "compaction";
+      this.#mark(isSummary ? "compaction" : "new line of history", "lane", this.#place(step));
+    }
     if (event.type === "artifact.kept")
       this.#mark("artifact", "lane", { ...this.#place(step), ...incident.facts });
     if (asked !== null && step !== null) this.#openModelCall(step, asked);

@@ -8,15 +8,24 @@ import {
   toolCallsOf,
   type UserTextPart,
 } from "../core/message.ts";
+import { summaryMessage } from "../core/turn/history-summary.ts";
 import type { StoredResponse, TakenMessage } from "./store.ts";
+
+/** What the first messages of a history depend on, beside the prompt and the input. */
+export type HistoryBeginning = {
+  readonly isConversation: boolean;
+  /** The summary of the conversation before, in place of the input; null if there is none. */
+  readonly summary: string | null;
+};
 
 /** The head of every history: the system prompt and the first user message. A conversation may begin without an input. */
 export function headMessages(
   prompt: string,
   input: Json,
-  { isConversation }: { readonly isConversation: boolean },
+  { isConversation, summary }: HistoryBeginning,
 ): Message[] {
   const system: Message[] = prompt === "" ? [] : [{ role: "system", content: prompt }];
+  if (summary !== null) return [...system, summaryMessage(summary)];
   if (isConversation && input === null) return system;
   return [...system, { role: "user", content: typeof input === "string" ? input : canonicalJson(input) }];
 }

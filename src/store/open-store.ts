@@ -58,6 +58,7 @@ const STORE_NAMES = {
   now: true,
   monotonic: true,
   after: true,
+  liveTimers: true,
   onCommit: true,
   doorbell: true,
   schema: true,

@@ -3,6 +3,7 @@ import type { ExchangeEnd, StopOutcome } from "./exchange/exchange-records.ts";
 import type { MessageStatus, NewMessage, SentMessage } from "./queue-records.ts";
 import type { Fence, NewRun } from "./store-intents.ts";
 import type { RunRecord } from "./store-records.ts";
+import type { Compaction, SummaryOpening, TurnOpened } from "./turn-commits.ts";
 import type { WorkerReport } from "./worker-records.ts";
 
 /** A run to create without claiming it. */
@@ -55,6 +56,22 @@ export interface ExchangeStore {
    * while a model call is open.
    */
   endExchange(fence: Fence, end: ExchangeEnd): Promise<void>;
+
+  /**
+   * Reserves quota for a request for the summary of a conversation; durable before a byte is sent. Only between two
+   * exchanges: `ResumeError` (recoverable) otherwise. The request is settled by `compactHistory` or `settleModelCall`.
+   */
+  openSummary(
+    fence: Fence,
+    opening: SummaryOpening,
+  ): Promise<Exclude<TurnOpened, { readonly kind: "stale" }>>;
+
+  /**
+   * Replaces the history of a conversation by its summary: a new lineage begins with it, and the model call that it is from
+   * is charged, in one transaction. Messages, exchanges, receipts and the session stay as they are. Only between two
+   * exchanges: `ResumeError` (recoverable) otherwise.
+   */
+  compactHistory(fence: Fence, compaction: Compaction): Promise<void>;
 
   /**
    * Asks to end the present exchange of the run, and never the run: no model is asked any more, and tools in progress are

@@ -297,8 +297,10 @@ export type Conversation = {
   readonly turnIndex: number;
   readonly isComplete: boolean;
   readonly fingerprint: { readonly hash: string; readonly document: Json } | null;
-  /** The lineages after the first one; the last of them is the current one. */
+  /** The lineages that went back to a milestone. One that began with a summary abandoned nothing, and is not among them. */
   readonly lineages: readonly Lineage[];
+  /** The summary that this lineage began with; null if it began with none. */
+  readonly summary: string | null;
   /**
    * The number of messages and tokens in the committed turns of this lineage, including those not in `tail`.
    */
@@ -333,6 +335,8 @@ export type LineageRecord = Lineage & {
   /** The turn that was open when this lineage began, and was never committed. */
   readonly openTurn: number | null;
   readonly checkpoint: number | null;
+  /** The summary that it began with, if a history was compacted; null if it went back to a milestone. */
+  readonly summary: string | null;
   readonly at: number;
 };
 

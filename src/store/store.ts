@@ -325,6 +325,8 @@ const NAMES = {
   sendMessage: true,
   withdrawMessage: true,
   endExchange: true,
+  openSummary: true,
+  compactHistory: true,
   requestStop: true,
   reportWorker: true,
   forgetWorker: true,

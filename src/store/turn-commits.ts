@@ -1,9 +1,9 @@
 import type { Json } from "../core/json.ts";
 import type { Amount } from "../core/usage/usage.ts";
 import type { ExchangeTurn } from "./exchange/exchange-records.ts";
-import type { NewReceipt, SessionCommit, TurnJournal } from "./store-intents.ts";
+import type { ModelCallSettlement, NewReceipt, SessionCommit, TurnJournal } from "./store-intents.ts";
 
-// How turns are opened and committed.
+// How turns are opened and committed, and what a history is replaced with.
 
 /** A turn to open, with the amount to reserve for its model attempt. */
 export type TurnOpening = {
@@ -57,4 +57,23 @@ export type TurnCommitted = {
   readonly checkpoint: number | null;
   /** False if a message has come that belongs to the same exchange. */
   readonly isComplete: boolean;
+};
+
+/** A request for the summary of a conversation, with the amount to reserve for it. */
+export type SummaryOpening = {
+  readonly stepKey: number;
+  /** The turn that follows: the request counts as an attempt before its own. */
+  readonly turnIndex: number;
+  readonly reserve: Amount;
+};
+
+/** A history that is replaced by its summary. */
+export type Compaction = {
+  readonly stepKey: number;
+  /** The first turn of the new lineage: the one after the last commit. */
+  readonly turnIndex: number;
+  readonly summary: string;
+  readonly fingerprint: { readonly hash: string; readonly document: Json };
+  /** The model call that the summary is from, with its charge; null if a function wrote it. */
+  readonly call: ModelCallSettlement | null;
 };

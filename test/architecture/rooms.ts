@@ -50,6 +50,7 @@ export const rooms: Readonly<Record<string, readonly Rank[]>> = {
   "src/testing": [".", "crash", "store", "index.ts"],
   "src/testing/crash": [
     "databases",
+    "viewers",
     ".",
     "invariants",
     ["crash-report-text.ts", "explorer-options.ts"],

@@ -44,7 +44,7 @@ type SharedSettings = Omit<
   | "stopWhen"
 >;
 
-type GivenTools = { readonly [name: string]: GivenTool };
+export type GivenTools = { readonly [name: string]: GivenTool };
 
 /**
  * The argument of `agent({ … })`: the settings of a `ToolLoopAgent`, and Pawl's own. The settings of a `ToolLoopAgent` that would change a run while it runs (`prepareStep` …), and

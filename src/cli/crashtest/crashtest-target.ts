@@ -147,7 +147,9 @@ async function problemOf(
 ): Promise<string | null> {
   if (status !== "succeeded") return `is ${status}`;
   if (forkedFrom !== null) return "is a fork";
-  return (await store.listLineages(runId)).length > 0 ? "was resumed from a milestone" : null;
+  const [lineage] = await store.listLineages(runId);
+  if (lineage === undefined) return null;
+  return lineage.summary === null ? "was resumed from a milestone" : "has a history that was compacted";
 }
 
 function noDatabase(work: CrashtestRequest, file: string): Error {

@@ -123,6 +123,10 @@ function turnText({ index, response, mayCost }: ForecastTurn): string {
       return "has given its last response, and is not asked";
     case "replayed":
       return `has already answered turn ${index}, and is not asked again`;
+    case "summary":
+      return mayCost === null
+        ? `is not asked for the summary before turn ${index}: a function writes it`
+        : `is asked for a summary before turn ${index}, for at most ${costText(mayCost)}`;
     case "asked":
       return mayCost === null
         ? `is asked for turn ${index}`

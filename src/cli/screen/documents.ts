@@ -3,6 +3,7 @@ import type {
   AttemptRecord,
   CheckpointRecord,
   EventRecord,
+  LineageRecord,
   RunRecord,
   RunSummary,
   StepRecord,
@@ -72,6 +73,10 @@ export function artifactDocument(artifact: ArtifactRecord): object {
 
 export function checkpointDocument(checkpoint: CheckpointRecord): object {
   return { ...checkpoint, at: isoTime(checkpoint.at) };
+}
+
+export function lineageDocument(lineage: LineageRecord): object {
+  return { ...lineage, at: isoTime(lineage.at) };
 }
 
 export function attemptDocument(attempt: AttemptRecord): object {

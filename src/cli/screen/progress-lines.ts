@@ -70,9 +70,9 @@ export function progressLines(
         ? []
         : [inside("warning", `exchange ${event.exchange} ended without a complete answer: ${event.why}`)];
     case "lineage.begun":
-      return [
-        inside("quiet", `${event.step} resumes ${beginning(event.checkpoint)} with turn ${event.turn}`),
-      ];
+      return event.reason === "compaction"
+        ? [inside("quiet", `${event.step} continues with a summary of its history`)]
+        : [inside("quiet", `${event.step} resumes ${beginning(event.checkpoint)} with turn ${event.turn}`)];
     case "checkpoint.saved":
       return event.turn === 0 ? [] : [inside("quiet", `milestone ${event.checkpoint} saved`)];
     case "warning":

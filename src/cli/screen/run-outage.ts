@@ -40,10 +40,12 @@ function outageAfter(outage: RunOutage | null, event: EventRecord): RunOutage | 
     case "model.settled":
       return outageIn(event);
     case "turn.opened":
+    case "summary.opened":
       return outage === null ? null : { ...outage, isAsking: true };
     case "run.claimed":
       return outage === null ? null : { ...outage, isAsking: false };
     case "turn.journaled":
+    case "lineage.begun":
     case "turn.committed":
       return null;
     default:

@@ -57,7 +57,7 @@ function section(context: CliContext, title: string, body: string): string {
 
 function headText(
   context: CliContext,
-  { run, input, usage, outage, committedTurns, calls, work, mail }: RunReport,
+  { run, input, usage, outage, committedTurns, calls, work, mail, lineages }: RunReport,
 ): string {
   const paints = paint(context);
   const now = context.clock.now();
@@ -86,11 +86,23 @@ function headText(
     run.finalArtifact === null ? null : ["result", cleanLine(run.finalArtifact.name)],
     moved === null ? null : ["moved", `to the store ${moved.to}, ${moved.status} there`],
     ["work", `${counted(committedTurns, "turn")}, ${counted(calls.count, "tool call")}`],
+    ...compactionFacts(lineages),
     ["usage", usageText(usage)],
     ...budgetFacts(run, work, now),
     error === null ? null : ["error", `${error.code}: ${cleanText(error.message)}`, paints.red],
     run.status === "succeeded" ? ["output", cut(formatValue(run.output), most)] : null,
   ])}`;
+}
+
+/** How often a summary has replaced the history of a conversation. */
+function compactionFacts(lineages: RunReport["lineages"]): readonly Fact[] {
+  const compacted = lineages.filter(({ summary }) => summary !== null);
+  const last = compacted.at(-1);
+  if (last === undefined) return [];
+  const times = counted(compacted.length, "time");
+  return [
+    ["history", `compacted ${times}, the last one before ${cleanLine(last.stepPath)} turn ${last.firstTurn}`],
+  ];
 }
 
 function usageText({ charged, inputTokens, outputTokens, modelCalls, baseline }: RunReport["usage"]): string {

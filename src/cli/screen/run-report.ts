@@ -8,6 +8,7 @@ import type {
   ArtifactRecord,
   AttemptRecord,
   CheckpointRecord,
+  LineageRecord,
   MessageStatus,
   RunRecord,
   RunUsage,
@@ -22,6 +23,7 @@ import {
   attemptDocument,
   callDocument,
   checkpointDocument,
+  lineageDocument,
   runDocument,
   stepDocument,
   turnDocument,
@@ -66,6 +68,8 @@ export type RunReport = {
   readonly artifacts: readonly ArtifactRecord[];
   readonly checkpoints: ListEnd<CheckpointRecord>;
   readonly attempts: readonly AttemptRecord[];
+  /** The lines of history after the first. */
+  readonly lineages: readonly LineageRecord[];
   readonly mail: MailCounts;
   /** Of its conversations. */
   readonly exchanges: ListEnd<ExchangeStory>;
@@ -114,6 +118,7 @@ export async function readRunReport(store: StoreReader, runId: string): Promise<
     artifacts: await store.listArtifacts(runId),
     checkpoints: await endOf(lists.checkpoints()),
     attempts: await store.listAttempts(runId),
+    lineages: await store.listLineages(runId),
     exchanges: await lastExchanges(store, runId, MOST_LISTED),
     files: await endOf(
       receivedFiles(store, runId, ({ status }) => mail.set(status, (mail.get(status) ?? 0) + 1)),
@@ -125,7 +130,7 @@ export async function readRunReport(store: StoreReader, runId: string): Promise<
 /** The whole stored run as a JSON document, written list by list. */
 export function reportDocument(
   store: StoreReader,
-  { run, input, usage, outage, work, artifacts, attempts }: RunReport,
+  { run, input, usage, outage, work, artifacts, attempts, lineages }: RunReport,
   now: number,
   next: readonly NextStep[],
 ): TextPieces {
@@ -143,6 +148,7 @@ export function reportDocument(
     artifacts: artifacts.map(artifactDocument),
     checkpoints: mapped(lists.checkpoints(), checkpointDocument),
     attempts: attempts.map(attemptDocument),
+    lineages: lineages.map(lineageDocument),
     exchanges: mapped(exchangeStories(store, run.runId), exchangeDocument),
     messages: mapped(messagesOf(store, run.runId), messageDocument),
     next,

@@ -15,6 +15,8 @@ export type ConversationState = {
   readonly hasInput: boolean;
   /** A text waits for a turn. */
   readonly hasText: boolean;
+  /** The history is to be compacted before it continues. */
+  readonly isTooLong: boolean;
   /** Nobody has written for so long that the conversation is over. */
   readonly isClosed: boolean;
 };
@@ -26,6 +28,8 @@ export type ConversationMove =
   | { readonly kind: "turn" }
   /** The first turn of an exchange, about the first text that waits; about the input, if `with` is that. */
   | { readonly kind: "begin"; readonly with: "input" | "text" }
+  /** A summary takes the place of the history; an exchange begins after that. */
+  | { readonly kind: "compact" }
   | { readonly kind: "end"; readonly outcome: "stopped" | "max_turns" }
   /** Nothing to do until somebody writes. */
   | { readonly kind: "wait" }
@@ -33,7 +37,7 @@ export type ConversationMove =
 
 /** Decides what a conversation does next. */
 export function decideConversation(state: ConversationState): ConversationMove {
-  const { exchange, committed, isJournaled, maxTurns, hasInput, hasText, isClosed } = state;
+  const { exchange, committed, isJournaled, maxTurns, hasInput, hasText, isTooLong, isClosed } = state;
   if (exchange?.isOpen === true) {
     if (isJournaled) return { kind: "replay", isStopped: exchange.isStopped };
     if (exchange.isStopped) return { kind: "end", outcome: "stopped" };
@@ -41,7 +45,7 @@ export function decideConversation(state: ConversationState): ConversationMove {
     return turns >= maxTurns ? { kind: "end", outcome: "max_turns" } : { kind: "turn" };
   }
   if (exchange === null && hasInput) return { kind: "begin", with: "input" };
-  if (hasText) return { kind: "begin", with: "text" };
+  if (hasText) return isTooLong ? { kind: "compact" } : { kind: "begin", with: "text" };
   return { kind: isClosed ? "close" : "wait" };
 }
 

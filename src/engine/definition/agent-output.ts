@@ -17,7 +17,10 @@ export type AgentAnswer = {
   readonly problem: string | null;
 };
 
-export async function answerOf({ agent }: PreparedAgent, response: StoredResponse): Promise<AgentAnswer> {
+export async function answerOf(
+  { agent }: Pick<PreparedAgent, "agent">,
+  response: Pick<StoredResponse, "content">,
+): Promise<AgentAnswer> {
   const text = textOf(response.content);
   if (agent.output === null) return fitting(text);
   if (toolCallsOf(response.content).length > 0) return fitting(null);

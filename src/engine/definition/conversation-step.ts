@@ -1,5 +1,6 @@
 import { ConfigurationError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
+import type { Message } from "../../core/message.ts";
 import { assertOptions, givenOptions, type OptionNames } from "../../core/naming/option-names.ts";
 import { type Budget, limitOf } from "../../core/usage/given-budget.ts";
 import type { Limit } from "../../core/usage/quota.ts";
@@ -24,10 +25,30 @@ export interface ConversationStep<O = unknown> extends StepNode<O> {
   readonly whileBusy: WhileBusy;
   readonly closesAfterMs: number | null;
   readonly divergence: ConversationDivergence;
+  readonly compaction: CompactionOptions | null;
 }
 
 type WhileBusy = "queue" | "steer";
 type ConversationDivergence = "between_exchanges" | "stop";
+
+/** When and how the history of a conversation is replaced by a summary. */
+export type CompactionOptions = {
+  /**
+   * A history of more tokens than this is compacted before the next exchange begins. At most `historyMaxTokens`: the model
+   * would not see what is older.
+   */
+  readonly atTokens: number;
+  /** What the agent's model is asked for. By default a summary with which it can continue the conversation. */
+  readonly instructions?: string;
+  /**
+   * Writes the summary in place of the model, from what the model would see. It is called again if the process dies before
+   * the summary is stored.
+   */
+  readonly summarize?: (
+    history: readonly Message[],
+    context: { readonly signal: AbortSignal },
+  ) => string | Promise<string>;
+};
 
 /** Options of `Step.conversation` and `conversation`, beside those of `Step.granular`. */
 export type ConversationOptions<I = never> = Partial<GranularOptions<I>> & {
@@ -44,6 +65,8 @@ export type ConversationOptions<I = never> = Partial<GranularOptions<I>> & {
    * Inside an exchange, and with `"stop"`, a change is treated as `onDivergence` of the runner says.
    */
   readonly divergence?: ConversationDivergence;
+  /** Replaces a long history by a summary, between two exchanges. By default the history grows, and is only cut in the view. */
+  readonly compaction?: CompactionOptions;
   /** A name, for people, for steps that belong together. */
   readonly phase?: string;
 };
@@ -54,7 +77,14 @@ const CONVERSATION_NAMES = {
   whileBusy: true,
   closesAfterMs: true,
   divergence: true,
+  compaction: true,
 } satisfies OptionNames<ConversationOptions>;
+
+const COMPACTION_NAMES = {
+  atTokens: true,
+  instructions: true,
+  summarize: true,
+} satisfies OptionNames<CompactionOptions>;
 
 const OTHER_NAMES = { maxSteps: "maxTurns", mode: "whileBusy", closeAfterMs: "closesAfterMs" };
 
@@ -80,6 +110,7 @@ export function conversationStep<O, I = Json>(
     whileBusy = "queue",
     closesAfterMs = null,
     divergence = "between_exchanges",
+    compaction,
     ...given
   } = givenOptions(options, CONVERSATION_NAMES);
   const { maxTurns, phase, granular } = turnsOf(which, name, agent, given);
@@ -95,6 +126,8 @@ export function conversationStep<O, I = Json>(
     whileBusy,
     closesAfterMs,
     divergence,
+    compaction:
+      compaction === undefined ? null : compactionOf(which, compaction, granular.options.historyMaxTokens),
   };
   return {
     kind: "pipeline",
@@ -124,4 +157,32 @@ function assertWord(which: string, what: string, value: unknown, words: readonly
   throw new ConfigurationError(
     `${which} has ${what} ${JSON.stringify(value)}: use ${words.map((word) => JSON.stringify(word)).join(" or ")}.`,
   );
+}
+
+/** The checked options of the conversation `which`. */
+function compactionOf(which: string, given: CompactionOptions, historyMaxTokens: number): CompactionOptions {
+  const what = `compaction of ${which}`;
+  assertOptions(what, given, COMPACTION_NAMES, {
+    maxTokens: "atTokens",
+    prompt: "instructions",
+    summarise: "summarize",
+  });
+  const options = givenOptions(given, COMPACTION_NAMES);
+  const { atTokens, instructions, summarize } = options;
+  assertPositive(`atTokens of the ${what}`, atTokens);
+  if (atTokens > historyMaxTokens)
+    throw new ConfigurationError(
+      `atTokens of the ${what} is ${atTokens}, and historyMaxTokens is ${historyMaxTokens}: the summary would miss what the model no longer sees. Lower atTokens, or raise historyMaxTokens.`,
+    );
+  if (summarize !== undefined && typeof summarize !== "function")
+    throw new ConfigurationError(
+      `The ${what} has a summarize that is no function: give one, or leave it out.`,
+    );
+  if (instructions !== undefined && (typeof instructions !== "string" || instructions.trim() === ""))
+    throw new ConfigurationError(`The ${what} has empty instructions: give a text, or leave them out.`);
+  if (instructions !== undefined && summarize !== undefined)
+    throw new ConfigurationError(
+      `The ${what} has instructions for the model and a function that takes its place: give one of them.`,
+    );
+  return options;
 }

@@ -141,13 +141,17 @@ export type RunEvent =
       /** Why it ended without a complete answer. */
       readonly why: string | null;
     }
-  /** A step abandoned its history and continues with this turn, from a checkpoint or from its beginning (null). */
+  /**
+   * A step has a new line of history, and continues with this turn. `milestone`: it abandoned the old one, and is back at a
+   * checkpoint or at its beginning (null). `compaction`: a summary is in its place, and nothing was abandoned.
+   */
   | {
       readonly type: "lineage.begun";
       readonly runId: string;
       readonly step: string;
       readonly turn: number;
       readonly checkpoint: number | null;
+      readonly reason: "milestone" | "compaction";
     }
   /** Another worker has the run: further writes of this one are refused. */
   | { readonly type: "lease.lost"; readonly runId: string; readonly epoch: number }

@@ -3,7 +3,7 @@ import type { Json } from "../../core/json.ts";
 import { assertOptions, givenOptions } from "../../core/naming/option-names.ts";
 import { assertPricing } from "../../core/usage/usage.ts";
 import { DEFAULT_STORE, openStore } from "../../store/open-store.ts";
-import type { MessageStatus, StopOutcome, Store } from "../../store/store.ts";
+import type { MessageStatus, StopOutcome } from "../../store/store.ts";
 import type { Agent } from "../definition/agent.ts";
 import { rootOf } from "../definition/pipeline-root.ts";
 import { makeRules } from "../definition/run-rules.ts";
@@ -46,6 +46,13 @@ import {
   sessionOptions,
 } from "./runner-options.ts";
 
+let readSetup: <O, I>(runner: Runner<O, I>) => RunnerSetup;
+
+/** What a runner was made of, for adapters that show its runs in the words of another library. */
+export function runnerSetup<O, I>(runner: Runner<O, I>): RunnerSetup {
+  return readSetup(runner);
+}
+
 /**
  * Runs an agent, a step or a pipeline durably.
  *
@@ -55,18 +62,12 @@ import {
 export class Runner<O = unknown, I = Json> {
   readonly #setup: RunnerSetup;
 
+  static {
+    readSetup = (runner) => runner.#setup;
+  }
+
   constructor(target: Agent<O> | WiredStep<O, I>, options: RunnerOptions = {}) {
     this.#setup = makeSetup(target, options);
-  }
-
-  /** The name of its pipeline. */
-  get pipeline(): string {
-    return this.#setup.root.name;
-  }
-
-  /** The store that it was given; null if it opens the default one for each call. */
-  get store(): Store | null {
-    return this.#setup.options.store ?? null;
   }
 
   /**

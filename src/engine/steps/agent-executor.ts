@@ -219,9 +219,17 @@ async function inputOf(
 }
 
 /** The agent's last answer: its text, or the value that its output schema parses from it. */
-export async function finalOutput({ conversation, prepared }: TurnScope): Promise<Json> {
-  const response = conversation.lastResponse;
-  return response === null ? null : (await answerOf(prepared, response)).output;
+export async function finalOutput(scope: TurnScope): Promise<Json> {
+  const response = scope.conversation.lastResponse ?? (await responseBeforeSummary(scope));
+  return response === null ? null : (await answerOf(scope.prepared, response)).output;
+}
+
+/** The last response of a conversation that has nothing but a summary since; else null. */
+async function responseBeforeSummary({ run, path, conversation }: TurnScope) {
+  if (!conversation.isCompacted) return null;
+  const after = { stepPath: path, turnIndex: conversation.committed - 1 };
+  const [last] = await run.store.listTurns(run.runId, { after, limit: 1 });
+  return last?.stepPath === path ? last.response : null;
 }
 
 function tooManyTurns(loop: TurnLoopStep, { path }: StepExecution): MaxTurnsExceededError {

@@ -9,35 +9,46 @@ import type { ConversationStep } from "../definition/conversation-step.ts";
 import { cancelled } from "../definition/tool-outcome.ts";
 import { reach } from "../run/active-run.ts";
 import { ModelCut } from "../run/model-cuts.ts";
+import { compactHistory } from "../turn/compact-history.ts";
 import { ExchangeOver, MailboxChanged } from "../turn/exchange-over.ts";
 import type { TurnScope } from "../turn/turn-scope.ts";
 import { finalOutput, openScope, openStep, type TurnExecutor, withinAgentSpan } from "./agent-executor.ts";
 import type { StepExecution, StepExecutor } from "./step-executor.ts";
 
 /** Executes the exchanges of a conversation, until nobody has written for long enough. Between them the run waits. */
-export function conversationExecutor(executeTurn: TurnExecutor): StepExecutor<ConversationStep> {
+export function conversationExecutor(
+  executeTurn: TurnExecutor,
+  compact: HistoryCompactor = compactHistory,
+): StepExecutor<ConversationStep> {
   return {
     storage: "instance",
     execute(step, execution) {
-      const talk = new Talk(step, execution, executeTurn);
+      const talk = new Talk(step, execution, { executeTurn, compact });
       return withinAgentSpan(step, execution, () => talk.execute());
     },
   };
 }
 
+/** Replaces the history by a summary: `compactHistory`, or the forecast's stand-in for it. */
+export type HistoryCompactor = typeof compactHistory;
+
+type TalkParts = { readonly executeTurn: TurnExecutor; readonly compact: HistoryCompactor };
+
 /** One worker's part of a conversation. */
 class Talk {
   readonly #step: ConversationStep;
   readonly #execution: StepExecution;
-  readonly #executeTurn: TurnExecutor;
+  readonly #parts: TalkParts;
+  /** Why there is no summary of the turns up to this one. It is not asked for again before the same exchange. */
+  #uncompacted: { readonly committed: number; readonly why: string } | null = null;
   #reloads = 0;
   /** The number of the exchange that the next turn belongs to. */
   #exchange = 0;
 
-  constructor(step: ConversationStep, execution: StepExecution, executeTurn: TurnExecutor) {
+  constructor(step: ConversationStep, execution: StepExecution, parts: TalkParts) {
     this.#step = step;
     this.#execution = execution;
-    this.#executeTurn = executeTurn;
+    this.#parts = parts;
   }
 
   async execute(): Promise<Json> {
@@ -79,6 +90,7 @@ class Talk {
       maxTurns: this.#step.maxTurns,
       hasInput: scope.document.input !== null,
       hasText: waiting.length > 0,
+      isTooLong: this.#isTooLong(scope),
       isClosed: mailbox.isClosed,
     });
     switch (move.kind) {
@@ -97,12 +109,50 @@ class Talk {
       case "turn":
         conversation.taking = { messages: waiting.filter(({ joins }) => joins), begins: false };
         return this.#turn(this.#within(scope, mailbox));
+      case "compact":
+        return this.#compact(scope);
       case "begin": {
         this.#exchange += 1;
         const messages = move.with === "input" ? [] : waiting.slice(0, 1);
-        conversation.beginExchange({ messages, begins: true });
+        const uncompacted = this.#whyUncompacted(scope);
+        conversation.beginExchange({
+          messages,
+          begins: true,
+          ...(uncompacted === null ? {} : { uncompacted }),
+        });
         return this.#turn({ ...scope, lastTurn: conversation.committed + this.#step.maxTurns });
       }
+    }
+  }
+
+  #isTooLong(scope: TurnScope): boolean {
+    const { conversation, fingerprint } = scope;
+    const { compaction } = this.#step;
+    if (compaction === null || conversation.tokens <= compaction.atTokens) return false;
+    // A changed agent that was not accepted stops the run with its next turn.
+    const stored = conversation.storedFingerprint?.hash ?? fingerprint;
+    return stored === fingerprint && this.#whyUncompacted(scope) === null;
+  }
+
+  #whyUncompacted({ conversation: { committed } }: TurnScope): string | null {
+    return this.#uncompacted?.committed === committed ? this.#uncompacted.why : null;
+  }
+
+  async #compact(scope: TurnScope): Promise<"reload" | TurnScope> {
+    const { run, path, conversation } = scope;
+    const { compaction } = this.#step;
+    if (compaction === null) throw new Error(`Step ${path} has no compaction.`);
+    try {
+      const outcome = await this.#parts.compact(scope, compaction);
+      if (outcome.kind === "compacted") return "reload";
+      const { why } = outcome;
+      this.#uncompacted = { committed: conversation.committed, why };
+      const message = `The history of ${path} was not compacted, and stays as it is: ${why}`;
+      run.observe.emit({ type: "warning", runId: run.runId, message });
+      return scope;
+    } catch (error) {
+      if (isOutdated(error)) return this.#reload(error);
+      throw error;
     }
   }
 
@@ -114,7 +164,7 @@ class Talk {
   async #turn(scope: TurnScope): Promise<"reload" | TurnScope> {
     const { conversation } = scope;
     try {
-      await this.#executeTurn(scope, conversation.committed + 1);
+      await this.#parts.executeTurn(scope, conversation.committed + 1);
       this.#reloads = 0;
       if (conversation.isComplete) this.#announceEnd(scope, "complete", null);
       return scope;
@@ -123,9 +173,7 @@ class Talk {
         conversation.taking = null;
         return this.#reload(error);
       }
-      if (error instanceof ModelCut) return this.#reload(error);
-      // The store is ahead: load the conversation again and continue from there.
-      if (ResumeError.isInstance(error) && !error.irrecoverable) return this.#reload(error);
+      if (isOutdated(error)) return this.#reload(error);
       const over = asOver(error);
       if (over === null) throw error;
       return this.#end(scope, { outcome: over.outcome, why: over.message });
@@ -173,6 +221,11 @@ class Talk {
 }
 
 const MAX_RELOADS = 1_000;
+
+/** True if the model was cut off for a message, or if the store is ahead: the conversation continues from there. */
+function isOutdated(error: unknown): error is Error {
+  return error instanceof ModelCut || (ResumeError.isInstance(error) && !error.irrecoverable);
+}
 
 /** How the exchange ends because of an error; null if the error is the run's. */
 function asOver(error: unknown): ExchangeOver | null {

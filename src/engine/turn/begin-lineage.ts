@@ -36,7 +36,7 @@ export async function beginFromMilestone(scope: TurnScope, from: MilestoneFrom):
   run.keeper.markRolledBack(rolledBack);
   const { runId } = run;
   run.keeper.session.bus.publish("SessionRolledBack", { runId, step, checkpoint });
-  run.observe.emit({ type: "lineage.begun", runId, step, turn, checkpoint });
+  run.observe.emit({ type: "lineage.begun", runId, step, turn, checkpoint, reason: "milestone" });
 }
 
 /** Settles the dispatched calls of the open turn as their tools allow, or asks a person. */

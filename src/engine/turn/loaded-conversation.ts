@@ -12,7 +12,7 @@ import { type Misfit, type MisfitStreaks, streaksAfter } from "../../core/turn/m
 import type { StoredTurns } from "../../core/turn/turn-decision.ts";
 import { resultLimits } from "../../core/usage/result-share.ts";
 import { estimateMessageTokens, type TextEstimator } from "../../core/usage/token-estimate.ts";
-import { headMessages } from "../../store/history.ts";
+import { type HistoryBeginning, headMessages } from "../../store/history.ts";
 import type { Conversation, ExchangeOutcome, TakenMessage, TurnRecord } from "../../store/store.ts";
 import { AbandonedCalls } from "../call/call-abandoned.ts";
 import { CallOccurrences } from "../call/call-occurrences.ts";
@@ -72,6 +72,7 @@ export class LoadedConversation {
   #tail: MessageGroup[];
   #earlier: EarlierMessages;
   #committed: number;
+  #tokens: number;
   #isComplete: boolean;
   /** The response of the last committed turn. The final output is read from it. */
   #lastTurn: TurnRecord["response"] | null;
@@ -84,9 +85,11 @@ export class LoadedConversation {
   readonly occurrences: CallOccurrences;
   /** Successful calls of the turns that this lineage abandoned. */
   readonly abandoned: AbandonedCalls;
-  /** The first turn of this lineage. */
+  /** The first turn since the step last went back to a milestone. */
   readonly firstTurn: number;
   readonly isConversation: boolean;
+  /** True if its history begins with a summary. */
+  readonly isCompacted: boolean;
   /** The messages that the next turn has taken. */
   taken: readonly Pick<TakenMessage, "body">[];
   /** What the opening of the next turn takes from the mailbox; null for a step that is no conversation. */
@@ -105,6 +108,8 @@ export class LoadedConversation {
     this.#maxTokens = options.historyMaxTokens;
     this.#storedFingerprint = stored.fingerprint;
     this.#committed = stored.turnIndex;
+    this.#tokens = stored.tokens;
+    this.isCompacted = stored.summary !== null;
     this.loadedTurn = stored.turnIndex;
     this.misfits = misfits;
     this.#isComplete = stored.isComplete;
@@ -132,7 +137,11 @@ export class LoadedConversation {
     const stored = await run.store.readConversation(run.runId, stepKey, historyMaxTokens, limits);
     const isAbandoned = mode === "abandon";
     const turns = new TurnView(agent, limits);
-    const heads = new Heads({ input, isConversation }, estimate, prompt.isFixed ? text : "");
+    const heads = new Heads(
+      { input, isConversation, summary: stored.summary },
+      estimate,
+      prompt.isFixed ? text : "",
+    );
     const read = stored.tail.map((turn) => ({ turn, tokens: turns.tokens(recordedContent(turn)) }));
     const first = isAbandoned ? read.length : firstKept(heads.smallest, read, historyMaxTokens);
     const hydrator = new BlobHydrator(run, (name) => {
@@ -174,6 +183,11 @@ export class LoadedConversation {
     return this.#committed;
   }
 
+  /** The size of the turns of this lineage, whether the model still sees them or not. */
+  get tokens(): number {
+    return this.#tokens;
+  }
+
   get isComplete(): boolean {
     return this.#isComplete;
   }
@@ -198,7 +212,15 @@ export class LoadedConversation {
 
   /** The messages that the model sees, without the instructions and without the digests of hidden values. */
   view(): readonly Message[] {
-    const tail = withSaid(this.#tail, this.turns.said(this.#said()));
+    return this.#shown(withSaid(this.#tail, this.turns.said(this.#said())));
+  }
+
+  /** The same, without what the next turn is about. */
+  past(): readonly Message[] {
+    return this.#shown(this.#tail);
+  }
+
+  #shown(tail: readonly MessageGroup[]): readonly Message[] {
     const { messages } = truncateMiddleOut(this.#head, tail, this.#maxTokens, this.#earlier);
     const shown = messages[0]?.role === "system" ? messages.slice(1) : messages;
     return this.isConversation ? inTurns(shown) : shown;
@@ -240,10 +262,11 @@ export class LoadedConversation {
   }
 
   /** Adds a committed turn to the tail. Turns that the model can no longer see are dropped and only counted. */
-  advance({ turnIndex, group, response, isComplete, misfits }: CommittedTurn): void {
+  advance({ turnIndex, group, tokens: added, response, isComplete, misfits }: CommittedTurn): void {
     if (turnIndex !== this.#committed + 1)
       throw new Error(`Turn ${turnIndex} does not follow ${this.#committed}.`);
     this.#committed = turnIndex;
+    this.#tokens += added;
     this.#isComplete = isComplete;
     this.#lastTurn = response;
     this.misfits = streaksAfter(this.misfits, misfits);
@@ -270,6 +293,8 @@ export type TurnTaking = {
   readonly messages: readonly { readonly messageNo: number; readonly body: Json }[];
   /** The turn begins an exchange. */
   readonly begins: boolean;
+  /** Why the history was not compacted before the exchange, although it was to be. */
+  readonly uncompacted?: string;
 };
 
 /** A turn that is about to be committed, and what the turn after it takes. */
@@ -279,12 +304,14 @@ type PendingTurn = { readonly group: MessageGroup; readonly taken: readonly Pick
 type CommittedTurn = {
   readonly turnIndex: number;
   readonly group: MessageGroup;
+  /** The size of the whole turn, as it is stored. */
+  readonly tokens: number;
   readonly response: TurnRecord["response"];
   readonly isComplete: boolean;
   readonly misfits: readonly Misfit[];
 };
 
-type HeadInput = Pick<ConversationSource, "input" | "isConversation">;
+type HeadInput = HistoryBeginning & Pick<ConversationSource, "input">;
 
 /** The first messages of a conversation, instructions and input, with their token count. */
 class Heads {

@@ -34,6 +34,14 @@ type UnsentRequest = Omit<ModelRequest, "signal" | "idleTimeoutMs" | "messages">
   readonly messages: readonly Message[];
 };
 
+/** How a request is made. */
+type Asking = {
+  /** Reserves for the next attempt. */
+  readonly open: () => Promise<OpenModelCall>;
+  /** The answer is a summary of the conversation, and no part of it: it is not shown while it is written. */
+  readonly isSummary: boolean;
+};
+
 /**
  * Sends a request to the model, retries where that can help, and waits while the provider takes no requests. Each attempt
  * is reserved before it is sent and settled once after it, so nothing is reserved during a pause. The charge for the answer
@@ -43,7 +51,7 @@ export async function askModel(
   scope: TurnScope,
   turnIndex: number,
   request: UnsentRequest,
-  open: () => Promise<OpenModelCall>,
+  { open, isSummary }: Asking,
 ): Promise<ModelAnswer> {
   const { run, path, prepared } = scope;
   const retries = new ModelRetries(run);
@@ -52,7 +60,8 @@ export async function askModel(
     // Before anything is sent: a file that is gone costs nothing.
     const messages = await withFiles(run, request.messages);
     const call = await open();
-    const isShown = prepared.agent.model.streams === true && (await run.model.live?.isWanted(run.runId));
+    const isShown =
+      !isSummary && prepared.agent.model.streams === true && (await run.model.live?.isWanted(run.runId));
     reach(run, "model:before-request", path, turnIndex);
     const effect = await run.store.beginEffect(run.fence, { stepKey: scope.stepKey, callIndex: 0, ...call });
     reachAfterSentMark(run, "model:noted", { stepPath: path, turnIndex }, effect);
@@ -62,14 +71,14 @@ export async function askModel(
     const outcome = await tracedAttempt(scope, call, request, { effect, live, messages });
     if (outcome.kind === "answered") {
       const charge = chargeOf(scope, call, { kind: "answered", usage: outcome.response.usage });
-      emitCharge(scope, call, charge);
+      emitCharge(scope, call, charge, isSummary);
       return { response: outcome.response, call, charge };
     }
     const charge = chargeOf(scope, call, modelCallEnd(outcome.error));
     const next = retries.after(outcome.error);
     await settleModelCall(run, { stepKey: scope.stepKey, ...call, charge, outage: next.outage });
     scope.conversation.openCall = null;
-    emitCharge(scope, call, charge);
+    emitCharge(scope, call, charge, isSummary);
     emitFailure(scope, call, next);
     run.stop.signal.throwIfAborted();
     run.stop.cuts.throwIfCut();
@@ -103,6 +112,21 @@ export async function settleModelCall(
     await run.store.settleModelCall(run.fence, settlement);
   } catch (error) {
     run.model.unsettledCharges.push(settlement);
+    throw error;
+  }
+}
+
+/** Charges for an answer even if the work fails before the answer is stored. `answered` is null if it is stored. */
+export async function chargeOnFailure<T>(
+  run: RunWith<"fence" | "model" | "store">,
+  answered: ModelCallSettlement | null,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    // The store refuses this if the answer was stored after all: an attempt is charged once.
+    if (answered !== null) await settleModelCall(run, answered).catch(() => undefined);
     throw error;
   }
 }
@@ -245,7 +269,7 @@ function chargeOf(scope: TurnScope, call: OpenModelCall, end: ModelCallEnd): Cha
   );
 }
 
-function emitCharge(scope: TurnScope, call: OpenModelCall, charge: Charge): void {
+function emitCharge(scope: TurnScope, call: OpenModelCall, charge: Charge, isSummary: boolean): void {
   const { run, path } = scope;
   const { turnIndex: turn, attempt, reserved } = call;
   const { basis, amount: charged } = charge;
@@ -261,7 +285,7 @@ function emitCharge(scope: TurnScope, call: OpenModelCall, charge: Charge): void
   });
   if (basis === "baseline")
     run.observe.emit({ type: "usage.baseline", runId: run.runId, step: path, turn, attempt, charged });
-  if (basis === "provider") watchEstimate(scope, charge.usage.inputTokens);
+  if (basis === "provider" && !isSummary) watchEstimate(scope, charge.usage.inputTokens);
 }
 
 /** Compares the provider's input token count with our estimate of the same request, and warns if they differ much. */

@@ -26,11 +26,20 @@ export async function nextMessages({ run, stepKey, exchange }: TurnScope): Promi
 /** The part of an opening that a conversation's turn has. */
 export function exchangeTurn(
   { exchange }: TurnScope,
-  taking: { readonly messages: readonly { readonly messageNo: number }[]; readonly begins: boolean },
+  {
+    messages,
+    begins,
+    uncompacted,
+  }: {
+    readonly messages: readonly { readonly messageNo: number }[];
+    readonly begins: boolean;
+    readonly uncompacted?: string;
+  },
 ): Pick<TurnOpening, "exchange"> {
   if (exchange === null) return {};
-  const take = taking.messages.map(({ messageNo }) => messageNo);
-  const turn: ExchangeTurn = { take, begins: taking.begins, limit: exchange.limit };
+  const take = messages.map(({ messageNo }) => messageNo);
+  const why = uncompacted === undefined ? {} : { uncompacted };
+  const turn: ExchangeTurn = { take, begins, limit: exchange.limit, ...why };
   return { exchange: turn };
 }
 

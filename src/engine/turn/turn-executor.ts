@@ -26,7 +26,7 @@ import { ExchangeOver, MailboxChanged } from "./exchange-over.ts";
 import { evaluateAnswer } from "./final-answer.ts";
 import type { OpenModelCall } from "./loaded-conversation.ts";
 import { assertMayAnswer } from "./misfit-limit.ts";
-import { askModel, quotaError, settleModelCall } from "./model-call.ts";
+import { askModel, chargeOnFailure, quotaError } from "./model-call.ts";
 import { asTaken, exchangeTurn, type NextMessages, nextMessages } from "./next-messages.ts";
 import { effectsToDispatch } from "./provider-calls.ts";
 import { planTurnCalls, type TurnCalls } from "./turn-call-plan.ts";
@@ -68,7 +68,7 @@ export async function executeTurn(scope: TurnScope, expected: number): Promise<T
       const replayed = decision.kind === "replay";
       run.observe.emit({ type: "turn.started", runId: run.runId, step: path, turn: expected, replayed });
       const turn = replayed ? await replayTurn(scope, expected) : await requestTurn(scope, expected);
-      const isComplete = await chargeOnFailure(scope, turn.journal, () => settleTurn(scope, turn));
+      const isComplete = await chargeOnFailure(run, turn.journal, () => settleTurn(scope, turn));
       return { executed: true, isComplete };
     }
   }
@@ -99,11 +99,11 @@ async function requestTurn(scope: TurnScope, turnIndex: number): Promise<Answere
         outputSchema: prepared.outputSchema,
         settings: prepared.agent.settings,
       },
-      () => openCall(scope, opening),
+      { open: () => openCall(scope, opening), isSummary: false },
     ),
   );
   const answered = { stepKey: scope.stepKey, turnIndex, attempt: call.attempt, charge };
-  return chargeOnFailure(scope, answered, () => {
+  return chargeOnFailure(scope.run, answered, () => {
     // A person has stopped the exchange, and the model has answered all the same: none of its calls may run.
     scope.run.stop.cuts.throwIfStopped();
     return journalTurn(scope, answered, response);
@@ -162,21 +162,6 @@ async function journalTurn(
   return { turnIndex, response: stored, tokens, calls, journal: null };
 }
 
-/** Charges for an answer even if the work fails before the answer is journaled. `answered` is null if it is journaled. */
-async function chargeOnFailure<T>(
-  { run }: TurnScope,
-  answered: ModelCallSettlement | null,
-  work: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    // The store refuses this if the answer was journaled after all: an attempt is charged once.
-    if (answered !== null) await settleModelCall(run, answered).catch(() => undefined);
-    throw error;
-  }
-}
-
 async function replayTurn(scope: TurnScope, turnIndex: number): Promise<AnsweredTurn> {
   const { journaled } = scope.conversation;
   if (journaled === null) throw new Error(`Turn ${turnIndex} cannot be replayed: it is not journaled.`);
@@ -228,7 +213,8 @@ async function commitTurn(
   });
   reach(run, "turn:committed", path, turnIndex);
   const { isComplete } = committed;
-  conversation.advance({ turnIndex, group, response, isComplete, misfits: end.misfits });
+  const { tokens } = commit;
+  conversation.advance({ turnIndex, group, tokens, response, isComplete, misfits: end.misfits });
   conversation.openCall =
     committed.next?.kind === "opened" ? { turnIndex: turnIndex + 1, ...committed.next } : null;
   if (conversation.openCall !== null) conversation.taken = asTaken(joining);

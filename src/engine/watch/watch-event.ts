@@ -89,12 +89,16 @@ export type WatchedFact =
       readonly why: string | null;
     }
   | { readonly type: "step.finished"; readonly step: string }
-  /** The step begins again from `baseTurn`, with turn `firstTurn`: the turns in between are no longer part of its history. */
+  /**
+   * The step has a new line of history, which begins with turn `firstTurn`. `milestone`: it begins again from `baseTurn`, and
+   * the turns in between no longer count. `compaction`: all turns count, and the model sees a summary in their place.
+   */
   | {
       readonly type: "lineage.begun";
       readonly step: string;
       readonly firstTurn: number;
       readonly baseTurn: number;
+      readonly reason: "milestone" | "compaction";
     }
   /** Nothing happens until the open waits are answered. */
   | {

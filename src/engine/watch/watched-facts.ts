@@ -35,7 +35,13 @@ const DRAFTS: { readonly [type: string]: (facts: JsonObject) => readonly FactDra
     const baseTurn = numberIn(facts, "baseTurn");
     return [
       ...receipts({ ...facts, turn: openTurn }),
-      () => ({ type: "lineage.begun", step, firstTurn: turn, baseTurn }),
+      () => ({
+        type: "lineage.begun",
+        step,
+        firstTurn: turn,
+        baseTurn,
+        reason: facts.reason === "compaction" ? "compaction" : "milestone",
+      }),
     ];
   },
   "exchange.ended": exchangeEnded,

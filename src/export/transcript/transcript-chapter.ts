@@ -114,6 +114,10 @@ export class ChapterWriter {
         ];
       case "run.woken":
         return incident.wakes.map(endedWait);
+      case "summary.opened":
+        return [];
+      case "summary.denied":
+        return ofExchange.deniedSummary(incident);
       case "exchange.stop_requested":
         return [
           ...ofExchange.requestedStop(incident),
@@ -212,8 +216,20 @@ export class ChapterWriter {
   }
 
   async #lineage(incident: Incident): Promise<readonly string[]> {
-    const { step } = incident;
+    const { step, answered, facts } = incident;
+    if (facts.reason === "compaction") {
+      const asked = answered === null ? [] : [answeredModel(answered)];
+      return [...asked, ...ofExchange.compactedHistory(incident, this.#summaryIn(incident))];
+    }
     return ofStep.begunLineage(incident, step === null ? null : await this.#source.findAgentSetup(step));
+  }
+
+  #summaryIn({ step, facts }: Incident): string {
+    const lineage = numberIn(facts, "lineage");
+    const begun = this.#source.outline.lineages.find(
+      (each) => each.stepPath === step?.path && each.lineage === lineage,
+    );
+    return begun?.summary ?? "";
   }
 
   async #settled({ settled }: Incident): Promise<readonly string[]> {
@@ -241,6 +257,7 @@ export class ChapterWriter {
     const step = incident.step?.path ?? "";
     const texts =
       begun === null ? [] : [ofExchange.exchangeHeading(begun, await this.#source.findExchange(step, begun))];
+    texts.push(...ofExchange.uncompactedHistory(incident));
     for (const number of ofExchange.takenIn(incident)) {
       const message = await this.#source.findMessage(number);
       if (message !== null) texts.push(ofExchange.takenText(message));

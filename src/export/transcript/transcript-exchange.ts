@@ -6,6 +6,7 @@ import { amountText, counted, duration, timeOfDay } from "../figures.ts";
 import { code, inline, sentence, shortFence } from "../markdown.ts";
 import type { Incident } from "../run-incidents.ts";
 import { fileText, NO_NAME } from "../sent-file.ts";
+import { shortage } from "./transcript-run.ts";
 
 // The texts about conversations: what people wrote, and how exchanges begin and end.
 
@@ -43,6 +44,27 @@ export function takenIn({ facts }: Incident): readonly number[] {
 /** The number of the exchange that begins with the turn that is opened; null if the present one continues. */
 export function begunExchange({ facts }: Incident): number | null {
   return numberIn(facts, "exchange");
+}
+
+/** Why the history before an exchange was not compacted, though it was long enough. */
+export function uncompactedHistory({ facts }: Incident): readonly string[] {
+  const uncompacted = textIn(facts, "uncompacted");
+  return uncompacted === null ? [] : [`The history before it was not compacted: ${sentence(uncompacted)}`];
+}
+
+/** The model sees the summary in place of the history from here on. */
+export function compactedHistory({ event, facts, step }: Incident, summary: string): readonly string[] {
+  const where = step === null ? "" : ` of step ${code(step.path)}`;
+  const author = textIn(facts, "author") === "function" ? "A function of the conversation" : "The model";
+  return [
+    `**The history${where} is compacted** at ${timeOfDay(event.at)}: from turn ${numberIn(facts, "turn") ?? "?"} on, the model sees a summary in place of everything before. The calls made so far keep their receipts. ${author} wrote the summary:`,
+    shortFence(summary, "all of it is in the store"),
+  ];
+}
+
+/** Exchanges begin without a summary if the budget does not cover it. */
+export function deniedSummary({ facts }: Incident): readonly string[] {
+  return [`**The budget does not cover a summary of the history**: ${shortage(facts)}.`];
 }
 
 /** The heading of an exchange: its turns follow. */

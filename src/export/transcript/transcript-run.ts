@@ -63,10 +63,13 @@ function lostCalls({ lost }: Pick<Incident, "lost">): readonly string[] {
 }
 
 export function deniedTurn({ facts }: Incident): readonly string[] {
+  return [`**The budget does not cover turn ${numberIn(facts, "turn") ?? "?"}**: ${shortage(facts)}.`];
+}
+
+/** What a denied model call may take, and what is left for it. */
+export function shortage(facts: Incident["facts"]): string {
   const unit = textIn(facts, "unit") === "microDollars" ? "micro-dollars" : "tokens";
-  return [
-    `**The budget does not cover turn ${numberIn(facts, "turn") ?? "?"}**: it may take ${wholeNumber(numberIn(facts, "wanted") ?? 0)} ${unit}, and ${wholeNumber(numberIn(facts, "remaining") ?? 0)} are left.`,
-  ];
+  return `it may take ${wholeNumber(numberIn(facts, "wanted") ?? 0)} ${unit}, and ${wholeNumber(numberIn(facts, "remaining") ?? 0)} are left`;
 }
 
 export function waitingRun(incident: Incident): readonly string[] {

@@ -97,6 +97,8 @@ export type ExchangeTurn = {
   readonly begins: boolean;
   /** The most that the model calls of the exchange may cost. */
   readonly limit: Limit;
+  /** Why the history was not compacted before this exchange, although it was to be. It is part of the event. */
+  readonly uncompacted?: string;
 };
 
 /** An exchange that ends without a complete answer. */

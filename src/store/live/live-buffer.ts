@@ -3,7 +3,7 @@ import type { LiveAttempt, LiveParts, LivePosition, LiveRow, LiveSink } from "..
 import type { LiveBackend, NewLiveRow } from "./live-backend.ts";
 
 /** So short that a text seems to be written without pauses. A row costs as much as many pieces. */
-const FLUSH_EVERY_MS = 100;
+const FLUSH_EVERY_MS = 50;
 const FLUSH_AT_BYTES = 4 * 1024;
 /** What an attempt may have waiting while nothing can be written. */
 const MOST_BYTES = 256 * 1024;
@@ -14,23 +14,46 @@ const KEPT_MS = 3_600_000;
 /** A viewer says several times in this time that it is there. */
 const WATCHED_MS = 30_000;
 
+/** The timers of a buffer, which simulated machines replace. Each returned function cancels its timer. */
+export type LiveTimers = {
+  readonly monotonic: () => number;
+  /** Calls back once the work under way has had its turn. */
+  readonly soon: (callback: () => void) => () => void;
+  readonly after: (ms: number, callback: () => void) => () => void;
+};
+
+/** Those of Node. They keep no process alive: what they would write is of no use without a run in progress. */
+const NODE_TIMERS: LiveTimers = {
+  monotonic: () => performance.now(),
+  soon: (callback) => {
+    const immediate = setImmediate(callback);
+    return () => clearImmediate(immediate);
+  },
+  after: (ms, callback) => {
+    const timer = setTimeout(callback, ms).unref();
+    return () => clearTimeout(timer);
+  },
+};
+
 /**
  * Collects the pieces of all answers of a process, and writes them in batches: the first piece of an answer at once, the
  * others a few times a second. The same for every database. Nothing here can stop or delay a run.
  */
 export class LiveBuffer implements LiveParts {
   readonly #backend: LiveBackend;
+  readonly #timers: LiveTimers;
   readonly #waiting = new Set<BufferedSink>();
-  #timer: NodeJS.Timeout | null = null;
-  #soon: NodeJS.Immediate | null = null;
+  #cancelLater: (() => void) | null = null;
+  #cancelSoon: (() => void) | null = null;
   #flushedAt = Number.NEGATIVE_INFINITY;
   #isWriting = false;
   #isClosed = false;
   #sweptAt = Number.NEGATIVE_INFINITY;
   #off: { readonly until: number; readonly reason: string } | null = null;
 
-  constructor(backend: LiveBackend) {
+  constructor(backend: LiveBackend, timers: LiveTimers = NODE_TIMERS) {
     this.#backend = backend;
+    this.#timers = timers;
   }
 
   begin(attempt: LiveAttempt, onTrouble: (reason: string) => void): LiveSink {
@@ -64,14 +87,14 @@ export class LiveBuffer implements LiveParts {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#dropTimer();
-    if (this.#soon !== null) clearImmediate(this.#soon);
+    this.#cancelSoon?.();
     this.#waiting.clear();
     await this.#backend.close();
   }
 
   /** A sink has something to write. */
   #offer(sink: BufferedSink): void {
-    const now = performance.now();
+    const now = this.#timers.monotonic();
     const reason = this.#reasonToStop(sink, now);
     if (reason !== null) {
       sink.stop(reason);
@@ -92,29 +115,28 @@ export class LiveBuffer implements LiveParts {
   }
 
   #flushSoon(): void {
-    this.#soon ??= setImmediate(() => {
-      this.#soon = null;
+    this.#cancelSoon ??= this.#timers.soon(() => {
+      this.#cancelSoon = null;
       void this.#flush();
     });
   }
 
-  /** The timer keeps no process alive: what it would write is of no use without a run in progress. */
   #flushLater(): void {
-    this.#timer ??= setTimeout(() => {
-      this.#timer = null;
+    this.#cancelLater ??= this.#timers.after(FLUSH_EVERY_MS, () => {
+      this.#cancelLater = null;
       void this.#flush();
-    }, FLUSH_EVERY_MS).unref();
+    });
   }
 
   #dropTimer(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
+    this.#cancelLater?.();
+    this.#cancelLater = null;
   }
 
   async #flush(): Promise<void> {
     if (this.#isWriting || this.#waiting.size === 0) return;
     this.#isWriting = true;
-    this.#flushedAt = performance.now();
+    this.#flushedAt = this.#timers.monotonic();
     this.#dropTimer();
     let isBusy = false;
     const taken = [...this.#waiting];
@@ -123,12 +145,12 @@ export class LiveBuffer implements LiveParts {
     try {
       const isDue = this.#flushedAt - this.#sweptAt >= SWEEP_EVERY_MS;
       const outcome = await this.#backend.write({ rows, sweepOlderThanMs: isDue ? KEPT_MS : null });
-      if (outcome === "written" && isDue) this.#sweptAt = performance.now();
+      if (outcome === "written" && isDue) this.#sweptAt = this.#timers.monotonic();
       isBusy = outcome === "busy";
       if (isBusy) for (const [i, sink] of taken.entries()) this.#putBack(sink, rows[i]);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      this.#off = { until: performance.now() + OFF_MS, reason };
+      this.#off = { until: this.#timers.monotonic() + OFF_MS, reason };
       for (const sink of taken) sink.stop(reason);
     } finally {
       this.#isWriting = false;

@@ -80,7 +80,7 @@ export class PostgresStore extends SqlStore {
         clockOffset,
         redactionKey: keyIn(options.redactionKey),
         dispatch: new Dispatch({ url, network, readers, channel, jobs }),
-        live: new LiveBuffer(new PostgresLive({ connect, name, isReadOnly: readOnly })),
+        live: new LiveBuffer(new PostgresLive({ connect, name, isReadOnly: readOnly }), options.liveTimers),
         onCommit,
       };
       return new PostgresStore(parts, options);

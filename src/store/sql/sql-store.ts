@@ -5,6 +5,7 @@ import type { WorkInProgress } from "../work-in-progress.ts";
 import type { Driver } from "./driver.ts";
 import * as arrivals from "./intents/arrival-intents.ts";
 import { saveCheckpoint } from "./intents/checkpoint-intents.ts";
+import * as compaction from "./intents/compaction-intents.ts";
 import { deleteRun } from "./intents/deletion-intent.ts";
 import { dropTurn } from "./intents/drop-turn-intent.ts";
 import { endExchange } from "./intents/exchange-intents.ts";
@@ -259,6 +260,19 @@ export class SqlStore extends SqlQueue implements contract.Store {
 
   endExchange(fence: contract.Fence, end: contract.ExchangeEnd): Promise<void> {
     return this.#write("endExchange", fence.runId, (tx) => endExchange(tx, fence, end));
+  }
+
+  openSummary(
+    fence: contract.Fence,
+    opening: contract.SummaryOpening,
+  ): ReturnType<contract.Store["openSummary"]> {
+    return this.#write("openSummary", fence.runId, (tx) => compaction.openSummary(tx, fence, opening));
+  }
+
+  compactHistory(fence: contract.Fence, compacted: contract.Compaction): Promise<void> {
+    return this.#write("compactHistory", fence.runId, (tx) =>
+      compaction.compactHistory(tx, fence, compacted),
+    );
   }
 
   saveCheckpoint(fence: contract.Fence, late: contract.LateCheckpoint): Promise<number> {

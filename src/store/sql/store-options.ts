@@ -1,3 +1,4 @@
+import type { LiveTimers } from "../live/live-buffer.ts";
 import { WorkInProgress } from "../work-in-progress.ts";
 import { Leases } from "./leases.ts";
 import type { OwnerWatch, SentNotes } from "./owners.ts";
@@ -10,6 +11,8 @@ export type SqlStoreOptions = {
   readonly monotonic?: () => number;
   /** Calls back after so many milliseconds; the returned function cancels that. For tests; by default a timer of Node. */
   readonly after?: (ms: number, callback: () => void) => () => void;
+  /** Replaces the timers of live parts, for simulated machines in tests. */
+  readonly liveTimers?: LiveTimers;
   /** Called after every commit, for measurements. */
   readonly onCommit?: (intents: readonly string[]) => void;
 };

@@ -97,6 +97,8 @@ export const TABLES = {
         open_turn: "int?",
         checkpoint_index: "int?",
       },
+      // A group of its own: the events of lineages that go back to a milestone do not cover it.
+      summary: { summary: "text?" },
     },
   },
   exchanges: {

@@ -1,5 +1,5 @@
 import { realpathSync } from "node:fs";
-import { LiveBuffer } from "../live/live-buffer.ts";
+import { LiveBuffer, type LiveTimers } from "../live/live-buffer.ts";
 import { MemoryLive } from "../live/memory-live.ts";
 import { isNeeded } from "../sql/intents/run-interruption.ts";
 import { latestVersion, newerSchema } from "../sql/migration.ts";
@@ -27,7 +27,7 @@ export class SqliteStore extends SqlStore {
     const marks = makeMarks(path, lock);
     const parts = storeParts(lock, notesIn(path, marks), options);
     const { now = Date.now, onCommit = () => undefined } = options;
-    const live = liveIn(path, database.isReadOnly);
+    const live = liveIn(path, database.isReadOnly, options.liveTimers);
     super(
       new SqliteDriver({ database, lock, marks, leases: parts.leases, now, onCommit, path, live }),
       parts,
@@ -82,9 +82,10 @@ function pathOf({ file }: Database): string {
 }
 
 /** The file of live parts is opened when there is something to write or to read. */
-function liveIn(path: string, isReadOnly: boolean): LiveBuffer {
+function liveIn(path: string, isReadOnly: boolean, timers: LiveTimers | undefined): LiveBuffer {
   return new LiveBuffer(
     path === ":memory:" ? new MemoryLive() : new LiveFile(`${path}-live`, { isReadOnly }),
+    timers,
   );
 }
 

@@ -16,6 +16,7 @@ import { type RunRows, readRunRows } from "./run-rows.ts";
 import type { Scenario } from "./scenario.ts";
 import type { Schedule } from "./schedule.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
+import type { ViewerRecord } from "./viewers/simulated-viewer.ts";
 import type { WitnessLine } from "./witness.ts";
 import type { FencedWrite, NotedEffect, ProcessOutcome } from "./world.ts";
 
@@ -48,6 +49,12 @@ export function processRecord(life: SimulatedProcess, end: ProcessOutcome): Proc
   return { number: life.number, reached: [...life.reached], pausedAt: [...life.pausedAt], end };
 }
 
+/** What is stored after the same schedule with whole answers (`off`), or with live parts that cannot be stored (`fails`). */
+export type LiveTwin = {
+  readonly live: "off" | "fails";
+  readonly accounts: readonly RunAccount[];
+};
+
 /** The processes of a schedule, and what was stored at each stop. */
 export type ScheduleOutcome = {
   readonly lives: readonly ProcessRecord[];
@@ -72,6 +79,10 @@ export type Evidence = {
   readonly schedules: readonly ScheduleAccount[];
   /** The runs that are deleted at the end. */
   readonly deleted: readonly DeletionAccount[];
+  /** What each viewer of the run saw; none for real processes. */
+  readonly viewers: readonly ViewerRecord[];
+  /** The same schedule without live parts that work, if the run has viewers. */
+  readonly twins: readonly LiveTwin[];
   /** Every claim, in order; none for real processes. */
   readonly claims: readonly NotedClaim[];
   /** Every run that was enqueued under a key; none for real processes. */

@@ -65,7 +65,7 @@ export type ExplorerProgress = {
 };
 
 const MODES: readonly string[] = EXPLORER_MODES;
-const COUNTS = ["crashes", "pairs", "pauses", "ends", "wakes", "courses", "seed"] as const;
+const COUNTS = ["viewers", "crashes", "pairs", "pauses", "ends", "wakes", "courses", "seed"] as const;
 const NAMES: readonly string[] = INVARIANTS.map(({ name }) => name);
 
 const EXPLORER_NAMES = {
@@ -75,6 +75,7 @@ const EXPLORER_NAMES = {
   model: true,
   tools: true,
   person: true,
+  viewers: true,
   mayFail: true,
   runner: true,
   run: true,

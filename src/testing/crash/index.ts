@@ -5,13 +5,14 @@ export {
   type ExplorerProgress,
 } from "./crash-explorer.ts";
 export { CrashReport, type ReportCounts, type Violation } from "./crash-report.ts";
-export type { Evidence, ProcessRecord, RunAccount } from "./evidence.ts";
+export type { Evidence, LiveTwin, ProcessRecord, RunAccount } from "./evidence.ts";
 export type { Finding, Invariant, OwnInvariant, Problem } from "./invariant.ts";
 export { INVARIANTS } from "./invariants/index.ts";
 export type { Point } from "./point.ts";
 export type {
   ExecuteStandIn,
   ModelStandIn,
+  ModelStandInContext,
   PersonStandIn,
   ProcessTools,
   Scenario,
@@ -19,5 +20,6 @@ export type {
   ToolStandIn,
 } from "./scenario.ts";
 export { parseSchedule, type Schedule, scheduleText } from "./schedule.ts";
+export type { ViewerRecord, ViewingSession } from "./viewers/simulated-viewer.ts";
 export type { Effect, SeenCall, WitnessLine } from "./witness.ts";
 export type { FencedWrite, ProcessOutcome } from "./world.ts";

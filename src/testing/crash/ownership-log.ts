@@ -1,3 +1,4 @@
+import type { Runner } from "../../engine/runner/runner.ts";
 import type { ClaimLimits, ClaimOptions, Store, WorkerFacts } from "../../store/store.ts";
 import type { Intent } from "./ported-store.ts";
 import type { SimulatedProcess } from "./simulated-process.ts";
@@ -146,4 +147,16 @@ function claimIn(result: unknown): ClaimedRun | null {
 function limitsIn(options: unknown): ClaimLimits {
   if (typeof options !== "object" || options === null) return {};
   return (options as Partial<ClaimOptions>).limits ?? {};
+}
+
+/** The same runner, which reports what it has enqueued under a key. */
+export function notingEnqueues(runner: Runner, note: (key: string, runId: string) => void): Runner {
+  const enqueue = runner.enqueue.bind(runner);
+  runner.enqueue = async (...given) => {
+    const made = await enqueue(...given);
+    const key = given[1]?.key;
+    if (key !== undefined) note(key, made.runId);
+    return made;
+  };
+  return runner;
 }

@@ -28,6 +28,14 @@ export type StoreListener = {
   readonly onEffect: (fence: Fence, effect: EffectAttempt) => Promise<void>;
 };
 
+/** For a process whose writes count for nothing. */
+export const NO_LISTENER: StoreListener = {
+  beforeWrite: () => undefined,
+  onIntent: () => Promise.resolve(),
+  onWrite: () => Promise.resolve(),
+  onEffect: () => Promise.resolve(),
+};
+
 /** The store of one process: each intent has its points, and no call returns once the process is dead. */
 export function portedStore(inner: Store, life: SimulatedProcess, listener: StoreListener): Store {
   return new Proxy(inner, {

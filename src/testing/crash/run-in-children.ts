@@ -155,6 +155,8 @@ export async function runInChildren(
       accounts,
       schedules,
       deleted,
+      viewers: [],
+      twins: [],
       claims: [],
       enqueued: [],
       workers: [],

@@ -2,6 +2,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import type { CrashDatabase } from "./databases/crash-database.ts";
 import {
   type Evidence,
+  type LiveTwin,
   type ProcessRecord,
   processRecord,
   type RunAccount,
@@ -13,10 +14,11 @@ import {
 import { isSamePoint, type Point } from "./point.ts";
 import { runAtRandom } from "./random-schedule.ts";
 import type { Scenario } from "./scenario.ts";
-import type { Schedule } from "./schedule.ts";
+import { type Schedule, scheduleText, UNDISTURBED } from "./schedule.ts";
 import { seededRandom } from "./seeded-random.ts";
 import { type Gate, NO_GATE } from "./simulated-process.ts";
-import { World } from "./world.ts";
+import { viewerConducts } from "./viewers/viewer-conduct.ts";
+import { World, type WorldOptions } from "./world.ts";
 
 /** Where worlds are made: a folder of the explorer, and its databases. */
 export type ExplorerFolder = { readonly folder: string; readonly database: CrashDatabase };
@@ -30,48 +32,90 @@ export async function runSchedule(
   schedule: Schedule,
   undisturbed: Evidence | null,
 ): Promise<Evidence> {
+  const viewers = viewerConducts(scheduleText(schedule), scenario.viewers ?? 0, seededRandom);
+  const evidence = await inWorld(explorer, scenario, schedule, { viewers }, async (world, outcome) => {
+    await world.viewers?.finish();
+    return collect(world, scenario, schedule, outcome);
+  });
+  const twins: LiveTwin[] = [];
+  for (const live of viewers.length === 0 ? [] : twinsOf(schedule))
+    twins.push({ live, accounts: await accountsWith(explorer, scenario, schedule, live) });
+  return { database: explorer.database.kind, ...evidence, twins, undisturbed };
+}
+
+/** What is stored after the same schedule, without viewers. */
+function accountsWith(
+  explorer: ExplorerFolder,
+  scenario: Scenario,
+  schedule: Schedule,
+  live: LiveTwin["live"],
+): Promise<readonly RunAccount[]> {
+  return inWorld(explorer, scenario, schedule, { live }, (world) => readAccounts(world.observer));
+}
+
+/** Both for the undisturbed schedule, and one of them for any other: it takes as long as the schedule itself. */
+function twinsOf(schedule: Schedule): readonly LiveTwin["live"][] {
+  const text = scheduleText(schedule);
+  if (text === scheduleText(UNDISTURBED)) return ["off", "fails"];
+  return text.length % 2 === 0 ? ["off"] : ["fails"];
+}
+
+async function inWorld<T>(
+  explorer: ExplorerFolder,
+  scenario: Scenario,
+  schedule: Schedule,
+  options: Pick<WorldOptions, "viewers" | "live">,
+  work: (world: World, outcome: ScheduleOutcome) => Promise<T>,
+): Promise<T> {
   const random = seededRandom(schedule.kind === "random" ? schedule.seed : 1);
   const folder = `${explorer.folder}/world-${++worlds}`;
   mkdirSync(folder);
   const database = await explorer.database.newWorld(folder);
-  const world = await World.open(scenario, { folder, database, random });
+  const world = await World.open(scenario, { folder, database, random, ...options });
   try {
-    const { lives, moments } = await disturb(world, schedule, random);
-    const witness = world.witness.lines();
-    const accounts = await readAccounts(world.observer);
-    const endedAt = world.time.now();
-    const schedules = await readSchedules(world.observer);
-    const deleted = await readDeleted(world.observer);
-    const last = await world.runProcess(NO_GATE);
-    return {
-      database: database.kind,
-      scenario,
-      schedule,
-      lives,
-      witness,
-      moments,
-      accounts,
-      schedules,
-      deleted,
-      claims: world.ownership.claims,
-      enqueued: world.ownership.enqueued,
-      workers: world.ownership.workers,
-      again: {
-        end: last.end,
-        accounts: await readAccounts(world.observer),
-        witness: world.witness.lines().slice(witness.length),
-      },
-      writes: world.writes,
-      noted: world.noted,
-      endedAt,
-      integrity: await world.observer.checkIntegrity(),
-      undisturbed,
-    };
+    return await work(world, await disturb(world, schedule, random));
   } finally {
     await world.dispose();
     await database.remove();
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+async function collect(
+  world: World,
+  scenario: Scenario,
+  schedule: Schedule,
+  { lives, moments }: ScheduleOutcome,
+): Promise<Omit<Evidence, "database" | "undisturbed" | "twins">> {
+  const witness = world.witness.lines();
+  const accounts = await readAccounts(world.observer);
+  const endedAt = world.time.now();
+  const schedules = await readSchedules(world.observer);
+  const deleted = await readDeleted(world.observer);
+  const last = await world.runProcess(NO_GATE);
+  return {
+    scenario,
+    schedule,
+    lives,
+    witness,
+    moments,
+    accounts,
+    schedules,
+    deleted,
+    viewers: world.viewers?.records ?? [],
+    claims: world.ownership.claims,
+    enqueued: world.ownership.enqueued,
+    workers: world.ownership.workers,
+    again: {
+      end: last.end,
+      accounts: await readAccounts(world.observer),
+      witness: world.witness.lines().slice(witness.length),
+    },
+    writes: world.writes,
+    noted: world.noted,
+    endedAt,
+    integrity: await world.observer.checkIntegrity(),
+  };
 }
 
 function disturb(world: World, schedule: Schedule, random: () => number): Promise<ScheduleOutcome> {

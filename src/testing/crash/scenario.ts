@@ -1,6 +1,7 @@
 import type { LanguageModel } from "ai";
 import { aiSdkModel } from "../../adapters/ai-sdk/ai-sdk.ts";
 import type { Json } from "../../core/json.ts";
+import type { LiveListener } from "../../core/turn/live-part.ts";
 import type { Settlement } from "../../core/wait.ts";
 import type { Agent } from "../../engine/definition/agent.ts";
 import type { StepNode } from "../../engine/definition/step.ts";
@@ -27,6 +28,17 @@ export interface StandInContext {
   readonly store: Store;
 }
 
+/** The same for a stand-in of a model, which may write its answer piece by piece. */
+export interface ModelStandInContext extends StandInContext {
+  /**
+   * Does this between two points, `model.piece`: a process may die or stop in the middle of an answer. The points are there
+   * whether or not anybody watches.
+   */
+  piece(show: () => void): Promise<void>;
+  /** The answer is whole. An answer in pieces without this is one that broke off, and must not be stored. */
+  finish(text: string): void;
+}
+
 /** Called in place of a tool's `execute`. */
 export type ExecuteStandIn = (input: never, call: ToolCallContext, outside: StandInContext) => unknown;
 
@@ -42,11 +54,15 @@ export type ToolStandIn =
       ) => Reconciliation<unknown> | Promise<Reconciliation<unknown>>;
     };
 
-/** Called in place of a model, with the place in the run. Its answer must depend on that and the conversation alone. */
+/**
+ * Called in place of a model, with the place in the run. Its answer must depend on that and the conversation alone. `live`
+ * takes the pieces of the answer, and is given if somebody watches.
+ */
 export type ModelStandIn = (
   request: ModelRequest,
   place: ModelAttemptId,
-  outside: StandInContext,
+  outside: ModelStandInContext,
+  live?: LiveListener,
 ) => ModelResponse | Promise<ModelResponse>;
 
 /** The answers of a person to the waits of a run. */
@@ -83,6 +99,11 @@ export type Scenario = {
   /** Stand-ins by tool name; a tool without one runs for real. */
   readonly tools?: { readonly [name: string]: ToolStandIn };
   readonly person?: PersonStandIn;
+  /**
+   * How many viewers watch the run, each in a process of its own; by default none. The first one sees everything. The others
+   * join late, look rarely, stop, die and come back, as the schedule decides.
+   */
+  readonly viewers?: number;
   /** The run is meant to fail or to be cancelled. Without it, such a run counts as not tested. */
   readonly mayFail?: true;
   readonly runner?: Omit<RunnerOptions, "store" | "clock" | "random" | "outside" | "probe">;
@@ -100,7 +121,7 @@ export const RUN_ID = "explored-1";
 export function modelStandIn(model: NonNullable<Scenario["model"]>): ModelStandIn {
   if (typeof model === "function") return model;
   const port = typeof model === "object" && "respond" in model ? model : aiSdkModel(model);
-  return (request) => port.respond(request);
+  return (request, _place, _outside, live) => port.respond(request, live);
 }
 
 /** Runs the run to its end, sleeps until its waits are due, and answers those that people answer. */

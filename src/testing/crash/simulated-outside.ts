@@ -3,7 +3,9 @@ import { blobReferenceOf } from "../../core/blob-reference.ts";
 import { isJson } from "../../core/canonical-json.ts";
 import { ModelCallError } from "../../core/errors.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
+import { textOf } from "../../core/message.ts";
 import { ownProperty } from "../../core/own-property.ts";
+import type { LiveListener } from "../../core/turn/live-part.ts";
 import { isUncharged } from "../../core/turn/model-retry.ts";
 import { usageOf } from "../../core/usage/usage.ts";
 import type { PreparedTool } from "../../engine/definition/prepared-tool.ts";
@@ -14,9 +16,18 @@ import { wholeText } from "../../export/text-pieces.ts";
 import type { FileContent } from "../../store/guarded-folder.ts";
 import type { Store } from "../../store/store.ts";
 import { faultError, type ModelFaults } from "./model-fault.ts";
-import { type ExecuteStandIn, modelStandIn, type Scenario, type StandInContext } from "./scenario.ts";
+import {
+  type ExecuteStandIn,
+  type ModelStandInContext,
+  modelStandIn,
+  type Scenario,
+  type StandInContext,
+} from "./scenario.ts";
 import type { Activity, SimulatedProcess } from "./simulated-process.ts";
 import { type Effect, fingerprintOf, heardFile, type SeenCall, type Witness } from "./witness.ts";
+
+/** An answer in pieces, as its provider knows it. */
+type StreamedText = { hasPieces: boolean; text: string | null };
 
 /** Shared by the outside systems of all processes. */
 export type SharedOutside = {
@@ -38,12 +49,17 @@ export class SimulatedOutside implements EffectsPort {
     this.#life = life;
   }
 
-  ask(model: ModelPort, request: ModelRequest, place: ModelAttemptId): Promise<ModelResponse> {
+  ask(
+    model: ModelPort,
+    request: ModelRequest,
+    place: ModelAttemptId,
+    live?: LiveListener,
+  ): Promise<ModelResponse> {
     return this.#life.call("model", async () => {
       const seen = { life: this.#life.number, ...place };
       this.#world.witness.record({ kind: "asked", ...seen, heard: heardIn(request) });
       try {
-        return await this.#answer(model, request, place);
+        return await this.#answer(model, request, place, live);
       } catch (error) {
         if (ModelCallError.isInstance(error)) this.#recordFailure(seen, error.details);
         throw error;
@@ -51,16 +67,23 @@ export class SimulatedOutside implements EffectsPort {
     });
   }
 
-  async #answer(model: ModelPort, request: ModelRequest, place: ModelAttemptId): Promise<ModelResponse> {
+  async #answer(
+    model: ModelPort,
+    request: ModelRequest,
+    place: ModelAttemptId,
+    live: LiveListener | undefined,
+  ): Promise<ModelResponse> {
     const life = this.#life.number;
-    const context = this.#standInContext(() => undefined);
+    const streamed: StreamedText = { hasPieces: false, text: null };
+    const context = this.#modelContext(streamed);
     const fault = this.#world.faults(life, place);
     if (fault === "silent") return context.hang(request.signal);
     if (fault !== null && fault !== "answer-lost") throw faultError(fault);
     const answer = modelStandIn(this.#world.scenario.model ?? model);
-    const response = await answer(request, place, context);
+    const response = await answer(request, place, context, live);
     const usage = usageOf(response.usage, { hasContent: response.content.length > 0 });
-    this.#world.witness.record({ kind: "answered", life, ...place, usage });
+    const finished = streamed.hasPieces ? streamed.text : textOf(response.content);
+    this.#world.witness.record({ kind: "answered", life, ...place, usage, finished });
     if (fault !== null) throw faultError(fault);
     return response;
   }
@@ -68,7 +91,7 @@ export class SimulatedOutside implements EffectsPort {
   /** The provider knows whether it refused, or answered with a response that cannot be used. */
   #recordFailure(seen: ModelAttemptId & { readonly life: number }, details: ModelCallError["details"]): void {
     const { usage } = details;
-    if (usage !== undefined) this.#world.witness.record({ kind: "answered", ...seen, usage });
+    if (usage !== undefined) this.#world.witness.record({ kind: "answered", ...seen, usage, finished: null });
     else if (isUncharged(details)) this.#world.witness.record({ kind: "refused", ...seen });
   }
 
@@ -169,6 +192,21 @@ export class SimulatedOutside implements EffectsPort {
       take: (ms, signal) =>
         idle(activity, "inFlight", Promise.race([this.#life.sleep(ms, signal), this.#rejectOnDeath()])),
       store: observer,
+    };
+  }
+
+  #modelContext(streamed: StreamedText): ModelStandInContext {
+    return {
+      ...this.#standInContext(() => undefined),
+      piece: (show) => {
+        streamed.hasPieces = true;
+        const shown = this.#life.call("model.piece", show);
+        shown.catch(() => undefined);
+        return idle(this.#world.activity, "inFlight", Promise.race([shown, this.#rejectOnDeath()]));
+      },
+      finish: (text) => {
+        streamed.text = text;
+      },
     };
   }
 

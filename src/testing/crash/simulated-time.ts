@@ -1,4 +1,5 @@
 import type { Clock } from "../../engine/ports/clock.ts";
+import type { LiveTimers } from "../../store/live/live-buffer.ts";
 
 type SimulatedTimer = {
   readonly owner: TimerOwner;
@@ -6,6 +7,8 @@ type SimulatedTimer = {
   readonly every: number | null;
   /** A caller is blocked until it fires; the other timers are timeouts and intervals. */
   readonly isSleep: boolean;
+  /** Time does not stop at it: how time passes must not depend on it. */
+  readonly isBackground: boolean;
   readonly callback: () => void;
 };
 
@@ -40,12 +43,23 @@ export class SimulatedTime {
     this.#wall += ms;
   }
 
+  /** The timers of what must change nothing. */
+  liveTimersOf(owner: TimerOwner): LiveTimers {
+    const after = (ms: number, callback: () => void) =>
+      this.#set({
+        owner,
+        at: this.#monotonic + ms,
+        every: null,
+        isSleep: false,
+        isBackground: true,
+        callback,
+      });
+    return { monotonic: () => this.#monotonic, soon: (callback) => after(0, callback), after };
+  }
+
   clockOf(owner: TimerOwner): Clock {
-    const set = (ms: number, callback: () => void, every: number | null, isSleep = false) => {
-      const timer = { owner, at: this.#monotonic + ms, every, isSleep, callback };
-      this.#timers.add(timer);
-      return () => void this.#timers.delete(timer);
-    };
+    const set = (ms: number, callback: () => void, every: number | null, isSleep = false) =>
+      this.#set({ owner, at: this.#monotonic + ms, every, isSleep, isBackground: false, callback });
     return {
       now: () => this.#wall,
       monotonic: () => this.#monotonic,
@@ -67,11 +81,14 @@ export class SimulatedTime {
   /** Advances towards the next sleep, or timeout, that a process waits for. False if there is none. */
   advanceToNextTimer({ includeTimeouts }: { readonly includeTimeouts: boolean }): boolean {
     const due = this.#activeTimers()
-      .filter(({ isSleep, every }) => isSleep || (includeTimeouts && every === null))
+      .filter(
+        ({ isSleep, isBackground, every }) => isSleep || (includeTimeouts && every === null && !isBackground),
+      )
       .sort((a, b) => a.at - b.at)[0];
     if (due === undefined) return false;
     // No further than the first timer of any kind: a lease renewal that is due must happen before time advances more.
-    const next = Math.min(...this.#activeTimers().map(({ at }) => at));
+    const foreground = this.#activeTimers().filter(({ isBackground }) => !isBackground);
+    const next = Math.min(...foreground.map(({ at }) => at));
     this.advance(Math.max(0, Math.min(due.at, next) - this.#monotonic));
     return true;
   }
@@ -93,6 +110,11 @@ export class SimulatedTime {
     this.#moveTo(end);
   }
 
+  #set(timer: SimulatedTimer): () => void {
+    this.#timers.add(timer);
+    return () => void this.#timers.delete(timer);
+  }
+
   cancelTimers(owner: TimerOwner): void {
     for (const timer of this.#timers) if (timer.owner === owner) this.#timers.delete(timer);
   }
@@ -106,3 +128,16 @@ export class SimulatedTime {
     this.#monotonic = to;
   }
 }
+
+/** True while code waits for its own file access or yields to the event loop: it continues, however many turns that takes. */
+export function hasPendingNodeWork(): boolean {
+  return process.getActiveResourcesInfo().some((resource) => PENDING_NODE_WORK.has(resource));
+}
+
+/** Node's names of such resources. */
+const PENDING_NODE_WORK: ReadonlySet<string> = new Set([
+  "FSReqPromise",
+  "FSReqCallback",
+  "CloseReq",
+  "Immediate",
+]);

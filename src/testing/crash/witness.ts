@@ -54,6 +54,8 @@ export type WitnessLine =
       readonly attempt: number;
       /** Null if the provider gave no figures. */
       readonly usage: Usage | null;
+      /** The text of the answer, by the provider itself; null if it broke off or could not be used. */
+      readonly finished: string | null;
     }
   /** The provider refused, or was never reached: nothing must be charged. */
   | {

@@ -7,15 +7,23 @@ import { Runner } from "../../engine/runner/runner.ts";
 import type { RunnerOptions } from "../../engine/runner/runner-options.ts";
 import type { Store } from "../../store/store.ts";
 import { answerWaits } from "./answer-waits.ts";
-import type { MachineClocks, ProcessStore, WorldDatabase } from "./databases/crash-database.ts";
+import type {
+  LiveCondition,
+  MachineClocks,
+  ProcessStore,
+  WorldDatabase,
+} from "./databases/crash-database.ts";
 import { type ModelFaults, workDespiteTimeouts } from "./model-fault.ts";
-import { OwnershipLog } from "./ownership-log.ts";
+import { notingEnqueues, OwnershipLog } from "./ownership-log.ts";
 import type { Point } from "./point.ts";
-import { type Intent, portedStore } from "./ported-store.ts";
-import { type ProcessTools, type Scenario, workUntilDone } from "./scenario.ts";
+import { type Intent, NO_LISTENER, portedStore } from "./ported-store.ts";
+import { type ProcessTools, RUN_ID, type Scenario, workUntilDone } from "./scenario.ts";
 import { SimulatedOutside } from "./simulated-outside.ts";
-import { type Activity, type Gate, SimulatedProcess } from "./simulated-process.ts";
-import { SimulatedTime } from "./simulated-time.ts";
+import { type Activity, type Gate, NO_GATE, SimulatedProcess } from "./simulated-process.ts";
+import { hasPendingNodeWork, SimulatedTime } from "./simulated-time.ts";
+import type { ViewerHost } from "./viewers/simulated-viewer.ts";
+import type { ViewerConduct } from "./viewers/viewer-conduct.ts";
+import { WorldViewers } from "./viewers/world-viewers.ts";
 import { Witness } from "./witness.ts";
 
 /** How the work of a process ended. */
@@ -59,6 +67,10 @@ export type WorldOptions = {
   readonly random: () => number;
   /** The number of processes that worked in the folder before; 0 by default. */
   readonly livesBefore?: number;
+  /** Who watches the run; by default nobody. */
+  readonly viewers?: readonly ViewerConduct[];
+  /** What becomes of the pieces of answers; `off` asks for whole answers. By default `works`. */
+  readonly live?: LiveCondition | "off";
 };
 
 /**
@@ -75,6 +87,7 @@ export class World {
   /** A connection of no process, for reading what is stored. */
   readonly observer: Store;
   readonly leaseMs: number;
+  readonly viewers: WorldViewers | null;
   /** Injected faults of the provider; by default only the scenario's stand-in fails. */
   faults: ModelFaults | null = null;
   readonly #clocks: MachineClocks;
@@ -83,6 +96,7 @@ export class World {
   readonly #activity: Activity = { inFlight: 0, hanging: 0, lastAnswer: null };
   readonly #open = new Map<SimulatedProcess, ProcessStore>();
   readonly #random: () => number;
+  readonly #live: NonNullable<WorldOptions["live"]>;
   #lives: number;
   #patienceMs = SLOW_AFTER_MS;
 
@@ -93,7 +107,7 @@ export class World {
     observer: Store,
     clocks: MachineClocks,
   ) {
-    const { folder, database, random, livesBefore = 0 } = options;
+    const { folder, database, random, livesBefore = 0, viewers = [], live = "works" } = options;
     this.scenario = scenario;
     this.observer = observer;
     this.time = time;
@@ -108,7 +122,10 @@ export class World {
     this.#database = database;
     this.#folder = folder;
     this.#random = random;
+    this.#live = live;
     this.#lives = livesBefore;
+    this.viewers =
+      viewers.length === 0 ? null : new WorldViewers(viewers, this.#viewerHost(), observer, this.#activity);
   }
 
   static async open(scenario: Scenario, options: WorldOptions): Promise<World> {
@@ -121,11 +138,47 @@ export class World {
 
   /** Starts a new process. */
   async start(gate: Gate): Promise<StartedProcess> {
-    const life = new SimulatedProcess(++this.#lives, this.time, this.#activity, gate);
-    const after = (ms: number, callback: () => void) => life.asleep(ms, callback);
-    const opened = await this.#database.open({ ...this.#clocks, after }, this.#activity);
+    const life = new SimulatedProcess(++this.#lives, this.time, this.#activity, this.#watched(gate));
+    const opened = await this.#openFor(life);
     this.#open.set(life, opened);
     return { life, end: this.#work(life, opened) };
+  }
+
+  #openFor(life: SimulatedProcess): Promise<ProcessStore> {
+    const after = (ms: number, callback: () => void) => life.asleep(ms, callback);
+    const clocks = { ...this.#clocks, after, liveTimers: this.time.liveTimersOf(life) };
+    return this.#database.open(clocks, this.#activity, this.#live === "fails" ? "fails" : "works");
+  }
+
+  /** Viewers look at a point before anything happens to the process there. */
+  #watched(gate: Gate): Gate {
+    const { viewers } = this;
+    if (viewers === null) return gate;
+    return async (life, point) => {
+      await viewers.step(this.#lives);
+      await gate(life, point);
+    };
+  }
+
+  #viewerHost(): ViewerHost {
+    return {
+      runId: RUN_ID,
+      startViewer: async () => {
+        // It has no number among the processes that work.
+        const life = new SimulatedProcess(0, this.time, this.#activity, NO_GATE);
+        const opened = await this.#openFor(life);
+        return {
+          store: portedStore(opened.store, life, NO_LISTENER),
+          clock: this.time.clockOf(life),
+          isPaused: () => life.state === "paused",
+          pause: () => life.pause(),
+          wake: () => life.wake(),
+          die: () => life.die(),
+          end: () => this.#end(life, opened),
+        };
+      },
+      untilQuiet: () => this.untilQuiet(),
+    };
   }
 
   /** Starts a new process, and runs the world until it has ended. */
@@ -149,6 +202,7 @@ export class World {
       const hasAdvanced =
         rest === "slow" ? this.time.advanceToNextTimer({ includeTimeouts: true }) : this.advanceTime();
       if (hasAdvanced) {
+        await this.viewers?.step(this.#lives);
         idleMs = 0;
         continue;
       }
@@ -206,6 +260,11 @@ export class World {
     const opened = this.#open.get(life);
     if (opened === undefined) return;
     this.#open.delete(life);
+    await this.#end(life, opened);
+  }
+
+  async #end(life: SimulatedProcess, opened: ProcessStore): Promise<void> {
+    life.die();
     await Promise.race([life.drain(), sleep(this.#patienceMs, undefined, { ref: false })]);
     await opened.vanish();
   }
@@ -284,7 +343,13 @@ export class World {
     const ports = { store, clock: life.clock, random: this.#random, outside };
     // A listener: without one, every simulated outage would be a warning of the real process.
     const onEvent = () => undefined;
-    const common = { workspaceRoot: this.#folder, leaseMs: this.leaseMs, onEvent, ...scenario.runner };
+    const common = {
+      workspaceRoot: this.#folder,
+      leaseMs: this.leaseMs,
+      onEvent,
+      ...scenario.runner,
+      ...(this.#live === "off" ? { live: false } : {}),
+    };
     const runnerOf = (target: Agent | StepNode, options: RunnerOptions = {}) =>
       notingEnqueues(new Runner(target, { ...common, ...options, ...ports }), (key, runId) =>
         this.ownership.enqueued.push({ life: life.number, pipeline: target.name, key, runId }),
@@ -298,18 +363,6 @@ export class World {
       life: life.number,
     };
   }
-}
-
-/** The same runner, which reports what it has enqueued under a key. */
-function notingEnqueues(runner: Runner, note: (key: string, runId: string) => void): Runner {
-  const enqueue = runner.enqueue.bind(runner);
-  runner.enqueue = async (...given) => {
-    const made = await enqueue(...given);
-    const key = given[1]?.key;
-    if (key !== undefined) note(key, made.runId);
-    return made;
-  };
-  return runner;
 }
 
 /** Turns of the event loop without any activity after which all processes count as idle. */
@@ -326,19 +379,6 @@ const START_TIME = Date.UTC(2026, 0, 1);
 
 /** The time between two real processes that work in one folder one after the other. */
 const BETWEEN_PROCESSES_MS = 60_000;
-
-/** True while code waits for its own file access or yields to the event loop: it continues, however many turns that takes. */
-function hasPendingNodeWork(): boolean {
-  return process.getActiveResourcesInfo().some((resource) => PENDING_NODE_WORK.has(resource));
-}
-
-/** Node's names of such resources. */
-const PENDING_NODE_WORK: ReadonlySet<string> = new Set([
-  "FSReqPromise",
-  "FSReqCallback",
-  "CloseReq",
-  "Immediate",
-]);
 
 export function witnessIn(folder: string): string {
   return join(folder, "witness.jsonl");

@@ -1,16 +1,18 @@
 import { NO_LIMIT } from "../../core/usage/quota.ts";
 import { CLOSED, mailSubject, type NewMailWait } from "../../core/wait.ts";
 import type {
+  Compaction,
   ExchangeTurn,
   MessageMode,
   NewMessage,
   Store,
+  SummaryOpening,
   TurnCommit,
   TurnCommitted,
   TurnOpened,
   TurnOpening,
 } from "../../store/store.ts";
-import { CHARGE, newReceipt, SampleRun } from "./sample-run.ts";
+import { CHARGE, FINGERPRINT, FINGERPRINT_DOCUMENT, newReceipt, SampleRun } from "./sample-run.ts";
 
 /** The shape of a pipeline that is one conversation. */
 export const TALK_SHAPE = [{ path: "draft", kind: "conversation" }];
@@ -26,6 +28,21 @@ export function taking(
   over: Partial<ExchangeTurn> = {},
 ): Pick<TurnOpening, "exchange"> {
   return { exchange: { take, begins: false, limit: NO_LIMIT, ...over } };
+}
+
+/** A request for the summary before a turn. */
+export function newSummary(stepKey: number, turnIndex: number): SummaryOpening {
+  return { stepKey, turnIndex, reserve: { tokens: 100, microDollars: 1_000 } };
+}
+
+/** A compaction before a turn, by a function if no call is given. */
+export function newCompaction(
+  stepKey: number,
+  turnIndex: number,
+  over: Partial<Compaction> = {},
+): Compaction {
+  const fingerprint = { hash: FINGERPRINT, document: FINGERPRINT_DOCUMENT };
+  return { stepKey, turnIndex, summary: "They talked.", fingerprint, call: null, ...over };
 }
 
 /** A conversation, held by this test. */
@@ -108,7 +125,10 @@ export class SampleTalk {
   }
 }
 
-/** A conversation with an exchange of each kind: "talk" has one that is complete, one that was stopped, and one that is open. */
+/**
+ * A conversation with an exchange of each kind: "talk" has one that is complete, one that was stopped, and one that
+ * is open. Before the last one its history was compacted.
+ */
 export async function talkScenario(store: Store): Promise<SampleTalk> {
   const talk = await SampleTalk.create(store, "talk");
   const { run } = talk;
@@ -121,8 +141,11 @@ export async function talkScenario(store: Store): Promise<SampleTalk> {
   await store.requestStop("talk", { by: "ben" });
   const why = "stopped by ben";
   await store.endExchange(run.fence, { stepKey: run.stepKey, outcome: "stopped", why });
+  await store.openSummary(run.fence, newSummary(run.stepKey, 3));
+  const call = { stepKey: run.stepKey, turnIndex: 3, attempt: 2, charge: CHARGE };
+  await store.compactHistory(run.fence, newCompaction(run.stepKey, 3, { call }));
   await talk.begin(3, await talk.say("three", "interrupt", "ben"));
-  await store.journalResponse(run.fence, run.journal(3, ["running"], { attempt: 2 }));
+  await store.journalResponse(run.fence, run.journal(3, ["running"], { attempt: 3 }));
   await store.commitTurn(
     run.fence,
     run.commit(3, { receipts: [newReceipt(1)], unlessMessages: true, messages: 4 }),

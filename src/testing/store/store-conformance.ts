@@ -51,6 +51,7 @@ import { answerChecks } from "./waits/answers.ts";
 import { approvalChecks } from "./waits/approvals.ts";
 import { budgetWaitChecks } from "./waits/budget-waits.ts";
 import { clockWaitChecks } from "./waits/clock-waits.ts";
+import { compactionChecks } from "./waits/compactions.ts";
 import { conversationWaitChecks } from "./waits/conversation-waits.ts";
 import { exchangeChecks } from "./waits/exchanges.ts";
 import { messageFileChecks } from "./waits/message-files.ts";
@@ -101,6 +102,7 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   messages: messageChecks,
   "files of messages": messageFileChecks,
   exchanges: exchangeChecks,
+  compactions: compactionChecks,
   "waits of conversations": conversationWaitChecks,
   settlements: settlementChecks,
   "late receipts": lateReceiptChecks,

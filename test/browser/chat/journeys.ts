@@ -38,14 +38,14 @@ const TWO_LINES = [
 /** Two messages wait for the second half of an answer, of which a part is stored. */
 async function queuesTwo(test: ChatTest) {
   test.chat.model.holdNext(1).release();
-  const { release } = test.chat.model.holdNext(3);
+  const held = test.chat.model.holdNext(3);
   const tab = await test.open();
   await tab.say("Where is A-17?");
   await tab.sees("Order A-17 is");
   await tab.say("One.", "Queue");
   await tab.say("Two.", "Queue");
   await test.isStored("Two.");
-  return { tab, release };
+  return { tab, release: () => held.release() };
 }
 
 /** Where the model stops: it has written "Welcome to Kettle ". */

@@ -357,8 +357,13 @@ describe("an unusual event", () => {
     ],
     [
       "a new line of history",
-      { type: "lineage.begun", runId, step: "research", turn: 4, checkpoint: 2 },
+      { type: "lineage.begun", runId, step: "research", turn: 4, checkpoint: 2, reason: "milestone" },
       "  · research resumes from checkpoint 2 with turn 4\n",
+    ],
+    [
+      "a compaction",
+      { type: "lineage.begun", runId, step: "talk", turn: 4, checkpoint: null, reason: "compaction" },
+      "  · talk continues with a summary of its history\n",
     ],
     [
       "a milestone",

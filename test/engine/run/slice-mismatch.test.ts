@@ -164,7 +164,7 @@ describe("a slice that the new version does not have", () => {
     const { runner } = sayer(store, { say }, turns, { slices: NEW, onSliceMismatch: "fresh" });
     const events = await collect(runner.stream("Go", { runId: "r-1" }));
     expect(events.filter(({ type }) => type === "lineage.begun")).toEqual([
-      { type: "lineage.begun", runId: "r-1", step: "worker", turn: 3, checkpoint: null },
+      { type: "lineage.begun", runId: "r-1", step: "worker", turn: 3, checkpoint: null, reason: "milestone" },
     ]);
     expect(spoken).toEqual(["one!"]);
   });

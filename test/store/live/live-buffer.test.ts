@@ -72,7 +72,7 @@ describe("the buffer of live parts", () => {
     say("a");
     await settle();
     say("b");
-    clock += 99;
+    clock += 49;
     say("c");
     await settle();
     expect(batches).toHaveLength(1);
@@ -88,7 +88,7 @@ describe("the buffer of live parts", () => {
     say("a");
     await settle();
     say("b");
-    vi.advanceTimersByTime(100);
+    vi.advanceTimersByTime(50);
     await settle();
     expect(batches).toEqual([["one: a"], ["one: b"]]);
   });

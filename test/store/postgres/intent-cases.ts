@@ -32,7 +32,7 @@ import {
   NEW_FINGERPRINT,
   startLineage,
 } from "../../../src/testing/store/sample-session.ts";
-import { SampleTalk } from "../../../src/testing/store/sample-talk.ts";
+import { newCompaction, newSummary, SampleTalk } from "../../../src/testing/store/sample-talk.ts";
 
 /** How far the clock of the stores is ahead of where each case begins. */
 export const clockOfCases = { aheadMs: 0 };
@@ -99,6 +99,13 @@ async function stoppable(store: Store, runId: string): Promise<SampleTalk> {
   return talk;
 }
 
+/** A conversation between two exchanges. */
+async function idle(store: Store, runId: string): Promise<SampleRun> {
+  const talk = await stoppable(store, runId);
+  await talk.answer(1);
+  return talk.run;
+}
+
 export const INTENT_CASES: Readonly<Record<StoreIntent, PrepareIntent>> = {
   createRun: (store, runId) => Promise.resolve(() => store.createRun(newRun(runId))),
   enqueueRun: (store, runId) => Promise.resolve(() => store.enqueueRun(queuedRun(runId))),
@@ -126,6 +133,16 @@ export const INTENT_CASES: Readonly<Record<StoreIntent, PrepareIntent>> = {
     const { fence, stepKey } = talk.run;
     await talk.answer(1, { isComplete: false });
     return () => store.endExchange(fence, { stepKey, outcome: "stopped", why: "stopped by Ann" });
+  },
+  openSummary: async (store, runId) => {
+    const { fence, stepKey } = await idle(store, runId);
+    return () => store.openSummary(fence, newSummary(stepKey, 2));
+  },
+  compactHistory: async (store, runId) => {
+    const { fence, stepKey } = await idle(store, runId);
+    await store.openSummary(fence, newSummary(stepKey, 2));
+    const call = { stepKey, turnIndex: 2, attempt: 1, charge: CHARGE };
+    return () => store.compactHistory(fence, newCompaction(stepKey, 2, { call }));
   },
   requestStop: async (store, runId) => {
     await stoppable(store, runId);

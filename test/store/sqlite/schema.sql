@@ -274,7 +274,7 @@ CREATE TABLE lineages (
   base_turn INTEGER NOT NULL,
   -- The turn that was open then: journaled, and never committed.
   open_turn INTEGER,
-  checkpoint_index INTEGER,
+  checkpoint_index INTEGER, summary TEXT,
   PRIMARY KEY (run_key, step_no, lineage),
   FOREIGN KEY (run_key, step_no) REFERENCES run_steps (run_key, step_no)
 ) STRICT, WITHOUT ROWID;

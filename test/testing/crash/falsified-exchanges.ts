@@ -129,3 +129,53 @@ export const FALSIFIED_FILES: readonly Falsification[] = [
     /Message one was taken by turn 1, whose model never saw it/,
   ],
 ];
+
+const isFirst = ({ firstTurn }: { readonly firstTurn: number }) => firstTurn === 3;
+
+/** Falsified evidence of a conversation that was compacted before turns 3 and 5: the scenario `conversation-compaction`. */
+export const FALSIFIED_COMPACTIONS: readonly Falsification[] = [
+  [
+    "compacted-once",
+    "a summary is another one later",
+    ({ again }) => void (one(one(again.accounts).lineages, isFirst).summary = "We charged for nothing."),
+    /The summary before turn 3 of talk is another one after resuming again/,
+  ],
+  [
+    "compacted-once",
+    "a summary was made twice",
+    ({ again }) => {
+      const { lineages } = one(again.accounts);
+      lineages.push({ ...one(lineages, isFirst), lineage: 3 });
+    },
+    /The summary before turn 3 of talk was made 2 times/,
+  ],
+  [
+    "compacted-once",
+    "a summary has abandoned turns",
+    ({ again }) => void (one(one(again.accounts).lineages, isFirst).baseTurn = 0),
+    /The summary before turn 3 of talk has abandoned the turns after 0/,
+  ],
+  [
+    "compacted-once",
+    "a summary was made inside an exchange",
+    ({ again }) => void (one(one(again.accounts).exchanges).lastTurn = 3),
+    /The summary before turn 3 of talk was made inside exchange 1/,
+  ],
+  [
+    "compacted-once",
+    "the model was not shown a summary",
+    ({ witness }) => {
+      for (const line of witness) if (line.kind === "asked" && line.turnIndex === 4) line.heard.splice(0);
+    },
+    /The summary before turn 3 of talk was not shown to attempt 1 at turn 4/,
+  ],
+  [
+    "compacted-once",
+    "the model was shown what a summary replaced",
+    ({ witness }) => {
+      for (const line of witness)
+        if (line.kind === "asked" && line.turnIndex === 4) line.heard.push("Text one.");
+    },
+    /Message one, which a summary replaced, was shown to attempt 1 at turn 4/,
+  ],
+];

@@ -3,10 +3,11 @@ import { checkInvariants } from "../../../src/testing/crash/check-invariants.ts"
 import type { Evidence } from "../../../src/testing/crash/evidence.ts";
 import { INVARIANTS } from "../../../src/testing/crash/invariants/index.ts";
 import { FALSIFIED_CALLS } from "./falsified-calls.ts";
-import { FALSIFIED_EXCHANGES, FALSIFIED_FILES } from "./falsified-exchanges.ts";
+import { FALSIFIED_COMPACTIONS, FALSIFIED_EXCHANGES, FALSIFIED_FILES } from "./falsified-exchanges.ts";
 import { FALSIFIED_DELETIONS, FALSIFIED_QUEUES } from "./falsified-queues.ts";
 import { FALSIFIED_RUNS } from "./falsified-runs.ts";
 import { FALSIFIED_USAGE } from "./falsified-usage.ts";
+import { FALSIFIED_VIEWERS } from "./falsified-viewers.ts";
 import { FALSIFIED_WAITS } from "./falsified-waits.ts";
 import {
   type Draft,
@@ -19,10 +20,11 @@ import {
 } from "./invariants-evidence.ts";
 import { deletion } from "./scenarios/advances.ts";
 import { diverged, fork } from "./scenarios/continuations.ts";
-import { conversationFiles, conversationStop } from "./scenarios/conversations.ts";
+import { conversationCompaction, conversationFiles, conversationStop } from "./scenarios/conversations.ts";
 import { planning } from "./scenarios/plans.ts";
 import { queueKeys } from "./scenarios/queues.ts";
 import { scheduleFires } from "./scenarios/schedules.ts";
+import { streamCut } from "./scenarios/streams.ts";
 import { agentWaits } from "./scenarios/waits.ts";
 
 const CRASHED = "crash before store.commitTurn 2";
@@ -44,6 +46,10 @@ const [, talked] = (await evidenceOf(conversationStop(), "crash after store.open
 ];
 // The same turn is asked a second time.
 const [, pictured] = (await evidenceOf(conversationFiles(), "crash after model 1")) as [Evidence, Evidence];
+const [, compacted] = (await evidenceOf(conversationCompaction(), "crash before store.compactHistory 1")) as [
+  Evidence,
+  Evidence,
+];
 const forks = await evidenceOf(fork(), "crash before store.forkRun 1", "crash after tool.charge 2");
 const [, scheduled] = (await evidenceOf(scheduleFires(), "crash after store.fireSchedule 2")) as [
   Evidence,
@@ -52,6 +58,7 @@ const [, scheduled] = (await evidenceOf(scheduleFires(), "crash after store.fire
 
 const [, queued] = (await evidenceOf(queueKeys(), "crash after store.claimRun 2")) as [Evidence, Evidence];
 const [, deleted] = (await evidenceOf(deletion(), "crash before store.deleteRun 1")) as [Evidence, Evidence];
+const [, streamed] = (await evidenceOf(streamCut(), "crash after model.piece 4")) as [Evidence, Evidence];
 
 describe("real evidence", () => {
   it.each([
@@ -63,9 +70,11 @@ describe("real evidence", () => {
     waited,
     talked,
     pictured,
+    compacted,
     scheduled,
     queued,
     deleted,
+    streamed,
     ...forks,
   ])("breaks no promise", async (evidence) => {
     expect((await checkInvariants(evidence, INVARIANTS)).broken).toEqual([]);
@@ -73,7 +82,8 @@ describe("real evidence", () => {
 
   it("tests every promise, taken together", async () => {
     const looked = new Map<string, number>();
-    for (const evidence of [crashed, otherPrompt, waited, talked, scheduled, queued, deleted])
+    const all = [crashed, otherPrompt, waited, talked, compacted, scheduled, queued, deleted, streamed];
+    for (const evidence of all)
       for (const [name, times] of Object.entries((await checkInvariants(evidence, INVARIANTS)).looked))
         looked.set(name, (looked.get(name) ?? 0) + times);
     // No process was silent and alive: pauses.test.ts tests that.
@@ -150,8 +160,10 @@ describe("an invariant notices that", () => {
   it.each([
     ...FALSIFIED_EXCHANGES.map((each) => [talked, ...each] as const),
     ...FALSIFIED_FILES.map((each) => [pictured, ...each] as const),
+    ...FALSIFIED_COMPACTIONS.map((each) => [compacted, ...each] as const),
     ...FALSIFIED_QUEUES.map((each) => [queued, ...each] as const),
     ...FALSIFIED_DELETIONS.map((each) => [deleted, ...each] as const),
+    ...FALSIFIED_VIEWERS.map((each) => [streamed, ...each] as const),
   ])("$1: $2", async (evidence, invariant, _how, change, message) => {
     const { broken } = await checkInvariants(falsified(evidence, change), INVARIANTS);
     const found = broken.find((each) => each.invariant === invariant)?.problems.map(({ what }) => what);
@@ -190,8 +202,10 @@ describe("an invariant notices that", () => {
       ...FALSIFICATIONS,
       ...FALSIFIED_WAITS,
       ...FALSIFIED_EXCHANGES,
+      ...FALSIFIED_COMPACTIONS,
       ...FALSIFIED_QUEUES,
       ...FALSIFIED_DELETIONS,
+      ...FALSIFIED_VIEWERS,
       ...FALSIFIED_SCHEDULES,
     ].map(([name]) => name);
     const shown = new Set([...names, "diverged-is-silent"]);

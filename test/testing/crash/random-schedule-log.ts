@@ -16,7 +16,7 @@ export const RANDOM_SCENARIOS: readonly (readonly [name: string, make: () => Sce
  * out.
  */
 export function evidenceLog(evidence: Evidence): string {
-  const { lives, witness, moments, accounts, again, writes, integrity } = evidence;
+  const { lives, witness, moments, accounts, again, writes, integrity, viewers } = evidence;
   const owners = new Map<string, string>();
   const log = {
     lives: lives.map(({ reached, pausedAt, ...life }) => ({
@@ -30,6 +30,7 @@ export function evidenceLog(evidence: Evidence): string {
     again,
     writes,
     integrity,
+    viewers,
   };
   const isHash = (name: string) => name === "hash" || name === "marks";
   const withoutDigest = (value: unknown) =>

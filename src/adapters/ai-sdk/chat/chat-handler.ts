@@ -9,7 +9,7 @@ import { findExchange, presentCursor } from "./chat-exchanges.ts";
 import { messagesOf } from "./chat-messages.ts";
 import { ChatProblem, notFound } from "./chat-problem.ts";
 import { type NewChatMessage, readChatRequest, readMessage } from "./chat-request.ts";
-import { type ChatRoom, type ChatUser, findRoom, roomOf, storeOf } from "./chat-room.ts";
+import { type ChatRoom, type ChatUser, chatSetup, findRoom, roomOf } from "./chat-room.ts";
 import { answerTo, continued, ended, resumed, type WatchedChat } from "./chat-stream.ts";
 import { eventStreamResponse } from "./event-stream-response.ts";
 import { readJsonBody } from "./json-body.ts";
@@ -82,7 +82,7 @@ export function chatHandler<O, I>(runner: Runner<O, I>, options: ChatHandlerOpti
     throw new ConfigurationError(
       "chatHandler needs authorize: a function from the request to { by, scope }, since chat ids come from browsers.",
     );
-  const chats = new Chats(runner, storeOf(runner), options);
+  const chats = new Chats(runner, chatSetup(runner), options);
   const answered = (answer: () => Promise<Response>) => withProblems(answer);
   const functions = {
     post: (request: Request) => answered(() => chats.post(request)),
@@ -145,16 +145,18 @@ function decoded(segment: string): string {
 }
 
 class Chats {
-  readonly #runner: Pick<Runner, "watch" | "send" | "stop" | "pipeline">;
+  readonly #runner: Pick<Runner, "watch" | "send" | "stop">;
+  readonly #pipeline: string;
   readonly #store: Store;
   readonly #options: ChatHandlerOptions;
 
   constructor(
-    runner: Pick<Runner, "watch" | "send" | "stop" | "pipeline">,
-    store: Store,
+    runner: Pick<Runner, "watch" | "send" | "stop">,
+    { pipeline, store }: ReturnType<typeof chatSetup>,
     options: ChatHandlerOptions,
   ) {
     this.#runner = runner;
+    this.#pipeline = pipeline;
     this.#store = store;
     this.#options = options;
   }
@@ -221,7 +223,7 @@ class Chats {
   }
 
   #room(user: ChatUser, chatId: string): ChatRoom {
-    return roomOf(this.#runner.pipeline, user, chatId);
+    return roomOf(this.#pipeline, user, chatId);
   }
 
   async #existing(request: Request, chatId: string): Promise<ChatRoom> {

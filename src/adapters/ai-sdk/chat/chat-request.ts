@@ -52,7 +52,7 @@ export function readChatRequest(body: JsonObject): ChatRequest {
       400,
       "The last message is neither a user's nor one with answers to requests for approval: there is nothing to do.",
     );
-  return { kind: "approvals", chatId: id, messageId: String(last.id), answers };
+  return { kind: "approvals", chatId: id, messageId: typeof last.id === "string" ? last.id : "", answers };
 }
 
 /** Reads a user's message. */

@@ -2,7 +2,7 @@ import { canonicalHash } from "../../../core/canonical-json.ts";
 import { ConfigurationError } from "../../../core/errors.ts";
 import type { Authenticated, Person } from "../../../core/person.ts";
 import { runIdOfKey } from "../../../core/run-key.ts";
-import type { Runner } from "../../../engine/runner/runner.ts";
+import { type Runner, runnerSetup } from "../../../engine/runner/runner.ts";
 import type { Store } from "../../../store/store.ts";
 import { ChatProblem, notFound } from "./chat-problem.ts";
 
@@ -24,14 +24,14 @@ export type ChatRoom = {
 
 const LONGEST_ID = 200;
 
-/** The store of a chat handler's runner. */
-export function storeOf(runner: Pick<Runner, "store">): Store {
-  const { store } = runner;
-  if (store === null)
+/** The pipeline and the store of a chat handler's runner. */
+export function chatSetup<O, I>(runner: Runner<O, I>): { readonly pipeline: string; readonly store: Store } {
+  const { root, options } = runnerSetup(runner);
+  if (options.store === undefined)
     throw new ConfigurationError(
       "The runner of a chat handler needs a store that stays open: new Runner(chat, { store }).",
     );
-  return store;
+  return { pipeline: root.name, store: options.store };
 }
 
 /** The run id is made of the scope and of the chat's id: a request of another scope cannot even name the run. */

@@ -74,7 +74,7 @@ async function* follow(chat: WatchedChat, chunks: UIChunks, after: string): Chun
  * messages wait, theirs follow: each is a message of its own.
  */
 export async function* resumed(chat: WatchedChat, from: string | null = null): Chunks {
-  const { store, runId, signal } = chat;
+  const { signal } = chat;
   let last = await exchangeOf(chat, from);
   for (;;) {
     const chunks = last === null ? null : chunksFor(chat, last);

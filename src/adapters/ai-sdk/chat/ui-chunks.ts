@@ -107,7 +107,7 @@ export class UIChunks {
       case "exchange.ended":
         return this.#exchangeEnded(event);
       case "lineage.begun":
-        return this.#step?.step === event.step ? this.#fail(ROLLED_BACK) : [];
+        return this.#isRollback(event) ? this.#fail(ROLLED_BACK) : [];
       case "exchange.begun":
       case "run.started":
       case "run.claimed":
@@ -243,6 +243,11 @@ export class UIChunks {
     const chunks = this.#finishStep();
     this.#isOver = true;
     return [...chunks, { type: "error", errorText: this.#errorText(problem) }];
+  }
+
+  /** A summary replaces the history for the model alone: a page keeps what it shows. */
+  #isRollback({ step, reason }: WatchEventOf<"lineage.begun">): boolean {
+    return reason !== "compaction" && (this.#exchange?.step ?? this.#step?.step) === step;
   }
 
   /** True for what belongs to another exchange than this message, as far as that is known. */

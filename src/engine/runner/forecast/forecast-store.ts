@@ -14,9 +14,9 @@ import {
   type RunRecord,
   type StepRecord,
   type Store,
+  type SummaryOpening,
   type ToolCallAttempt,
   type ToolCallRecord,
-  type TurnOpening,
 } from "../../../store/store.ts";
 
 /** Ends a forecast: the next operation would have an effect, and is not performed. */
@@ -40,8 +40,8 @@ export class ForecastStore {
   readonly entered: EnteredStep[] = [];
   /** The calls of a response that would be dropped. */
   dropped: readonly ToolCallRecord[] = [];
-  /** The turn whose model call would be reserved for. */
-  opening: TurnOpening | null = null;
+  /** The turn whose model call, or the summary before it, would be reserved for. */
+  opening: (SummaryOpening & { readonly isSummary: boolean }) | null = null;
   readonly #store: Store;
   readonly #run: Pick<RunRecord, "runId" | "limit" | "charged" | "reserved">;
   readonly #unsent: LeftBehind["unsent"];
@@ -119,6 +119,12 @@ export class ForecastStore {
 
   #intents(): Partial<Store> {
     const { runId, limit, charged, reserved } = this.#run;
+    const reserve = (opening: SummaryOpening, isSummary: boolean) => {
+      const reservation = new Quota(limit, charged, reserved).reserve(opening.reserve);
+      if (reservation.kind === "denied") return Promise.resolve(reservation);
+      this.opening = { ...opening, isSummary };
+      return end();
+    };
     return {
       beginStep: async (_fence, step) => {
         const known = await this.#store.findStep(runId, step.path);
@@ -146,6 +152,7 @@ export class ForecastStore {
           turnIndex: firstTurn - 1,
           fingerprint,
           lineages: [...lineages, { firstTurn, baseTurn: 0 }],
+          summary: null,
           messages: 0,
           tokens: 0,
           tail: [],
@@ -153,12 +160,8 @@ export class ForecastStore {
         });
         return firstTurn;
       },
-      openTurn: (_fence, opening) => {
-        const reservation = new Quota(limit, charged, reserved).reserve(opening.reserve);
-        if (reservation.kind === "denied") return Promise.resolve(reservation);
-        this.opening = opening;
-        return end();
-      },
+      openTurn: (_fence, opening) => reserve(opening, false),
+      openSummary: (_fence, opening) => reserve(opening, true),
       keepArtifact: (_fence, { name, bytes }) => {
         const hash = createHash("sha256").update(bytes).digest("hex");
         const record = { name, size: bytes.byteLength, hash, stepPath: ROOT_PATH, at: 0 };

@@ -4,7 +4,7 @@ import { childPath, ROOT_PATH, type StepPath } from "../../../core/step-path.ts"
 import { decideTurn } from "../../../core/turn/turn-decision.ts";
 import type { Amount } from "../../../core/usage/usage.ts";
 import type { RunRecord, RunStatus, WaitRecord } from "../../../store/store.ts";
-import type { ConversationStep } from "../../definition/conversation-step.ts";
+import type { CompactionOptions, ConversationStep } from "../../definition/conversation-step.ts";
 import { instancesOf } from "../../definition/pipeline/phases.ts";
 import { assertBudgetRaised } from "../../definition/run-spec-checks.ts";
 import type { CodeStep, LoopStep, PipelineStep, StepNode, TurnLoopStep } from "../../definition/step.ts";
@@ -19,6 +19,7 @@ import { stepFailed } from "../../steps/execute-step.ts";
 import { loopExecutor } from "../../steps/loop-executor.ts";
 import type { StepExecution, StepExecutor } from "../../steps/step-executor.ts";
 import { StepRegistry } from "../../steps/step-registry.ts";
+import { type CompactionOutcome, compactHistory } from "../../turn/compact-history.ts";
 import { executeTurn } from "../../turn/turn-executor.ts";
 import type { TurnScope } from "../../turn/turn-scope.ts";
 import { runBusy } from "../run-checks.ts";
@@ -68,9 +69,9 @@ export type ForecastTurn = {
   readonly index: number;
   /**
    * `asked`: the model is asked. `replayed`: the journaled response is used, and the model is not asked or paid again.
-   * `none`: all turns are committed.
+   * `none`: all turns are committed. `summary`: before the turn, the history of a conversation is compacted.
    */
-  readonly response: "asked" | "replayed" | "none";
+  readonly response: "asked" | "replayed" | "none" | "summary";
   /** The most that asking the model may cost; null if it is not asked. */
   readonly mayCost: Amount | null;
 };
@@ -204,7 +205,11 @@ class ForecastExecution {
     }
     const { opening, dropped } = this.#store;
     if (opening !== null)
-      this.turn = { index: opening.turnIndex, response: "asked", mayCost: opening.reserve };
+      this.turn = {
+        index: opening.turnIndex,
+        response: opening.isSummary ? "summary" : "asked",
+        mayCost: opening.reserve,
+      };
     if (dropped.length > 0)
       this.calls = dropped.map(({ toolCallId, tool }) => ({ toolCallId, tool, action: "dropped" }));
     return null;
@@ -221,7 +226,10 @@ class ForecastExecution {
         return agents.execute(loop, execution);
       },
     };
-    const talks = conversationExecutor((scope, expected) => this.#forecastTurn(scope, expected));
+    const talks = conversationExecutor(
+      (scope, expected) => this.#forecastTurn(scope, expected),
+      (scope, compaction) => this.#forecastSummary(scope, compaction),
+    );
     const talk: StepExecutor<ConversationStep> = {
       storage: talks.storage,
       execute: async (step, execution) => {
@@ -253,6 +261,13 @@ class ForecastExecution {
     }
     await executeTurn(scope, index);
     this.turn = { index, response: "none", mayCost: null };
+  }
+
+  /** Stops before the model is asked. A function is the user's code, and is not run. */
+  #forecastSummary(scope: TurnScope, compaction: CompactionOptions): Promise<CompactionOutcome> {
+    if (compaction.summarize === undefined) return compactHistory(scope, compaction);
+    this.turn = { index: scope.conversation.committed + 1, response: "summary", mayCost: null };
+    return Promise.reject(new ForecastEnd());
   }
 
   /** The calls of a turn that is abandoned for a milestone are settled first. */

@@ -27,7 +27,7 @@ export type ForkPlan = {
   readonly parent: RunRow;
   readonly run: RunRow;
   readonly steps: readonly Row[];
-  /** The state of the forked step in the parent run. */
+  /** The state of the forked step in the parent run, in the lineage that the turn belongs to. */
   readonly state: GranularStateRow;
 };
 
@@ -40,7 +40,8 @@ const DECISIONS =
   "SELECT * FROM loop_decisions WHERE run_key = ? AND step_no <= ? ORDER BY step_no, iteration";
 const STATES = "SELECT * FROM granular_states WHERE run_key = ? AND step_no < ? ORDER BY step_no";
 const FINGERPRINTS = "SELECT * FROM fingerprints WHERE run_key = ? AND step_no < ? ORDER BY step_no, lineage";
-const LINEAGES = "SELECT * FROM lineages WHERE run_key = ? AND step_no <= ? ORDER BY step_no, lineage";
+const LINEAGES = `SELECT * FROM lineages WHERE run_key = ? AND (step_no < ? OR (step_no = ? AND lineage <= ?))
+  ORDER BY step_no, lineage`;
 const TURNS = `SELECT * FROM turns WHERE run_key = ? AND (step_no, turn_index) > (?, ?) AND ${COPIED}
   ORDER BY step_no, turn_index LIMIT ?`;
 const CALLS = `SELECT * FROM tool_calls WHERE run_key = ? AND call_no > ? AND ${COPIED} ORDER BY call_no LIMIT ?`;
@@ -286,7 +287,7 @@ export class ForkCopy {
       fingerprint: UNPINNED,
     });
     // The checkpoints of the parent are not copied.
-    for (const row of yield* all(LINEAGES, this.#parent.key, this.#forkedStep))
+    for (const row of yield* all(LINEAGES, this.#parent.key, state.stepNo, state.stepNo, state.lineage))
       insertRow(this.#tx, this.#run, "lineages", { ...wholeRow("lineages", row), checkpoint_index: null });
   }
 

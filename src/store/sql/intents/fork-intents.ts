@@ -119,12 +119,31 @@ function* requireState(parent: RunRow, fork: NewFork): SqlScript<GranularStateRo
     throw new ConfigurationError(
       `Step ${fork.stepPath} of run ${fork.parent} has no turns: fork it at a step with an agent.`,
     );
-  const state = granularStateRow(row);
+  const state = yield* beforeCompactions(parent.key, granularStateRow(row), fork.turnIndex);
   const [first, last] = [state.firstTurn, state.turnIndex];
   if (fork.turnIndex < first || fork.turnIndex > last)
     throw new ConfigurationError(
       `Step ${stepId(fork.parent, fork.stepPath)} has ${last < first ? "no committed turns" : `committed turns ${first} to ${last}`}: it cannot be forked at turn ${fork.turnIndex}.`,
     );
+  return state;
+}
+
+const LINEAGES = `SELECT lineage, first_turn, summary FROM lineages
+   WHERE run_key = ? AND step_no = ? AND lineage <= ? ORDER BY lineage DESC`;
+
+/** The state in the lineage that had the turn, if only compactions have come since: they abandoned nothing. */
+function* beforeCompactions(
+  key: RunKey,
+  state: GranularStateRow,
+  turnIndex: number,
+): SqlScript<GranularStateRow> {
+  if (turnIndex >= state.firstTurn) return state;
+  const lineages = yield* all(LINEAGES, key, state.stepNo, state.lineage);
+  for (const [i, row] of lineages.entries()) {
+    if (row.optionalText("summary") === null) break;
+    const [lineage, firstTurn] = [row.int("lineage") - 1, lineages[i + 1]?.int("first_turn") ?? 1];
+    if (turnIndex >= firstTurn) return { ...state, lineage, firstTurn };
+  }
   return state;
 }
 

@@ -1,16 +1,16 @@
-import { canonicalJson } from "../../../core/canonical-json.ts";
 import type { Json } from "../../../core/json.ts";
 import type { Fence, NewLineage } from "../../store.ts";
 import type { Row } from "../row.ts";
 import type { GranularStateRow, RunHead } from "../run-head.ts";
 import { all, get, type SqlScript } from "../script.ts";
 import { putMessagesBack } from "../tables/exchange-rows.ts";
-import { granularState, saveLineage, saveTurns } from "../tables/granular-state.ts";
+import { granularState } from "../tables/granular-state.ts";
+import { switchLineage } from "../tables/lineage-rows.ts";
 import { openModelCalls } from "../tables/model-calls.ts";
 import { fencedStep, recordEvent, stepHead } from "../tables/run-row.ts";
 import { writeSlices } from "../tables/session-rows.ts";
 import { turnCalls, writeTurnReceipt } from "../tables/tool-call-rows.ts";
-import { changeRow, insertRow, type Transaction } from "../transaction.ts";
+import { changeRow, type Transaction } from "../transaction.ts";
 
 export function* beginLineage(tx: Transaction, fence: Fence, begun: NewLineage): SqlScript<number> {
   const { stepKey, checkpoint } = begun;
@@ -24,7 +24,13 @@ export function* beginLineage(tx: Transaction, fence: Fence, begun: NewLineage):
   const baseTurn = base?.int("step_no") === stepKey ? base.int("turn_index") : 0;
   yield* rollBack(tx, run, begun, base?.int("event_seq") ?? 0);
   const putBack = yield* putMessagesBack(tx, run, state, baseTurn);
-  const lineage = switchLineage(tx, run, state, begun, { firstTurn, baseTurn, openTurn });
+  const lineage = switchLineage(tx, run, state, begun.fingerprint, {
+    first_turn: firstTurn,
+    base_turn: baseTurn,
+    open_turn: openTurn,
+    checkpoint_index: checkpoint,
+    summary: null,
+  });
   const { path } = yield* stepHead(run, stepKey);
   // The cached state of the step belongs to the old lineage.
   run.steps.delete(stepKey);
@@ -39,48 +45,6 @@ export function* beginLineage(tx: Transaction, fence: Fence, begun: NewLineage):
     ...(putBack.length === 0 ? {} : { messages: putBack }),
   });
   return firstTurn;
-}
-
-type LineageTurns = {
-  readonly firstTurn: number;
-  readonly baseTurn: number;
-  readonly openTurn: number | null;
-};
-
-/** Stores a new lineage and makes it the current one of its step. Returns its number. */
-function switchLineage(
-  tx: Transaction,
-  run: RunHead,
-  state: GranularStateRow,
-  { checkpoint, fingerprint }: NewLineage,
-  { firstTurn, baseTurn, openTurn }: LineageTurns,
-): number {
-  const { stepNo } = state;
-  state.lineage += 1;
-  insertRow(tx, run, "lineages", {
-    step_no: stepNo,
-    lineage: state.lineage,
-    begun_at: tx.now,
-    first_turn: firstTurn,
-    base_turn: baseTurn,
-    open_turn: openTurn,
-    checkpoint_index: checkpoint,
-  });
-  insertRow(tx, run, "fingerprints", {
-    step_no: stepNo,
-    lineage: state.lineage,
-    document: canonicalJson(fingerprint.document),
-  });
-  // An abandoned turn was journaled, so its attempt is settled; nothing else may be reserved here.
-  if (state.lastCall !== null) state.lastCall = { ...state.lastCall, reserved: null };
-  state.firstTurn = firstTurn;
-  state.turnIndex = firstTurn - 1;
-  state.messages = 0;
-  state.tokens = 0;
-  state.fingerprint = Buffer.from(fingerprint.hash, "hex");
-  saveTurns(tx, run, state);
-  saveLineage(tx, run, state);
-  return state.lineage;
 }
 
 function* assertMayBegin(run: RunHead, { stepNo, isComplete }: GranularStateRow): SqlScript<void> {

@@ -307,6 +307,6 @@ function journalFacts(journal: TurnJournal): JsonObject {
   return { ...chargeFacts(journal), response: true, ...(calls.length === 0 ? {} : { calls }) };
 }
 
-function chargeFacts({ turnIndex, attempt, charge }: ModelCallSettlement): JsonObject {
+export function chargeFacts({ turnIndex, attempt, charge }: ModelCallSettlement): JsonObject {
   return { turn: turnIndex, attempt, basis: charge.basis, charged: charge.amount };
 }

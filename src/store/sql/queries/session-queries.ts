@@ -115,6 +115,7 @@ export function* listLineages(runId: string): SqlScript<LineageRecord[]> {
     baseTurn: row.int("base_turn"),
     openTurn: row.optionalInt("open_turn"),
     checkpoint: row.optionalInt("checkpoint_index"),
+    summary: row.optionalText("summary"),
     at: row.int("begun_at"),
   }));
 }

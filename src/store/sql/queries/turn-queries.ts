@@ -30,6 +30,7 @@ const NO_TURNS: Conversation = {
   isComplete: false,
   fingerprint: null,
   lineages: [],
+  summary: null,
   messages: 0,
   tokens: 0,
   tail: [],
@@ -38,10 +39,11 @@ const NO_TURNS: Conversation = {
 };
 
 /** The state of a step, with the document of its fingerprint. */
-const STATE = `SELECT granular_states.*, document,
+const STATE = `SELECT granular_states.*, document, summary,
       (SELECT count(*) FROM messages WHERE messages.run_key = granular_states.run_key
           AND taken_step = granular_states.step_no AND taken_turn = granular_states.turn_index + 1) AS taken
     FROM granular_states LEFT JOIN fingerprints USING (run_key, step_no, lineage)
+    LEFT JOIN lineages USING (run_key, step_no, lineage)
    WHERE run_key = ? AND step_no = ?`;
 
 export function* readConversation(
@@ -63,6 +65,7 @@ export function* readConversation(
       ? null
       : { hash: row.hex("fingerprint"), document: parseJson(row.optionalText("document")) },
     lineages: lineage === 0 ? [] : yield* readLineages(run.key, stepKey),
+    summary: row.optionalText("summary"),
     messages,
     tokens,
     tail: yield* readTail(run, committed, tailTokens, limits),
@@ -78,7 +81,8 @@ function* takenBy(key: RunKey, stepKey: number, turnIndex: number): SqlScript<re
 
 function* readLineages(key: RunKey, stepKey: number): SqlScript<Lineage[]> {
   const rows = yield* all(
-    "SELECT first_turn, base_turn FROM lineages WHERE run_key = ? AND step_no = ? ORDER BY lineage",
+    `SELECT first_turn, base_turn FROM lineages
+      WHERE run_key = ? AND step_no = ? AND summary IS NULL ORDER BY lineage`,
     key,
     stepKey,
   );
@@ -181,9 +185,10 @@ export function hasToolCall(runId: string, idempotencyKey: Uint8Array): SqlScrip
 /** A granular step by its path, or by its name; the newest instance if there are several. */
 function findGranularStep(key: RunKey, stepName: string): SqlScript<Row | null> {
   return get(
-    `SELECT step_no, output, document, first_turn, turn_index, is_complete, fingerprint
+    `SELECT step_no, output, document, summary, granular_states.first_turn, turn_index, is_complete, fingerprint
        FROM run_steps JOIN granular_states USING (run_key, step_no)
        LEFT JOIN fingerprints USING (run_key, step_no, lineage)
+       LEFT JOIN lineages USING (run_key, step_no, lineage)
       WHERE run_key = ? AND (step_path = ? OR step_name = ?)
       ORDER BY CASE WHEN step_path = ? THEN 0 ELSE 1 END, step_no DESC LIMIT 1`,
     key,
@@ -213,12 +218,12 @@ export function* readGranularState(runId: string, stepName: string): SqlScript<G
 }
 
 /** The first messages for the agent. A fork whose turns were not opened yet has none. */
-function headOf(document: string | null): Message[] {
+function headOf(document: string | null, summary: string | null): Message[] {
   if (document === null) return [];
   const { prompt, input, switches } = parseJson(document) as { prompt: Json; input: Json; switches: Json };
   const isConversation = isJsonObject(switches) && switches.mode === "conversation";
   // The text of a template was different in every turn, and is not part of the history.
-  return headMessages(typeof prompt === "string" ? prompt : "", input, { isConversation });
+  return headMessages(typeof prompt === "string" ? prompt : "", input, { isConversation, summary });
 }
 
 const HISTORY_PAGE = 64;
@@ -231,7 +236,7 @@ const RESULTS_OF_HISTORY =
 
 function* historyOf(key: RunKey, step: Row): SqlScript<Message[]> {
   const [first, committed] = [step.int("first_turn"), step.int("turn_index")];
-  const messages = headOf(step.optionalText("document"));
+  const messages = headOf(step.optionalText("document"), step.optionalText("summary"));
   for (let from = first; from <= committed; from += HISTORY_PAGE) {
     const to = Math.min(committed, from + HISTORY_PAGE - 1);
     const turns = yield* all(TURNS_OF_HISTORY, key, step.int("step_no"), from, to);

@@ -93,9 +93,9 @@ export function deniedByExchange(
 export function* writeTaking(
   tx: Transaction,
   run: RunHead,
-  { stepKey, turnIndex }: Pick<TurnOpening, "stepKey" | "turnIndex">,
+  { stepKey, turnIndex, exchange }: Pick<TurnOpening, "stepKey" | "turnIndex" | "exchange">,
   { take, open, exchangeNo, sentBy }: Taking,
-): SqlScript<{ readonly exchange?: number; readonly took?: number[] }> {
+): SqlScript<{ readonly exchange?: number; readonly took?: number[]; readonly uncompacted?: string }> {
   if (open === null) {
     insertRow(tx, run, "exchanges", {
       step_no: stepKey,
@@ -130,6 +130,7 @@ export function* writeTaking(
   return {
     ...(open === null ? { exchange: exchangeNo } : {}),
     ...(take.length === 0 ? {} : { took: [...take] }),
+    ...(exchange?.uncompacted === undefined ? {} : { uncompacted: exchange.uncompacted }),
   };
 }
 

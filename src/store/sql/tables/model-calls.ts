@@ -12,7 +12,7 @@ import { stepHead } from "./run-row.ts";
 type Reserved = Exclude<TurnOpened, { kind: "stale" }>;
 
 /** Reserves for one attempt of a turn, if the quota allows it. */
-export function reserve(run: RunHead, opening: TurnOpening, attempt: number): Reserved {
+export function reserve(run: RunHead, opening: Pick<TurnOpening, "reserve">, attempt: number): Reserved {
   const reservation = run.quota.reserve(opening.reserve);
   if (reservation.kind === "denied") {
     const { unit, wanted, remaining } = reservation;
@@ -29,7 +29,7 @@ export function reserve(run: RunHead, opening: TurnOpening, attempt: number): Re
 export function* openModelCall(
   tx: Transaction,
   run: RunHead,
-  opening: TurnOpening,
+  opening: Pick<TurnOpening, "turnIndex" | "reserve">,
   state: GranularStateRow,
 ): SqlScript<Reserved> {
   const { turnIndex } = opening;

@@ -1,3 +1,4 @@
+import type { LiveTimers } from "../../../store/live/live-buffer.ts";
 import type { Store } from "../../../store/store.ts";
 
 /** The kinds of databases on which the explorer works. */
@@ -19,7 +20,11 @@ export interface WorldDatabase {
   /** A store of no process, which reads what is stored. */
   observe(clocks: MachineClocks): Promise<Store>;
   /** The store of a new process. */
-  open(clocks: MachineClocks & ProcessClock, activity: StoreActivity): Promise<ProcessStore>;
+  open(
+    clocks: MachineClocks & ProcessClock,
+    activity: StoreActivity,
+    live?: LiveCondition,
+  ): Promise<ProcessStore>;
   /** Reads what is stored, between two real processes, without doing what the next one must do. */
   read<T>(work: (store: Store) => Promise<T>): Promise<T>;
   remove(): Promise<void>;
@@ -34,7 +39,14 @@ export type WorldAddress =
 export type MachineClocks = { readonly now: () => number; readonly monotonic: () => number };
 
 /** The timers of a simulated process. */
-export type ProcessClock = { readonly after: (ms: number, callback: () => void) => () => void };
+export type ProcessClock = {
+  /** For what a call of its store waits for. */
+  readonly after: (ms: number, callback: () => void) => () => void;
+  readonly liveTimers?: LiveTimers;
+};
+
+/** What becomes of the pieces of answers: they are stored, or every attempt to store or read one fails. */
+export type LiveCondition = "works" | "fails";
 
 /** What the stores of a world are doing: time stands still meanwhile. */
 export type StoreActivity = {

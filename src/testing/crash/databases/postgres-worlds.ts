@@ -5,6 +5,7 @@ import { loadPg, type PgClient } from "../../../store/postgres-wire/pg-driver.ts
 import type { Store } from "../../../store/store.ts";
 import type {
   CrashDatabase,
+  LiveCondition,
   MachineClocks,
   ProcessClock,
   ProcessStore,
@@ -94,8 +95,12 @@ export class PostgresWorld implements WorldDatabase {
     );
   }
 
-  async open(clocks: MachineClocks & ProcessClock, activity: StoreActivity): Promise<ProcessStore> {
-    const network = new SimulatedNetwork(this.#sessions, this.#delivery, activity);
+  async open(
+    clocks: MachineClocks & ProcessClock,
+    activity: StoreActivity,
+    live: LiveCondition = "works",
+  ): Promise<ProcessStore> {
+    const network = new SimulatedNetwork(this.#sessions, this.#delivery, activity, live);
     const store = await this.#open(clocks, network);
     return {
       store,

@@ -1,6 +1,6 @@
 import type { Answers, Network, PgClient, PgClientOptions } from "../../../store/postgres-wire/pg-driver.ts";
 import type { Statement } from "../../../store/sql/planned/server-session.ts";
-import type { StoreActivity } from "./crash-database.ts";
+import type { LiveCondition, StoreActivity } from "./crash-database.ts";
 import type { Delivery } from "./delivery.ts";
 import type { PooledSessions } from "./pooled-sessions.ts";
 
@@ -22,6 +22,7 @@ type OpenConnection = {
   hasWritten: boolean;
 };
 
+const IS_ABOUT_LIVE = /\blive_(parts|viewers)\b/;
 const IS_WRITE = /^(INSERT|UPDATE|DELETE|WITH changed)\b/;
 
 /**
@@ -32,12 +33,19 @@ export class SimulatedNetwork implements Network {
   readonly #sessions: PooledSessions;
   readonly #delivery: Delivery;
   readonly #activity: StoreActivity;
+  readonly #live: LiveCondition;
   readonly #open = new Map<PgClient, OpenConnection>();
   #nextCommit: CommitFault | null = null;
   #isServerFull = false;
   #isCut = false;
 
-  constructor(sessions: PooledSessions, delivery: Delivery, activity: StoreActivity) {
+  constructor(
+    sessions: PooledSessions,
+    delivery: Delivery,
+    activity: StoreActivity,
+    live: LiveCondition = "works",
+  ) {
+    this.#live = live;
     this.#sessions = sessions;
     this.#delivery = delivery;
     this.#activity = activity;
@@ -90,6 +98,9 @@ export class SimulatedNetwork implements Network {
     const connection = this.#open.get(client);
     if (connection === undefined) return Promise.reject(broken());
     const texts = statements.map(({ text }) => text);
+    // All statements of one transaction come together, so nothing of it is left open.
+    if (this.#live === "fails" && texts.some((text) => IS_ABOUT_LIVE.test(text)))
+      return Promise.reject(new Error("There is no table of live parts."));
     const begin = texts.find((text) => text.startsWith("BEGIN"));
     if (begin !== undefined) {
       connection.isReading = begin.includes("READ ONLY");

@@ -6,9 +6,11 @@ import { SqliteStore } from "../../../store/sqlite/sqlite-store.ts";
 import type { Store } from "../../../store/store.ts";
 import type {
   CrashDatabase,
+  LiveCondition,
   MachineClocks,
   ProcessClock,
   ProcessStore,
+  StoreActivity,
   WorldAddress,
   WorldDatabase,
 } from "./crash-database.ts";
@@ -47,7 +49,13 @@ export class SqliteWorld implements WorldDatabase {
     return openStore(`file:${databaseIn(this.#folder)}`, { ...clocks, ...this.#doorbell });
   }
 
-  async open(clocks: MachineClocks & ProcessClock): Promise<ProcessStore> {
+  async open(
+    clocks: MachineClocks & ProcessClock,
+    _activity: StoreActivity,
+    live: LiveCondition = "works",
+  ): Promise<ProcessStore> {
+    // A folder in its place: it can be neither opened nor replaced.
+    if (live === "fails") mkdirSync(`${databaseIn(this.#folder)}-live`, { recursive: true });
     const store = await SqliteStore.open(databaseIn(this.#folder), { ...clocks, ...this.#doorbell });
     let isDiskFull = false;
     return {

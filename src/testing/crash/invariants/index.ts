@@ -1,5 +1,6 @@
 import type { Invariant } from "../invariant.ts";
 import { runsAsApproved } from "./approvals.ts";
+import { compactedOnce } from "./compactions.ts";
 import { databaseIntact, eventsVerify, referencesHaveBlobs } from "./database.ts";
 import { deletedOrWhole } from "./deletion.ts";
 import { effectsAtMostOnce, effectsExactlyOnceWhereSucceeded, oneFingerprintPerKey } from "./effects.ts";
@@ -17,6 +18,13 @@ import { silenceIsNoProof } from "./silence.ts";
 import { stepsDoneOnce } from "./steps.ts";
 import { committedTurnsKept, journaledResponsesKept, turnsWithoutAHole } from "./turns.ts";
 import { reservationsBalance, usageExact } from "./usage.ts";
+import {
+  liveChangesNothing,
+  noHalfAnswerJournaled,
+  oldEpochsAreSilent,
+  viewerConverges,
+  withdrawnIsNeverFinal,
+} from "./viewers.ts";
 import {
   acceptedOrReturned,
   dueComputedOnce,
@@ -63,7 +71,13 @@ export const INVARIANTS: readonly Invariant[] = [
   messagesInOrder,
   oneSenderAnExchange,
   exchangeEndsOnce,
+  compactedOnce,
   acceptedOrReturned,
+  viewerConverges,
+  withdrawnIsNeverFinal,
+  oldEpochsAreSilent,
+  noHalfAnswerJournaled,
+  liveChangesNothing,
   sameEnd,
   endsOrWaits,
   wakesWhenDue,

@@ -16,7 +16,7 @@ import {
   SUCCEEDED,
 } from "../sample-run.ts";
 import { milestone } from "../sample-session.ts";
-import { TALK_SHAPE, taking, text } from "../sample-talk.ts";
+import { newCompaction, newSummary, SampleTalk, TALK_SHAPE, taking, text } from "../sample-talk.ts";
 
 /**
  * Every method of a store that takes a fence, so that the table below cannot miss one. The fence of a run that arrives is
@@ -38,6 +38,13 @@ type Sample = {
 };
 
 const TRACE_PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+async function betweenExchanges(run: SampleRun): Promise<void> {
+  await run.store.pinShape(run.fence, TALK_SHAPE);
+  const talk = new SampleTalk(run);
+  await talk.begin(1, await talk.say("one"));
+  await talk.answer(1);
+}
 
 const INTENTS: { readonly [K in WorkerIntent]: Sample } = {
   renewLease: {
@@ -161,6 +168,16 @@ const INTENTS: { readonly [K in WorkerIntent]: Sample } = {
     },
     perform: ({ store, stepKey }, fence) =>
       store.endExchange(fence, { stepKey, outcome: "budget", why: "It costs too much." }),
+    ofStep: true,
+  },
+  openSummary: {
+    prepare: betweenExchanges,
+    perform: ({ store, stepKey }, fence) => store.openSummary(fence, newSummary(stepKey, 2)),
+    ofStep: true,
+  },
+  compactHistory: {
+    prepare: betweenExchanges,
+    perform: ({ store, stepKey }, fence) => store.compactHistory(fence, newCompaction(stepKey, 2)),
     ofStep: true,
   },
   beginLineage: {

@@ -20,6 +20,7 @@ export const historyChecks: readonly Check[] = [
       isComplete: false,
       fingerprint: null,
       lineages: [],
+      summary: null,
       messages: 0,
       tokens: 0,
       tail: [],

@@ -29,12 +29,12 @@ async function turnsOf(run: SampleRun): Promise<string[]> {
 /** The step's conversation, without a token limit. */
 async function conversationOf({ store, runId, stepKey }: SampleRun) {
   const read = await store.readConversation(runId, stepKey, Number.MAX_SAFE_INTEGER);
-  const { fingerprint: _, isComplete: __, taken: ___, tail, journaled, ...rest } = read;
+  const { fingerprint: _, isComplete: __, taken: ___, summary: ____, tail, journaled, ...rest } = read;
   return { ...rest, tail: tail.map((turn) => turn.turnIndex), journaled: journaled?.turnIndex ?? null };
 }
 
 async function lineagesOf(run: SampleRun): Promise<unknown[]> {
-  return (await run.store.listLineages(run.runId)).map(({ at: _, ...line }) => line);
+  return (await run.store.listLineages(run.runId)).map(({ at: _, summary: __, ...line }) => line);
 }
 
 /** A run whose turn 2 is open, with two calls; its checkpoint is of turn 1. */
@@ -77,6 +77,7 @@ export const lineageChecks: readonly Check[] = [
         baseTurn: 1,
         openTurn: null,
         checkpoint: 1,
+        summary: null,
         at: now(),
       },
     ]);

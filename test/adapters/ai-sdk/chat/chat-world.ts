@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { UIMessage, UIMessageChunk } from "ai";
+import { readUIMessageStream, type UIMessage, type UIMessageChunk } from "ai";
 import { onTestFinished } from "vitest";
 import { z } from "zod";
 import { type ChatHandlerOptions, chatHandler } from "../../../../src/adapters/ai-sdk/index.ts";
@@ -155,3 +155,20 @@ export async function stored(api: string, who: Sending = {}): Promise<UIMessage[
 /** The message as a page would have it after these chunks. */
 export const textIn = (chunks: readonly UIMessageChunk[]) =>
   chunks.map((chunk) => (chunk.type === "text-delta" ? chunk.delta : "")).join("");
+
+/** The message that a page has after these chunks. */
+export async function shown(
+  chunks: readonly UIMessageChunk[],
+  message?: UIMessage,
+): Promise<UIMessage | undefined> {
+  const stream = new ReadableStream<UIMessageChunk>({
+    start: (controller) => {
+      for (const chunk of chunks) controller.enqueue(chunk);
+      controller.close();
+    },
+  });
+  let last: UIMessage | undefined;
+  const reading = readUIMessageStream({ stream, ...(message === undefined ? {} : { message }) });
+  for await (const state of reading) last = state;
+  return last;
+}

@@ -23,7 +23,7 @@ import { must } from "../../run-fixture.ts";
 /** The kinds of forecast that a test has compared; a test must see each kind that it is about. */
 export type Sight =
   | CallAction
-  | `model ${"asked" | "replayed" | "none"}`
+  | `model ${"asked" | "replayed" | "none" | "summary"}`
   | `refused ${string}`
   | "a question about a budget"
   | "begun"

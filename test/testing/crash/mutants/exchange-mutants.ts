@@ -128,4 +128,46 @@ export const EXCHANGE_MUTANTS: readonly Mutant[] = [
     breaks: "exchange-ends-once",
     scenario: "conversation-stop",
   },
+  {
+    what: "a new line of history begins before its summary is stored",
+    patches: [
+      {
+        file: "engine/turn/compact-history.ts",
+        right: "  const history = scope.conversation.past();\n",
+        wrong:
+          '  const history = scope.conversation.past();\n  await beginWith(scope, "A summary follows.", null);\n',
+      },
+    ],
+    breaks: "compacted-once",
+    scenario: "conversation-compaction",
+    schedule: "crash before store.openSummary 1",
+  },
+  {
+    what: "a summary that is stored is asked for again by the next worker",
+    patches: [
+      {
+        file: "engine/steps/conversation-executor.ts",
+        right: "if (compaction === null || conversation.tokens <= compaction.atTokens) return false;",
+        wrong:
+          "if (compaction === null) return false;\n    const isAgain = conversation.isCompacted && conversation.tokens === 0 && this.#exchange === 1;\n    if (!isAgain && conversation.tokens <= compaction.atTokens) return false;\n    if (isAgain && this.#reloads++ > 0) return false;",
+      },
+    ],
+    breaks: "compacted-once",
+    scenario: "conversation-compaction",
+    schedule: "crash after store.compactHistory 1",
+  },
+  {
+    what: "the worker that has compacted a history continues with the old one",
+    patches: [
+      {
+        file: "engine/steps/conversation-executor.ts",
+        right: 'if (outcome.kind === "compacted") return "reload";',
+        wrong:
+          'if (outcome.kind === "compacted") {\n        this.#uncompacted = { committed: conversation.committed, why: "It is." };\n        return scope;\n      }',
+      },
+    ],
+    breaks: "compacted-once",
+    scenario: "conversation-compaction",
+    schedule: "crash before store.openTurn 1",
+  },
 ];

@@ -9,6 +9,7 @@ import { SESSION_MUTANTS } from "./session-mutants.ts";
 import { STORE_MUTANTS } from "./store-mutants.ts";
 import { TURN_MUTANTS } from "./turn-mutants.ts";
 import { USAGE_MUTANTS } from "./usage-mutants.ts";
+import { VIEWER_MUTANTS } from "./viewer-mutants.ts";
 import { WAIT_MUTANTS } from "./wait-mutants.ts";
 import { WRITE_MUTANTS } from "./write-mutants.ts";
 
@@ -24,6 +25,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...EXCHANGE_MUTANTS,
   ...SCHEDULE_MUTANTS,
   ...QUEUE_MUTANTS,
+  ...VIEWER_MUTANTS,
 ];
 
 /** Every bug that is noticed by a check of its own. */

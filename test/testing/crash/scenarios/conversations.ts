@@ -12,7 +12,9 @@ import {
   sleepUntilDue,
 } from "../../../../src/testing/crash/scenario.ts";
 import type { Script, ScriptedTurn } from "../../../../src/testing/scripted-model.ts";
+import { scriptedPort } from "../../scripted-port.ts";
 import { asks, charge, errandAgent, lookUp, STAND_INS } from "./errand-tools.ts";
+import { say, streamed } from "./streamed-answers.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -36,8 +38,18 @@ const charging: Script = (turn) => {
 
 const TOOLS = { charge, look_up: lookUp };
 
-function talking(options: Parameters<typeof conversationStep>[2] = {}, script: Script = charging) {
-  return conversationStep("talk", errandAgent(script, TOOLS), { closesAfterMs: HOUR_MS, ...options });
+/** `streams`: its answers are written piece by piece. */
+function talking(streams = false, script: Script = charging, options: TalkOptions = {}) {
+  const model = { ...scriptedPort(script), streams };
+  const agent = errandAgent(script, TOOLS, undefined, model);
+  return conversationStep("talk", agent, { closesAfterMs: HOUR_MS, ...options });
+}
+
+type TalkOptions = Parameters<typeof conversationStep>[2];
+
+/** What a scenario whose answers are streamed has besides, with three viewers. */
+function watched(streams: boolean, script: Script = charging): Partial<Scenario> {
+  return streams ? { viewers: 3, runner: { live: true }, model: streamed(scriptedPort(script)) } : {};
 }
 
 /** Works until the conversation is over. Each of these texts is sent when it waits and has not got it. */
@@ -66,10 +78,11 @@ function writing(...texts: readonly NewMessage[]): ExecuteStandIn {
 }
 
 /** Texts that come while the agent is at work each begin an exchange of their own. */
-export function conversationQueue(): Scenario {
+export function conversationQueue(streams = false): Scenario {
   return {
     name: "conversation-queue",
-    pipeline: talking(),
+    pipeline: talking(streams),
+    ...watched(streams),
     input: null,
     tools: { ...STAND_INS, charge: writing(text("two"), text("three")) },
     act: (tools) => workAndSay(tools, text("one")),
@@ -77,10 +90,11 @@ export function conversationQueue(): Scenario {
 }
 
 /** A text that comes while a tool is at work is taken by the next turn of the same exchange. */
-export function conversationSteer(): Scenario {
+export function conversationSteer(streams = false): Scenario {
   return {
     name: "conversation-steer",
-    pipeline: talking(),
+    pipeline: talking(streams),
+    ...watched(streams),
     input: null,
     tools: { ...STAND_INS, charge: writing(text("two", "steer")) },
     act: (tools) => workAndSay(tools, text("one"), text("three")),
@@ -133,23 +147,28 @@ export function conversationTwoSenders(): Scenario {
 }
 
 /** The model takes its time, and a text interrupts it: the same turn is asked again with it. */
-export function conversationInterrupt(): Scenario {
+export function conversationInterrupt(streams = false): Scenario {
   const scenario: Scenario = {
     name: "conversation-interrupt",
-    pipeline: talking({}, (turn) => ({ text: `Heard: ${lastSaid(turn).said}` })),
+    pipeline: talking(streams, (turn) => ({ text: `Heard: ${lastSaid(turn).said}` })),
+    ...watched(streams),
     input: null,
     tools: STAND_INS,
-    model: async (request, { turnIndex }, outside) => {
+    model: async (request, { turnIndex }, outside, live) => {
       const heard = request.messages.flatMap(({ role, content }) =>
         role === "user" && typeof content === "string" ? [content] : [],
       );
       const isFirst = turnIndex === 1 && !heard.join().includes("Text two.");
       if (isFirst) {
+        if (streams) await say("Let me see, ", request, outside, live);
         await outside.store.sendMessage(RUN_ID, text("two", "interrupt"));
         await outside.take(60_000, request.signal);
       }
+      const answer = `Heard ${heard.length}: ${heard.at(-1)}`;
+      if (streams) await say(answer, request, outside, live);
+      if (streams) outside.finish(answer);
       return {
-        content: [{ type: "text", text: `Heard ${heard.length}: ${heard.at(-1)}` }],
+        content: [{ type: "text", text: answer }],
         finishReason: "stop",
         usage: { inputTokens: 10, outputTokens: 5, cachedInputTokens: 0, reasoningTokens: 0 },
         invalidCalls: {},
@@ -162,7 +181,7 @@ export function conversationInterrupt(): Scenario {
 }
 
 /** A person stops the exchange while a tool is at work; the next text is answered. */
-export function conversationStop(): Scenario {
+export function conversationStop(streams = false): Scenario {
   const stopping: ExecuteStandIn = async (
     { order }: { readonly order: string },
     { idempotencyKey },
@@ -173,7 +192,8 @@ export function conversationStop(): Scenario {
   };
   return {
     name: "conversation-stop",
-    pipeline: talking(),
+    pipeline: talking(streams),
+    ...watched(streams),
     input: null,
     tools: { ...STAND_INS, charge: stopping },
     act: (tools) => workAndSay(tools, text("one"), text("two")),
@@ -184,7 +204,7 @@ export function conversationStop(): Scenario {
 export function conversationIdle(): Scenario {
   return {
     name: "conversation-idle",
-    pipeline: talking({ maxTurns: 1 }),
+    pipeline: talking(false, charging, { maxTurns: 1 }),
     input: "Text input.",
     tools: STAND_INS,
     act: async (tools) => {
@@ -225,6 +245,28 @@ export function conversationDeploy(): Scenario {
       }
       return workAndSay({ ...tools, runner: tools.runnerOf(other) }, text("one"), text("two"));
     },
+  };
+}
+
+/** Names what was charged for, by the conversation in the request or by the summary before it. */
+const summarizing: Script = (turn) => {
+  const [system] = turn.options.prompt;
+  if (!JSON.stringify(system?.content ?? "").includes("summarize"))
+    return typeof charging === "function" ? charging(turn) : { text: "" };
+  const orders = [...lastSaid(turn).said.matchAll(/charged for (?<order>[a-z]+)/gi)];
+  return {
+    text: `We charged for ${[...new Set(orders.map(({ groups }) => groups?.order))].join(", charged for ")}.`,
+  };
+};
+
+/** The history is replaced by a summary before each exchange but the first. */
+export function conversationCompaction(): Scenario {
+  return {
+    name: "conversation-compaction",
+    pipeline: talking(false, summarizing, { compaction: { atTokens: 60 } }),
+    input: null,
+    tools: STAND_INS,
+    act: (tools) => workAndSay(tools, text("one"), text("two"), text("three")),
   };
 }
 

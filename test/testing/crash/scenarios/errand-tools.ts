@@ -5,6 +5,7 @@ import { z } from "zod";
 import { NotApplied } from "../../../../src/core/errors.ts";
 import { defineAgent } from "../../../../src/engine/definition/agent.ts";
 import { type Tool, type ToolCallContext, tool } from "../../../../src/engine/definition/tool.ts";
+import type { ModelPort } from "../../../../src/engine/ports/model-port.ts";
 import type { StandInContext, ToolStandIn } from "../../../../src/testing/crash/scenario.ts";
 import type { Script, ScriptedResponse } from "../../../../src/testing/scripted-model.ts";
 import { scriptedPort } from "../../scripted-port.ts";
@@ -93,10 +94,11 @@ export function errandAgent(
   script: Script,
   tools: { readonly [name: string]: Tool } = ERRAND_TOOLS,
   instructions = "Run the errands.",
+  model: ModelPort = scriptedPort(script),
 ) {
   return defineAgent({
     name: "errands",
-    model: scriptedPort(script),
+    model,
     instructions,
     tools,
   });

@@ -3,6 +3,7 @@ import { IS_FULL_TEST } from "../../../full-test.ts";
 import { advance, deletion } from "./advances.ts";
 import { acceptDivergence, changedShape, diverged, fork, redoTurn, released } from "./continuations.ts";
 import {
+  conversationCompaction,
   conversationDeploy,
   conversationFiles,
   conversationIdle,
@@ -33,6 +34,14 @@ import { mainLoop, milestoneAfterChange, planning } from "./plans.ts";
 import { queueAbandoned, queueKeys, queueWorker } from "./queues.ts";
 import { scheduleFires } from "./schedules.ts";
 import {
+  streamAnswer,
+  streamCut,
+  streamDeaf,
+  streamTools,
+  streamWatched,
+  WATCHED_CONVERSATIONS,
+} from "./streams.ts";
+import {
   correlated,
   inDoubtToModel,
   keyed,
@@ -57,7 +66,13 @@ const SAMPLED: ReadonlySet<string> = new Set([
   "conversation-steer",
   "conversation-stop",
   "conversation-milestone",
+  "stream-cut",
+  "watched-interrupt",
+  "conversation-compaction",
 ]);
+
+/** Conversations, and runs with viewers: there are many of them, and each takes its time. */
+const MANY = /^(conversation|stream|watched)-/;
 
 /** All scenarios, by name; each exploration makes its own. */
 export const SCENARIOS: { readonly [name: string]: () => Scenario } = {
@@ -116,15 +131,22 @@ export const SCENARIOS: { readonly [name: string]: () => Scenario } = {
   "conversation-idle": conversationIdle,
   "conversation-deploy": conversationDeploy,
   "conversation-milestone": conversationMilestone,
+  "conversation-compaction": conversationCompaction,
   "schedule-fires": scheduleFires,
   "queue-worker": queueWorker,
   "queue-keys": queueKeys,
   "queue-abandoned": queueAbandoned,
   advance,
   deletion,
+  "stream-answer": streamAnswer,
+  "stream-deaf": streamDeaf,
+  "stream-watched": streamWatched,
+  "stream-tools": streamTools,
+  "stream-cut": streamCut,
+  ...WATCHED_CONVERSATIONS,
 };
 
-/** The scenarios that a test explores: of the many conversations a sample, and all of them in the full test. */
+/** The scenarios that a test explores: of those of which there are many a sample, and all of them in the full test. */
 export const EXPLORED_NAMES: readonly string[] = Object.keys(SCENARIOS).filter(
-  (name) => IS_FULL_TEST || !name.startsWith("conversation-") || SAMPLED.has(name),
+  (name) => IS_FULL_TEST || !MANY.test(name) || SAMPLED.has(name),
 );
