@@ -128,6 +128,23 @@ async function failedExchangeSites(): Promise<CrashPoint[]> {
   return reached;
 }
 
+/** A conversation whose history is replaced by a summary before its second exchange. */
+async function compactionSites(): Promise<CrashPoint[]> {
+  const reached: CrashPoint[] = [];
+  const store = await memoryStore();
+  const model = scriptedModel([
+    { text: "Good day to you. ".repeat(20) },
+    { text: "A greeting." },
+    { text: "Yes." },
+  ]);
+  const talk = conversation(agent({ name: "worker", model }), { compaction: { atTokens: 25 } });
+  const runner = new Runner(talk, { store, probe: (point) => reached.push(point) });
+  await runner.run("Hello, is anybody there?", { runId: "r-1" });
+  await runner.send("r-1", "Still there?");
+  expect(await runner.resume("r-1")).toMatchObject({ status: "waiting" });
+  return reached;
+}
+
 describe("the crash points", () => {
   it("have unique names, and each is reached", async () => {
     expect(new Set(CRASH_POINTS).size).toBe(CRASH_POINTS.length);
@@ -136,6 +153,7 @@ describe("the crash points", () => {
       ...(await troubleSites()),
       ...(await newLineageSites()),
       ...(await failedExchangeSites()),
+      ...(await compactionSites()),
     ]);
     expect([...reached].sort()).toEqual([...CRASH_POINTS].sort());
   });

@@ -49,8 +49,8 @@ const GIVE_UP_AFTER_MS = 5 * 60_000;
  * deploy, a server that died, a tunnel) is made again, and the page gets what it has missed.
  *
  * @example
- * const transport = new PawlChatTransport({ api: "/api/chat" });
- * const { messages, sendMessage, stop } = useChat({ id, messages: initial, resume: true, transport });
+ * const transport = new PawlChatTransport({ api: "/api/chat", onConnection: (state) => console.log(state) });
+ * await transport.send("chat-7", { text: "And please hurry.", mode: "steer" });
  */
 export class PawlChatTransport<M extends UIMessage = UIMessage> implements ChatTransport<M> {
   /** A resumed stream begins with the beginning of the answer. */

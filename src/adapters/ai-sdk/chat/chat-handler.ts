@@ -69,12 +69,12 @@ const DEFAULT_BODY_BYTES = 32 * 1024 * 1024;
  *
  * @example
  * const chat = chatHandler(new Runner(conversation(clerk), { store }), {
- *   authorize: async (request) => {
- *     const user = await signedIn(request);
- *     return user === null ? null : { by: user.name, scope: user.id };
+ *   authorize: (request) => {
+ *     const user = request.headers.get("x-user"); // your own: a session, a token
+ *     return user === null ? null : { by: user, scope: user };
  *   },
  * });
- * app.all("/api/chat/*", (c) => chat(c.req.raw));
+ * const response = await chat(new Request("http://localhost/api/chat/c-1/messages"));
  */
 export function chatHandler<O, I>(runner: Runner<O, I>, options: ChatHandlerOptions): ChatHandler {
   assertOptions("The second argument of chatHandler", options, OPTION_NAMES, { auth: "authorize" });

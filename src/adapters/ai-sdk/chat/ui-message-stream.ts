@@ -8,8 +8,7 @@ import { type UIChunkOptions, UIChunks } from "./ui-chunks.ts";
  * `error` or `abort`, and errors if the watching does. Cancelling the stream ends the watching, and nothing else.
  *
  * @example
- * const stream = toUIMessageStream(runner.watch("q-1"));
- * const response = createUIMessageStreamResponse({ stream });
+ * const stream = toUIMessageStream(new Runner(clerk, { store }).watch("q-1"));
  */
 export function toUIMessageStream(
   events: AsyncIterable<WatchEvent>,
