@@ -46,7 +46,7 @@ describe.for(DATABASES)("a customer, on %s,", (database) => {
     await postgres?.stop();
   });
 
-  for (const { title, run, isAlone, transport } of sampled(ALL, 3))
+  for (const { title, run, isAlone, transport } of sampled(ALL, 5))
     it(`with the transport ${transport}, ${title}`, PATIENCE, async () => {
       const opened = isAlone === true || shared === null ? await open(address()) : shared;
       if (opened !== shared) onTestFinished(opened.close);
