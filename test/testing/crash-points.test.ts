@@ -132,11 +132,8 @@ async function failedExchangeSites(): Promise<CrashPoint[]> {
 async function compactionSites(): Promise<CrashPoint[]> {
   const reached: CrashPoint[] = [];
   const store = await memoryStore();
-  const model = scriptedModel([
-    { text: "Good day to you. ".repeat(20) },
-    { text: "A greeting." },
-    { text: "Yes." },
-  ]);
+  const texts = ["Good day to you. ".repeat(20), "A greeting.", "Yes."];
+  const model = scriptedModel(() => ({ text: texts.shift() ?? "" }));
   const talk = conversation(agent({ name: "worker", model }), { compaction: { atTokens: 25 } });
   const runner = new Runner(talk, { store, probe: (point) => reached.push(point) });
   await runner.run("Hello, is anybody there?", { runId: "r-1" });

@@ -1,4 +1,5 @@
 import type { UIMessageChunk } from "ai";
+import { ChatProblem } from "./chat-problem.ts";
 
 const HEADERS = {
   "content-type": "text/event-stream; charset=utf-8",
@@ -25,6 +26,7 @@ export function eventStreamResponse(
     clearInterval(heartbeat);
     left();
   };
+  const event = (data: string) => encoder.encode(`data: ${data}\n\n`);
   const body = new ReadableStream<Uint8Array>({
     start: (controller) => {
       // The headers reach the page at once, also if the answer begins later.
@@ -36,16 +38,19 @@ export function eventStreamResponse(
       try {
         const next = await chunks.next();
         if (next.done !== true) {
-          controller.enqueue(encoder.encode(`data: ${JSON.stringify(next.value)}\n\n`));
+          controller.enqueue(event(JSON.stringify(next.value)));
           return;
         }
-        over();
-        controller.enqueue(encoder.encode("data: [DONE]\n\n"));
-        controller.close();
       } catch (error) {
         over();
-        throw error;
+        // What is wrong with the request shows only now, and is final.
+        if (!(error instanceof ChatProblem)) throw error;
+        const chunk: UIMessageChunk = { type: "error", errorText: error.message };
+        controller.enqueue(event(JSON.stringify(chunk)));
       }
+      over();
+      controller.enqueue(event("[DONE]"));
+      controller.close();
     },
     cancel: over,
   });

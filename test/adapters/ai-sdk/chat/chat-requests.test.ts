@@ -88,6 +88,19 @@ describe("files", () => {
   });
 });
 
+describe("a chat that has ended", () => {
+  it("says so to those who wait for an answer, and to those who write", async () => {
+    const { api, store } = await chatWorld([typed("x")]);
+    const waiting = await post(api, [said("a")]);
+    const [run] = await store.listRuns();
+    await store.requestCancel(run?.runId ?? "");
+    const ended = "This chat has ended: begin another one.";
+    expect(await chunksIn(waiting)).toEqual([{ type: "error", errorText: ended }]);
+    const late = await post(api, [said("b")]);
+    expect([late.status, await late.text()]).toEqual([409, ended]);
+  });
+});
+
 describe("what is wrong with a request", () => {
   it.each([
     ["no JSON", "x", "application/json", 400],

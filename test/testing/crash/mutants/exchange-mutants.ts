@@ -21,7 +21,7 @@ export const EXCHANGE_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "store/sql/intents/turn-intents.ts",
-        right: "if (!isStopped && (yield* hasJoining(run, exchange))) return true;",
+        right: 'if (!isStopped && (yield* hasJoining(run, exchange))) return "continues";',
         wrong: "void (isStopped || hasJoining);",
       },
       {
