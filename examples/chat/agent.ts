@@ -1,18 +1,9 @@
 /** The clerk of a shop, who answers customers. Nothing here knows of pages, servers or processes. */
-import { anthropic } from "@ai-sdk/anthropic";
-import { openai } from "@ai-sdk/openai";
-import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
 import type { LanguageModel } from "ai";
 import { z } from "zod";
 import { agent, conversation, tool } from "../../src/index.ts";
 
-const {
-  MODEL_URL = "",
-  SHOP_URL = "",
-  SHOP_NAME = "Kettle & Co",
-  OPENAI_API_KEY,
-  ANTHROPIC_API_KEY,
-} = process.env;
+const { MODEL_URL = "", SHOP_URL = "", SHOP_NAME = "Kettle & Co", OPENAI_API_KEY } = process.env;
 
 const Order = z.object({ order: z.string().describe("The number of the order, such as A-17") });
 const Refund = Order.extend({
@@ -48,18 +39,19 @@ async function shop(method: string, path: string, request: RequestInit): Promise
 }
 
 /** That of a provider whose key is set, else the script behind MODEL_URL, which main.ts starts. */
-function model(): LanguageModel {
-  if (MODEL_URL !== "")
+async function chosenModel(): Promise<LanguageModel> {
+  if (MODEL_URL !== "") {
+    const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
     return createOpenAICompatible({ name: "scripted", baseURL: MODEL_URL, includeUsage: true })("clerk");
-  return ANTHROPIC_API_KEY !== undefined && OPENAI_API_KEY === undefined
-    ? anthropic("claude-sonnet-4-5")
-    : openai("gpt-5.2");
+  }
+  if (OPENAI_API_KEY !== undefined) return (await import("@ai-sdk/openai")).openai("gpt-5.2");
+  return (await import("@ai-sdk/anthropic")).anthropic("claude-sonnet-4-5");
 }
 
 export const clerk = conversation(
   agent({
     name: "clerk",
-    model: model(),
+    model: await chosenModel(),
     instructions: `You are the clerk of ${SHOP_NAME}. Help customers with their orders, in two or three short sentences.`,
     tools: { find_order: findOrder, refund },
     settings: { maxOutputTokens: 1_000 },

@@ -39,6 +39,7 @@ const running = new Set<ExampleProcess>();
 async function keep(file: string, more: NodeJS.ProcessEnv = {}): Promise<string> {
   const child = await ExampleProcess.start(new URL(file, import.meta.url), { ...settings, ...more });
   running.add(child);
+  if (isOver) await child.stop();
   if (!isOnce) console.log(`  ${file} is process ${child.pid}`);
   void child.ended.then(async () => {
     running.delete(child);

@@ -5,7 +5,7 @@
 import { serve } from "@hono/node-server";
 import { serveStatic } from "@hono/node-server/serve-static";
 import { Hono } from "hono";
-import { getCookie, setCookie } from "hono/cookie";
+import { setCookie } from "hono/cookie";
 import { secureHeaders } from "hono/secure-headers";
 import { chatHandler } from "../../src/adapters/ai-sdk/index.ts";
 import { openStore, Runner } from "../../src/index.ts";
@@ -55,7 +55,7 @@ app.post("/sign-in", async (context) => {
   return context.redirect("/", 303);
 });
 app.get("/", async (context, next) => {
-  if (getCookie(context, CUSTOMER) === undefined) return context.html(signInPage);
+  if (customerOf(context.req.header("cookie") ?? "") === null) return context.html(signInPage);
   context.header("cache-control", "no-store");
   return next();
 });

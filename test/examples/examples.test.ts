@@ -6,8 +6,8 @@ import { PATIENCE } from "../patience.ts";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
-function node(file: string, cwd: string) {
-  return spawnSync(process.execPath, [file], { cwd, encoding: "utf8" });
+function node(file: string, cwd: string, ...args: readonly string[]) {
+  return spawnSync(process.execPath, [file, ...args], { cwd, encoding: "utf8" });
 }
 
 function rowsOf(stdout: string): string[][] {
@@ -99,6 +99,21 @@ test(
       ["refunds, by the payment service's log", "2", "2", "✓"],
       ["webhooks accepted", "2", "2", "✓"],
       ["tickets answered", "2", "2", "✓"],
+    ]);
+  },
+);
+
+test(
+  "the chat answers whole messages, although all of its processes are killed in the middle",
+  PATIENCE,
+  () => {
+    const { stdout, stderr, status } = node(join(root, "examples/chat/main.ts"), root, "--once");
+    expect({ stderr, status }).toEqual({ stderr: "", status: 0 });
+    expect(stdout).toContain("kill -9 of the server and both workers");
+    expect(rowsOf(stdout)).toEqual([
+      ["messages stored", "4", "4", "✓"],
+      ["messages that Ann sees as they are stored", "4", "4", "✓"],
+      ["refunds, by the shop's own count", "1", "1", "✓"],
     ]);
   },
 );

@@ -13,7 +13,7 @@ export function Chat(options: LastingChatOptions) {
   const state = stateOf(chat, isLost);
   const isEmpty = messages.length === 0 && waiting.length === 0;
   const end = useEndInView(`${messages.length} ${waiting.length} ${JSON.stringify(messages.at(-1)?.parts)}`);
-  useRefreshOnReturn(status === "ready" && !chat.isAnswering && !isEmpty, chat.reconnect);
+  useRefreshOnReturn(status === "ready" && !chat.isAnswering && !isEmpty, chat.refresh);
 
   // For the console of the browser.
   useEffect(() => void Object.assign(window, { chat: { messages, waiting, status, isBusy } }));

@@ -101,13 +101,20 @@ export function useLastingChat({ id, stored, transport }: LastingChatOptions) {
     if (known.length > 0) await follow(known);
   }, [id, messages, setMessages, clearError, follow]);
 
+  /** Reconnects if another tab has continued the chat. */
+  const refresh = useCallback(async () => {
+    const { messages: known, waiting: unanswered } = await loadChat(id);
+    const isSame = unanswered.length === 0 && JSON.stringify(known) === JSON.stringify(messages);
+    if (!isSame) await reconnect();
+  }, [id, messages, reconnect]);
+
   const stop = useCallback(async () => {
     await stopAnswer(id);
     // A question has no stream that would end.
     if (!isAnswering) await reconnect();
   }, [id, isAnswering, reconnect]);
 
-  return { ...chat, waiting, isAnswering, isAsked, isBusy, isCut, say, reconnect, stop };
+  return { ...chat, waiting, isAnswering, isAsked, isBusy, isCut, say, reconnect, refresh, stop };
 }
 
 function userMessage({ id, text }: WaitingMessage): UIMessage {

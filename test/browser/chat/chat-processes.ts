@@ -44,14 +44,21 @@ export class ChatProcesses {
     const shop = await Shop.listen({ answers: () => refunded() });
     const chat = new ChatProcesses(store, `http://127.0.0.1:${port}`, model, page, shop);
     refunded = () => chat.onRefund();
-    await chat.startAll();
-    return chat;
+    try {
+      await chat.startAll();
+      return chat;
+    } catch (error) {
+      await chat.close();
+      throw error;
+    }
   }
 
   /** Starts what does not run. */
   async startAll(): Promise<void> {
     const missing = PLACES.filter((place) => !this.#running.has(place));
-    await Promise.all(missing.map((place) => this.#start(place)));
+    const started = await Promise.allSettled(missing.map((place) => this.#start(place)));
+    const failed = started.find((each) => each.status === "rejected");
+    if (failed !== undefined) throw failed.reason;
   }
 
   async kill(place: Place): Promise<void> {

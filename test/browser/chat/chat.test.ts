@@ -1,5 +1,5 @@
-// The chat of the examples, in a real Chromium, with processes that are killed. `npm test` takes each journey once; all
-// transports and databases with PAWL_TESTS=whole.
+// The chat of the examples, in a real Chromium, with processes that are killed. `npm test` takes a sample; all journeys
+// with both transports and on both databases with PAWL_TESTS=whole.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, it, onTestFinished } from "vitest";
 import { buildPage } from "../../../examples/chat/build-page.ts";
 import { openStore } from "../../../src/index.ts";
 import type { Store } from "../../../src/store/store.ts";
-import { IS_FULL_TEST } from "../../full-test.ts";
+import { IS_FULL_TEST, sampled } from "../../full-test.ts";
 import { PATIENCE } from "../../patience.ts";
 import { type PostgresServer, startPostgres } from "../../store/postgres/postgres-server.ts";
 import { browserForTests } from "../browser-tests.ts";
@@ -18,6 +18,7 @@ import { ChatTest } from "./chat-test.ts";
 import { JOURNEYS } from "./journeys.ts";
 
 const TRANSPORTS: readonly Transport[] = ["default", "pawl"];
+const ALL = JOURNEYS.flatMap((journey) => TRANSPORTS.map((transport) => ({ ...journey, transport })));
 const DATABASES = IS_FULL_TEST ? (["SQLite", "PostgreSQL"] as const) : (["SQLite"] as const);
 
 const folder = mkdtempSync(join(tmpdir(), "pawl-chat-"));
@@ -45,16 +46,15 @@ describe.for(DATABASES)("a customer, on %s,", (database) => {
     await postgres?.stop();
   });
 
-  for (const [i, { title, run, isAlone }] of JOURNEYS.entries())
-    for (const transport of TRANSPORTS.filter((_, each) => IS_FULL_TEST || each === i % 2))
-      it(`with the transport ${transport}, ${title}`, PATIENCE, async () => {
-        const opened = isAlone === true || shared === null ? await open(address()) : shared;
-        if (opened !== shared) onTestFinished(opened.close);
-        await opened.chat.startAll();
-        const context = await browser.newContext();
-        const customer = `customer-${++customers}-`;
-        await run(new ChatTest({ ...opened, browser: context, transport, customer }));
-      });
+  for (const { title, run, isAlone, transport } of sampled(ALL, 5))
+    it(`with the transport ${transport}, ${title}`, PATIENCE, async () => {
+      const opened = isAlone === true || shared === null ? await open(address()) : shared;
+      if (opened !== shared) onTestFinished(opened.close);
+      await opened.chat.startAll();
+      const context = await browser.newContext();
+      const customer = `customer-${++customers}`;
+      await run(new ChatTest({ ...opened, browser: context, transport, customer }));
+    });
 });
 
 type Opened = { readonly chat: ChatProcesses; readonly store: Store; readonly close: () => Promise<void> };
