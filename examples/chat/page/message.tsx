@@ -63,7 +63,9 @@ function ToolCall({ part, onAnswer }: { readonly part: Call; readonly onAnswer: 
   return (
     <section className="call" data-tool={name} data-state={part.state}>
       <p>
-        <b>{TITLES[name] ?? name}</b> {order} {amount === "" ? null : `(${amount})`}{" "}
+        <span>
+          <b>{TITLES[name] ?? name}</b> {order} {amount === "" ? null : `(${amount})`}
+        </span>
         <span className="state">{STATES[part.state]}</span>
       </p>
       {part.state === "output-error" ? <p className="note">{part.errorText}</p> : null}
@@ -95,7 +97,7 @@ const TITLES: { readonly [tool: string]: string } = { find_order: "Look up order
 const STATES: { readonly [state in Call["state"]]: string } = {
   "input-streaming": "…",
   "input-available": "in progress",
-  "approval-requested": "only if you agree",
+  "approval-requested": "waits for you",
   "approval-responded": "answered",
   "output-available": "done",
   "output-error": "failed",
