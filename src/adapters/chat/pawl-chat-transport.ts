@@ -1,8 +1,9 @@
 // `pawl/chat`: for browsers. Imports nothing that runs.
 
 import type { ChatTransport, UIMessage, UIMessageChunk } from "ai";
-import { eventsIn } from "./event-stream.ts";
+import { eventsIn, within } from "./event-stream.ts";
 import { JoinedStream, stepsOf } from "./joined-stream.ts";
+import { Patience } from "./patience.ts";
 
 /** Options of `PawlChatTransport`. */
 export type PawlChatTransportOptions = {
@@ -14,8 +15,10 @@ export type PawlChatTransportOptions = {
   readonly credentials?: "omit" | "same-origin" | "include";
   /** Used in the place of `fetch`. By default the browser's own. */
   readonly fetch?: typeof globalThis.fetch;
-  /** How long a connection that was lost is tried again, without a word from the server; 5 minutes by default. */
+  /** How long a connection that was lost is tried again, without anything new from the server; 5 minutes by default. */
   readonly giveUpAfterMs?: number;
+  /** A connection on which nothing comes for so long is lost; 45 seconds by default. The server says more often that it lives. */
+  readonly silentAfterMs?: number;
   /** Called when a connection is lost, and again when it is back. By default nothing is. */
   readonly onConnection?: (state: "lost" | "back") => void;
 };
@@ -40,9 +43,10 @@ type ResumedChat = {
   readonly abortSignal?: AbortSignal | undefined;
 };
 
-const FIRST_PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 5_000;
 const GIVE_UP_AFTER_MS = 5 * 60_000;
+const SILENT_AFTER_MS = 45_000;
+/** A connection that has held for so long was a good one. */
+const LASTING_MS = 10_000;
 
 /**
  * A transport for `useChat` over a chat handler of Pawl. It reads an answer until its end: a connection that breaks (a
@@ -66,15 +70,14 @@ export class PawlChatTransport<M extends UIMessage = UIMessage> implements ChatT
     const { chatId, messages, trigger, messageId, abortSignal, headers, body } = options;
     const last = messages.at(-1);
     const given = { ...body, id: chatId, messages: last === undefined ? [] : [last], trigger, messageId };
-    const post = () =>
-      this.#request("", { method: "POST", body: JSON.stringify(given) }, headers, abortSignal);
+    const init = { method: "POST", body: JSON.stringify(given) };
+    const first = (signal: AbortSignal) => this.#request("", init, headers, signal);
     if (last?.role !== "assistant")
       // The message has an id: sent again, it is the same message, with the same answer from its beginning.
-      return this.#joined({ first: post, again: post, signal: abortSignal }, new JoinedStream(null));
+      return this.#joined({ first, again: first }, new JoinedStream(null), abortSignal);
     // Answers to approvals are not sent twice. What is behind this message is none of this request.
-    const again = () => this.#resume(options, last.id);
-    const connections = { first: post, again, isOne: true, signal: abortSignal };
-    return this.#joined(connections, new JoinedStream(stepsOf(last)));
+    const again = (signal: AbortSignal) => this.#resume(options, last.id, signal);
+    return this.#joined({ first, again, isOne: true }, new JoinedStream(stepsOf(last)), abortSignal);
   }
 
   /**
@@ -84,11 +87,10 @@ export class PawlChatTransport<M extends UIMessage = UIMessage> implements ChatT
   async reconnectToStream(options: ReconnectRequest<M>): Promise<ReadableStream<UIMessageChunk> | null> {
     const { abortSignal, body } = options;
     const joined = new JoinedStream(null);
-    const again = () => this.#resume(options, joined.messageId ?? fromIn(body));
-    const response = await this.#patiently(again, abortSignal);
+    const again = (signal: AbortSignal) => this.#resume(options, joined.messageId ?? fromIn(body), signal);
+    const response = await this.#patiently(again, this.#patience(), abortSignal ?? NEVER);
     if (response.status === 204) return null;
-    const first = () => Promise.resolve(response);
-    return this.#joined({ first, again, signal: abortSignal }, joined);
+    return this.#joined({ first: () => Promise.resolve(response), again }, joined, abortSignal);
   }
 
   /** Ends the present answer, and never the chat. `stop` of `useChat` only ends the reading. */
@@ -101,14 +103,15 @@ export class PawlChatTransport<M extends UIMessage = UIMessage> implements ChatT
     const id = message.id ?? globalThis.crypto.randomUUID();
     const body = JSON.stringify({ ...message, id, mode });
     const path = `/${encodeURIComponent(chatId)}/messages`;
-    await this.#checked(await this.#patiently(() => this.#request(path, { method: "POST", body })));
+    const post = (signal: AbortSignal) => this.#request(path, { method: "POST", body }, undefined, signal);
+    await this.#checked(await this.#patiently(post, this.#patience(), NEVER));
   }
 
   /** From the beginning of that answer: the newest one may be another one by now. */
-  #resume({ chatId, headers, abortSignal }: ResumedChat, from: string | null): Promise<Response> {
+  #resume({ chatId, headers }: ResumedChat, from: string | null, signal: AbortSignal): Promise<Response> {
     const path = `/${encodeURIComponent(chatId)}/stream`;
     const query = from === null ? "" : `?from=${encodeURIComponent(from)}`;
-    return this.#request(path + query, { method: "GET" }, headers, abortSignal);
+    return this.#request(path + query, { method: "GET" }, headers, signal);
   }
 
   async #request(
@@ -129,23 +132,32 @@ export class PawlChatTransport<M extends UIMessage = UIMessage> implements ChatT
     });
   }
 
+  #patience(): Patience {
+    return new Patience(this.#options.giveUpAfterMs ?? GIVE_UP_AFTER_MS);
+  }
+
   /** Tries again while there is no server to answer. What it answers is final. */
-  async #patiently(request: () => Promise<Response>, signal?: AbortSignal): Promise<Response> {
-    const { giveUpAfterMs = GIVE_UP_AFTER_MS } = this.#options;
-    const until = Date.now() + giveUpAfterMs;
-    for (let tries = 0; ; tries++) {
+  async #patiently(request: Connecting, patience: Patience, signal: AbortSignal): Promise<Response> {
+    for (;;) {
+      await patience.pause(signal);
+      const tried = new AbortController();
       try {
-        const response = await request();
-        if (!AWAY.includes(response.status) || Date.now() > until) {
+        const answer = request(AbortSignal.any([signal, tried.signal]));
+        const response = await within(this.#silentAfterMs, answer);
+        if (!AWAY.includes(response.status) || patience.isOver) {
           this.#report("back");
           return response;
         }
       } catch (error) {
-        if (signal?.aborted === true || Date.now() > until) throw error;
+        tried.abort();
+        if (signal.aborted || patience.isOver) throw error;
       }
       this.#report("lost");
-      await pause(Math.min(FIRST_PAUSE_MS * 2 ** tries, LONGEST_PAUSE_MS), signal);
     }
+  }
+
+  get #silentAfterMs(): number {
+    return this.#options.silentAfterMs ?? SILENT_AFTER_MS;
   }
 
   /** Once for each change. */
@@ -163,43 +175,68 @@ export class PawlChatTransport<M extends UIMessage = UIMessage> implements ChatT
   }
 
   /** One stream over as many connections as it takes. */
-  async #joined(connections: Connections, joined: JoinedStream): Promise<ReadableStream<UIMessageChunk>> {
-    const { first, signal } = connections;
-    const body = await this.#checked(await this.#patiently(first, signal));
-    const chunks = this.#chunks(body, connections, joined);
+  async #joined(
+    connections: Connections,
+    joined: JoinedStream,
+    abortSignal: AbortSignal | undefined,
+  ): Promise<ReadableStream<UIMessageChunk>> {
+    const left = new AbortController();
+    const signal = abortSignal === undefined ? left.signal : AbortSignal.any([abortSignal, left.signal]);
+    const patience = this.#patience();
+    const body = await this.#stream(await this.#patiently(connections.first, patience, signal));
+    const chunks = this.#chunks(body, { connections, joined, patience, signal });
     return new ReadableStream({
       pull: async (controller) => {
         const next = await chunks.next();
         if (next.done === true) controller.close();
         else controller.enqueue(next.value);
       },
-      cancel: async () => {
-        await chunks.return();
+      cancel: () => {
+        left.abort();
+        void chunks.return().catch(() => undefined);
       },
     });
   }
 
   async *#chunks(
     first: ReadableStream<Uint8Array>,
-    { again, isOne = false, signal }: Connections,
-    joined: JoinedStream,
+    { connections, joined, patience, signal }: Joining,
   ): AsyncGenerator<UIMessageChunk, void, undefined> {
+    const { again, isOne = false } = connections;
     for (let body = first; ; ) {
+      const begun = Date.now();
       try {
-        for await (const event of eventsIn(body)) {
+        for await (const event of eventsIn(body, { silentAfterMs: this.#silentAfterMs, signal })) {
           if (event === "done" || (isOne && joined.isOther(event))) return;
-          yield* joined.take(event);
+          const chunks = joined.take(event);
+          if (chunks.length > 0) patience.renew();
+          yield* chunks;
         }
       } catch (error) {
-        if (signal?.aborted === true) throw error;
+        if (signal.aborted) throw error;
       }
+      signal.throwIfAborted();
       // The server says so when an answer is over: anything else is a connection that was lost.
       this.#report("lost");
-      const response = await this.#patiently(again, signal);
+      // A message may wait for its turn for hours, with nothing new but that the server lives.
+      if (Date.now() - begun > LASTING_MS) patience.renew();
+      if (patience.isOver) throw new TypeError("network error: the answer breaks off again and again");
+      const response = await this.#patiently(again, patience, signal);
       if (response.status === 204) throw new Error("The chat is gone: load the page again.");
-      body = await this.#checked(response);
+      body = await this.#stream(response);
       joined.replay();
     }
+  }
+
+  /** The body of a response that is a stream of events, and no page of a proxy or of a sign-in. */
+  async #stream(response: Response): Promise<ReadableStream<Uint8Array>> {
+    const body = await this.#checked(response);
+    const type = response.headers.get("content-type") ?? "";
+    if (type.startsWith("text/event-stream")) return body;
+    await body.cancel().catch(() => undefined);
+    throw new Error(
+      `The server answered with ${type || "nothing that is known"}, not with a stream: check api.`,
+    );
   }
 }
 
@@ -208,23 +245,24 @@ function fromIn(body: object | undefined): string | null {
   return typeof from === "string" ? from : null;
 }
 
+type Connecting = (signal: AbortSignal) => Promise<Response>;
+
 /** How the answer is asked for, and how it is asked for again from its beginning. */
 type Connections = {
-  readonly first: () => Promise<Response>;
-  readonly again: () => Promise<Response>;
+  readonly first: Connecting;
+  readonly again: Connecting;
   /** It ends with the answer that it begins with. */
   readonly isOne?: boolean;
-  readonly signal: AbortSignal | undefined;
+};
+
+type Joining = {
+  readonly connections: Connections;
+  readonly joined: JoinedStream;
+  readonly patience: Patience;
+  readonly signal: AbortSignal;
 };
 
 /** A proxy answers for a server that is not there. */
 const AWAY: readonly number[] = [502, 503, 504];
 
-async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  signal?.addEventListener("abort", () => resolve(), { once: true });
-  await promise;
-  clearTimeout(timer);
-  signal?.throwIfAborted();
-}
+const NEVER = new AbortController().signal;

@@ -115,6 +115,7 @@ export class ChatView {
         this.#since = null;
         this.#waiting = [];
         return [];
+      case "message.withdrawn":
       case "run.started":
       case "turn.opened":
       case "wait.opened":

@@ -2,7 +2,7 @@ import { type BlobReference, renderMissingBlob } from "../../core/blob-reference
 import { BlobMissingError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
 import { ledgerCallsOf, type ToolOutput } from "../../core/message.ts";
-import type { TurnRecord } from "../../store/store.ts";
+import type { StoreReader, TurnRecord } from "../../store/store.ts";
 import type { RunWith } from "./active-run.ts";
 
 /** Replaces references to blobs in tool results by their content. Only a recorded reference counts as one. */
@@ -47,7 +47,7 @@ export class BlobHydrator {
 
 /** Reads a large result by its reference; throws `BlobMissingError` if it is gone. */
 export async function readBlobValue(
-  run: RunWith<"store" | "runId">,
+  run: { readonly store: Pick<StoreReader, "readBlob">; readonly runId: string },
   { blobId, size }: BlobReference,
   toolName: string,
 ): Promise<Json> {

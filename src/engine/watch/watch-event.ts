@@ -80,6 +80,8 @@ export type WatchedFact =
       readonly sentBy: string;
       readonly sentAt: number;
     })
+  /** The sender has taken a message back, before a turn took it. */
+  | { readonly type: "message.withdrawn"; readonly messageId: string }
   /** The exchange is over: with the complete answer, or without one, because of `why`. */
   | {
       readonly type: "exchange.ended";

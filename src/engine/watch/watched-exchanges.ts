@@ -33,6 +33,16 @@ function message({ step, turn }: PlaceOfTurn, messageNo: number): FactDraft {
   };
 }
 
+/** A message that its sender has taken back. */
+export function withdrawn(facts: JsonObject): readonly FactDraft[] {
+  return [
+    async (run) => {
+      const found = await messageAt(run, numberIn(facts, "message"));
+      return found === null ? null : { type: "message.withdrawn", messageId: found.id };
+    },
+  ];
+}
+
 async function messageAt({ store, runId }: WatchedRun, messageNo: number): Promise<MessageRecord | null> {
   const [found] = await store.listMessages(runId, { after: messageNo - 1, limit: 1 });
   return found?.messageNo === messageNo ? found : null;

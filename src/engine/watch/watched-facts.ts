@@ -4,7 +4,7 @@ import { toolCallId } from "../../core/step-path.ts";
 import { waitId } from "../../core/wait.ts";
 import type { EventRecord, TurnRecord, WaitRecord } from "../../store/store.ts";
 import type { WatchedCall } from "./watch-event.ts";
-import { exchangeComplete, exchangeEnded, taken } from "./watched-exchanges.ts";
+import { exchangeComplete, exchangeEnded, taken, withdrawn } from "./watched-exchanges.ts";
 import { type FactDraft, listIn, numberIn, placeIn, type WatchedRun } from "./watched-run.ts";
 
 /** The facts of one event, in order. Their number depends on the event alone, so that cursors stay valid. */
@@ -45,6 +45,7 @@ const DRAFTS: { readonly [type: string]: (facts: JsonObject) => readonly FactDra
     ];
   },
   "exchange.ended": exchangeEnded,
+  "message.withdrawn": withdrawn,
   "step.finished": (facts) => [() => ({ type: "step.finished", step: placeIn(facts).step })],
   "call.receipt": (facts) => [receipt(facts, numberIn(facts, "call"))],
   "wait.answered": ofWait,

@@ -187,6 +187,60 @@ describe("PawlChatTransport", () => {
     expect(states).toEqual(["lost", "back"]);
   });
 
+  it("gives up on a server whose answers break off again and again, after few tries", async () => {
+    let requests = 0;
+    const fetching: typeof fetch = async () => {
+      requests += 1;
+      const headers = { "content-type": "text/event-stream" };
+      return new Response('data: {"type":"start","messageId":"a"}\n\n', { headers });
+    };
+    const transport = new PawlChatTransport({ fetch: fetching, giveUpAfterMs: 400 });
+    const reader = (await transport.sendMessages(sending([said("hi")]))).getReader();
+    await reader.read();
+    await expect(reader.read()).rejects.toThrow("again and again");
+    expect(requests).toBeLessThan(6);
+  });
+
+  it("takes no page of a proxy or of a sign-in for an answer", async () => {
+    let requests = 0;
+    const fetching: typeof fetch = async () => {
+      requests += 1;
+      return new Response("<html>Sign in</html>", { headers: { "content-type": "text/html" } });
+    };
+    const transport = new PawlChatTransport({ fetch: fetching });
+    await expect(transport.sendMessages(sending([said("hi")]))).rejects.toThrow("answered with text/html");
+    expect(requests).toBe(1);
+  });
+
+  it("notices a connection on which nothing comes any more", async () => {
+    const { api, work } = await chatWorld([typed("Here.")]);
+    work();
+    let tries = 0;
+    const dead = new ReadableStream<Uint8Array>();
+    const fetching: typeof fetch = async (url, init) => {
+      tries += 1;
+      if (tries === 1) return new Response(dead, { headers: { "content-type": "text/event-stream" } });
+      if (tries === 2) return new Promise(() => undefined);
+      return fetch(url, init);
+    };
+    const options = { api, headers: HEADERS, fetch: fetching, silentAfterMs: 50 };
+    const message = await read(await new PawlChatTransport(options).sendMessages(sending([said("hi")])));
+    expect(await stored(api)).toEqual([said("hi"), message]);
+    expect(tries).toBe(3);
+  });
+
+  it("ends the connection when its reader leaves, also if nothing comes", async () => {
+    const { promise: closed, resolve } = Promise.withResolvers<void>();
+    const silent = new ReadableStream<Uint8Array>({ cancel: () => resolve() });
+    const fetching: typeof fetch = async () =>
+      new Response(silent, { headers: { "content-type": "text/event-stream" } });
+    const transport = new PawlChatTransport({ fetch: fetching });
+    const reader = (await transport.sendMessages(sending([said("hi")]))).getReader();
+    void reader.read();
+    await reader.cancel();
+    await closed;
+  });
+
   it("gives up on what the server refuses, with its sentence", async () => {
     const { api } = await chatWorld([typed("x")]);
     const transport = new PawlChatTransport({ api });

@@ -3,6 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../../core/json.ts"
 import { assertOptions, type OptionNames } from "../../../core/naming/option-names.ts";
 import type { MessageReceipt, SendOptions } from "../../../engine/runner/queue-options.ts";
 import type { Runner } from "../../../engine/runner/runner.ts";
+import { placeOf } from "../../../engine/watch/watch-cursor.ts";
 import type { Store } from "../../../store/store.ts";
 import { answerApprovals } from "./chat-approvals.ts";
 import { findExchange, presentCursor } from "./chat-exchanges.ts";
@@ -10,9 +11,9 @@ import { messagesOf } from "./chat-messages.ts";
 import { ChatProblem, notFound } from "./chat-problem.ts";
 import { type NewChatMessage, readChatRequest, readMessage } from "./chat-request.ts";
 import { type ChatRoom, type ChatUser, chatSetup, findRoom, roomOf } from "./chat-room.ts";
-import { answerTo, continued, ended, resumed, type WatchedChat } from "./chat-stream.ts";
+import { answerTo, continued, ended, resumed, type WatchedChat, withdrawnMessage } from "./chat-stream.ts";
 import { eventStreamResponse } from "./event-stream-response.ts";
-import { readJsonBody } from "./json-body.ts";
+import { assertNoForm, readJsonBody } from "./json-body.ts";
 import type { UIChunkOptions } from "./ui-chunks.ts";
 
 /** How the run of a new chat is started, beside its first message. */
@@ -106,6 +107,15 @@ async function withProblems(answer: () => Promise<Response>): Promise<Response> 
   }
 }
 
+/** A place that a page gives must be one that it was given. */
+function assertCursor(runId: string, cursor: string): void {
+  try {
+    placeOf(runId, cursor);
+  } catch {
+    throw new ChatProblem(400, "There is no such place in this chat: give `before` as it was given to you.");
+  }
+}
+
 /** `{api}/{id}/{what}`, or `{api}`. */
 async function route(functions: Omit<ChatHandler, never>, request: Request): Promise<Response> {
   const { pathname } = new URL(request.url);
@@ -173,12 +183,9 @@ class Chats {
       return this.#respond(request, room, (chat) => answerTo(chat, sent.messageId, before));
     }
     if (!hasRoom) throw notFound();
-    const from = await presentCursor(this.#store, room.runId);
     await answerApprovals(this.#store, room.runId, room.person, given.answers);
     const waitIds = given.answers.map(({ waitId }) => waitId);
-    return this.#respond(request, room, (chat) =>
-      continued(chat, { message: given.messageId, waitIds }, from),
-    );
+    return this.#respond(request, room, (chat) => continued(chat, { message: given.messageId, waitIds }));
   }
 
   async stream(request: Request, chatId: string): Promise<Response> {
@@ -189,6 +196,7 @@ class Chats {
   }
 
   async stop(request: Request, chatId: string): Promise<Response> {
+    assertNoForm(request);
     const room = await this.#existing(request, chatId);
     const { kind } = await this.#runner.stop(room.runId, { by: room.person });
     return Response.json({ stopped: kind === "requested" }, NO_STORE);
@@ -197,6 +205,7 @@ class Chats {
   async messages(request: Request, chatId: string): Promise<Response> {
     const { runId } = await this.#existing(request, chatId);
     const before = new URL(request.url).searchParams.get("before");
+    if (before !== null) assertCursor(runId, before);
     const { errorText } = this.#options;
     const chat = { runner: this.#runner, store: this.#store, runId };
     return Response.json(
@@ -272,8 +281,7 @@ class Chats {
     const present = await presentCursor(this.#store, runId);
     const messages = await this.#store.listMessages(runId);
     const found = messages.find(({ id }) => id === messageId);
-    if (found?.status === "withdrawn")
-      throw new ChatProblem(409, "This message was withdrawn: send another one.");
+    if (found?.status === "withdrawn") throw withdrawnMessage();
     const { stepPath: step, exchange } = found?.takenBy ?? { stepPath: "", exchange: 0 };
     if (exchange === 0) return present;
     return (await findExchange(this.#store, runId, { step, exchange })).cursor;

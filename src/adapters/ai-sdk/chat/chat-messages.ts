@@ -7,7 +7,7 @@ import type { MessageRecord, Store } from "../../../store/store.ts";
 import { loadAiSdk } from "../ai-sdk-package.ts";
 import { type ExchangeStart, exchangesBackwards, lastExchange } from "./chat-exchanges.ts";
 import { type UIChunkOptions, UIChunks } from "./ui-chunks.ts";
-import { userPartsOf, withBytes } from "./user-parts.ts";
+import { userPartsOf, wholeChunk, withBytes } from "./user-parts.ts";
 
 /** A page of a chat's messages, as `useChat` takes them. */
 export type ChatMessages = {
@@ -39,7 +39,6 @@ export async function messagesOf(chat: StoredChat, before: string | null): Promi
 async function withFiles(chat: StoredChat, message: UIMessage): Promise<UIMessage> {
   const parts = await Promise.all(
     message.parts.map(async (part) => {
-      if (part.type === "steering-message") return { ...part, parts: await withBytes(chat, part.parts) };
       const isSent = message.role === "user" && (part.type === "text" || part.type === "file");
       return isSent ? withBytes(chat, [part]) : part;
     }),
@@ -67,18 +66,21 @@ async function firstOfPage(
 
 /** The messages of the exchanges from one on, up to the place `before`. */
 async function exchangeMessages(
-  { runner, runId, errorText }: StoredChat,
+  chat: StoredChat,
   { cursor }: ExchangeStart,
   before: string | null,
 ): Promise<UIMessage[]> {
+  const { runner, store, runId, errorText } = chat;
   const talks: StoredExchange[] = [];
   for await (const event of runner.watch(runId, { after: cursor, follow: false })) {
     if (isBehind(runId, event, before)) break;
     if (event.type === "exchange.begun") talks.push(new StoredExchange(event, errorText));
     talks.at(-1)?.apply(event);
   }
+  const open = await store.listWaits(runId, { open: true });
+  talks.at(-1)?.finish(open.map(({ waitId }) => waitId));
   const messages: UIMessage[] = [];
-  for (const talk of talks) messages.push(...(await talk.messages()));
+  for (const talk of talks) messages.push(...(await talk.messages(chat)));
   return messages;
 }
 
@@ -108,9 +110,15 @@ class StoredExchange {
     }
   }
 
-  async messages(): Promise<UIMessage[]> {
+  /** Nothing follows: the run has ended, or waits. */
+  finish(open: readonly string[]): void {
+    const isAsked = !this.#chunks.isOver && this.#chunks.asksUser(open);
+    this.#made.push(...(isAsked ? this.#chunks.waitForUser() : this.#chunks.end()));
+  }
+
+  async messages(chat: StoredChat): Promise<UIMessage[]> {
     if (this.#user === null && this.#begun.messageId !== null) return [];
-    const answer = await folded(this.#made);
+    const answer = await folded(await Promise.all(this.#made.map((chunk) => wholeChunk(chat, chunk))));
     const isEmpty = answer === null || (!this.#chunks.isOver && !answer.parts.some(isShown));
     return [...(this.#user === null ? [] : [this.#user]), ...(isEmpty ? [] : [answer])];
   }

@@ -1,10 +1,11 @@
 import type { UIMessage } from "ai";
-import { ConfigurationError } from "../../../core/errors.ts";
+import { ConfigurationError, MessageRefusedError } from "../../../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../core/json.ts";
 import type { UserMessage, UserPart } from "../../../core/message.ts";
 import { readUserMessage } from "../../../core/run/sent-message.ts";
 import type { MessageMode } from "../../../store/store.ts";
 import { ChatProblem } from "./chat-problem.ts";
+import { assertId } from "./chat-room.ts";
 
 /** What a page wants: to say something, or to answer requests for approval. Nothing else of the request's body is believed. */
 export type ChatRequest =
@@ -58,8 +59,10 @@ export function readChatRequest(body: JsonObject): ChatRequest {
 /** Reads a user's message. */
 export function readMessage(message: JsonObject, mode: Json | undefined): NewChatMessage {
   const { id, parts, text } = message;
-  if (typeof id !== "string" || id === "") throw new ChatProblem(400, "The message has no id: give it one.");
+  if (typeof id !== "string") throw new ChatProblem(400, "The message has no id: give it one.");
+  assertId("message", id);
   const content = typeof text === "string" ? text : contentOf(parts ?? null);
+  assertWellFormed(content);
   if (typeof content === "string" && content.trim() === "")
     throw new ChatProblem(400, "The message is empty: write something.");
   return { id, content, mode: readMode(mode) };
@@ -79,9 +82,21 @@ function assertFiles(message: UserMessage): void {
   try {
     readUserMessage(message);
   } catch (error) {
-    if (ConfigurationError.isInstance(error)) throw new ChatProblem(400, error.message);
+    if (ConfigurationError.isInstance(error) || MessageRefusedError.isInstance(error))
+      throw new ChatProblem(400, error.message);
     throw error;
   }
+}
+
+/** Half of a character, which a broken page can send, cannot be stored. */
+function assertWellFormed(content: string | UserMessage): void {
+  const texts = typeof content === "string" ? [content] : content.parts.map(textOfPart);
+  if (!texts.every((text) => text.isWellFormed()))
+    throw new ChatProblem(400, "The message has half of a character in it: send whole ones.");
+}
+
+function textOfPart(part: UserPart): string {
+  return part.type === "text" ? part.text : (part.filename ?? "");
 }
 
 /** A text, or a file whose bytes are in its address. */

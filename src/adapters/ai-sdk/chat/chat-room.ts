@@ -37,10 +37,18 @@ export function chatSetup<O, I>(runner: Runner<O, I>): { readonly pipeline: stri
 /** The run id is made of the scope and of the chat's id: a request of another scope cannot even name the run. */
 export function roomOf(pipeline: string, user: ChatUser, chatId: string): ChatRoom {
   const { scope, person } = checkedUser(user);
-  if (chatId === "" || chatId.length > LONGEST_ID || !chatId.isWellFormed())
-    throw new ChatProblem(400, `The chat's id must be a text of 1 to ${LONGEST_ID} characters.`);
+  assertId("chat", chatId);
+  // In the path of an address they mean something else.
+  if (chatId === "." || chatId === "..")
+    throw new ChatProblem(400, `The id of the chat is ${JSON.stringify(chatId)}: use another one.`);
   const key = canonicalHash(["chat", scope, chatId]).toString("hex");
   return { runId: runIdOfKey(pipeline, key), address: `chat:${pipeline}:${chatId}`, person };
+}
+
+/** Checks an id that a browser has made. */
+export function assertId(what: "chat" | "message", id: string): void {
+  if (id === "" || id.length > LONGEST_ID || !id.isWellFormed())
+    throw new ChatProblem(400, `The id of the ${what} must be a text of 1 to ${LONGEST_ID} characters.`);
 }
 
 /** Checked at run time: a scope that is undefined would be everybody's. */

@@ -1,12 +1,10 @@
 import type { UIMessageChunk } from "ai";
 import type { Runner } from "../../../engine/runner/runner.ts";
-import { placeOf } from "../../../engine/watch/watch-cursor.ts";
-import type { WatchEvent } from "../../../engine/watch/watch-event.ts";
 import type { Store } from "../../../store/store.ts";
 import { type ExchangeStart, exchangesBackwards, findExchange, lastExchange } from "./chat-exchanges.ts";
 import { ChatProblem } from "./chat-problem.ts";
 import { assistantMessageId, type UIChunkOptions, UIChunks } from "./ui-chunks.ts";
-import { chunkWithBytes } from "./user-parts.ts";
+import { wholeChunk } from "./user-parts.ts";
 
 type Chunks = AsyncGenerator<UIMessageChunk, void, undefined>;
 
@@ -26,24 +24,35 @@ export type WatchedChat = {
  */
 export async function* answerTo(chat: WatchedChat, messageId: string, from: string | null): Chunks {
   const exchange = await takenBy(chat, messageId, from);
-  if (exchange === null) return;
   const start = await findExchange(chat.store, chat.runId, exchange);
   yield* follow(chat, chunksFor(chat, start), start.cursor);
 }
 
-/** The exchange that takes the message, once one does; null if the page has left. */
+/** The exchange that takes the message, once one does. */
 async function takenBy(
   { runner, runId, signal }: WatchedChat,
   messageId: string,
   from: string | null,
-): Promise<{ readonly step: string; readonly exchange: number } | null> {
+): Promise<{ readonly step: string; readonly exchange: number }> {
   const after = from === null ? {} : { after: from };
+  let status = "";
   for await (const event of runner.watch(runId, { ...after, signal })) {
     const isTaken = event.type === "message.taken" && event.messageId === messageId;
     if (isTaken && event.exchange !== null) return { step: event.step, exchange: event.exchange };
-    if (event.type === "run.ended") throw ended(event.status);
+    if (event.type === "message.withdrawn" && event.messageId === messageId) throw withdrawnMessage();
+    if (event.type === "run.ended") status = event.status;
   }
-  return null;
+  assertThere(signal);
+  throw ended(status);
+}
+
+/** A stream that is not finished breaks: a page takes one that ends for a whole answer. */
+function assertThere(signal: AbortSignal): void {
+  if (signal.aborted) throw new Error("The request was aborted before the answer was over.");
+}
+
+export function withdrawnMessage(): ChatProblem {
+  return new ChatProblem(409, "This message was withdrawn: send another one.");
 }
 
 /** What a chat that takes no messages any more says. */
@@ -60,13 +69,42 @@ function chunksFor({ errorText }: WatchedChat, { step, exchange }: ExchangeStart
   return new UIChunks({ exchange: { step, exchange }, ...(errorText === undefined ? {} : { errorText }) });
 }
 
-/** What is behind a place in the log, and then live, until the exchange is over or waits for the user. */
-async function* follow(chat: WatchedChat, chunks: UIChunks, after: string): Chunks {
-  const { runner, runId, signal } = chat;
-  for await (const event of runner.watch(runId, { after, signal })) {
-    for (const chunk of chunks.apply(event)) yield await chunkWithBytes(chat, chunk);
+/**
+ * What is behind a place in the log, and then live, until the exchange is over or waits for the user. `mayAsk`: at that place
+ * the run waited for the user, and may do so still.
+ */
+async function* follow(chat: WatchedChat, chunks: UIChunks, from: string, mayAsk = false): Chunks {
+  const { runner, store, runId, signal } = chat;
+  let after = from;
+  for (let isAsked = mayAsk; ; isAsked = false) {
+    if (!isAsked)
+      for await (const event of runner.watch(runId, { after, signal })) {
+        yield* whole(chat, chunks.apply(event));
+        if ("cursor" in event) after = event.cursor;
+        if (chunks.isOver) return;
+        isAsked = chunks.takeQuestion();
+        if (isAsked) break;
+      }
+    assertThere(signal);
+    if (!isAsked) {
+      yield* whole(chat, chunks.end());
+      if (!chunks.isOver) throw new Error(`The log of run ${runId} ended before its exchange did.`);
+      return;
+    }
+    // In a replay, the question may have been answered since: what is durable now decides.
+    for await (const event of runner.watch(runId, { after, follow: false, signal })) {
+      yield* whole(chat, chunks.apply(event));
+      if ("cursor" in event) after = event.cursor;
+    }
+    const open = await store.listWaits(runId, { open: true });
+    if (!chunks.isOver && chunks.asksUser(open.map(({ waitId }) => waitId))) yield* chunks.waitForUser();
     if (chunks.isOver) return;
   }
+}
+
+/** Chunks with what they refer to: files of messages, and results that are kept as blobs. */
+async function* whole(chat: WatchedChat, chunks: readonly UIMessageChunk[]): Chunks {
+  for (const chunk of chunks) yield await wholeChunk(chat, chunk);
 }
 
 /**
@@ -74,13 +112,12 @@ async function* follow(chat: WatchedChat, chunks: UIChunks, after: string): Chun
  * messages wait, theirs follow: each is a message of its own.
  */
 export async function* resumed(chat: WatchedChat, from: string | null = null): Chunks {
-  const { signal } = chat;
   let last = await exchangeOf(chat, from);
   for (;;) {
     const chunks = last === null ? null : chunksFor(chat, last);
     if (chunks !== null && last !== null) yield* follow(chat, chunks, last.cursor);
     // A page that has to answer, or that shows an error, reads nothing behind it.
-    if (signal.aborted || chunks?.hasFinished === false || !(await hasMore(chat, last))) return;
+    if (chunks?.hasFinished === false || !(await hasMore(chat, last))) return;
     last = await nextExchange(chat, last);
     if (last === null) return;
   }
@@ -97,18 +134,17 @@ async function exchangeOf(
   return lastExchange(store, runId);
 }
 
-/** The exchange that begins after this one; null if the page has left, or the run has ended. */
-async function nextExchange(
-  { runner, store, runId, signal }: WatchedChat,
-  last: ExchangeStart | null,
-): Promise<ExchangeStart | null> {
+/** The exchange that begins after this one; null if there will be none. */
+async function nextExchange(chat: WatchedChat, last: ExchangeStart | null): Promise<ExchangeStart | null> {
+  const { runner, store, runId, signal } = chat;
   const after = last === null ? {} : { after: last.cursor };
   for await (const event of runner.watch(runId, { ...after, signal })) {
-    if (event.type === "run.ended") return null;
+    if (event.type === "message.withdrawn" && !(await hasMore(chat, last))) return null;
     if (event.type !== "exchange.begun") continue;
     const isNew = last === null || event.step !== last.step || event.exchange !== last.exchange;
     if (isNew) return findExchange(store, runId, event);
   }
+  assertThere(signal);
   return null;
 }
 
@@ -123,29 +159,23 @@ async function hasMore({ store, runId }: WatchedChat, last: ExchangeStart | null
 export type GivenAnswers = { readonly message: string; readonly waitIds: readonly string[] };
 
 /**
- * What follows after answers to requests for approval: the page has the beginning of the message, so it is given only what is
- * behind that, also if another tab has given the same answers long before. `from` is the place in the log before this request.
+ * What follows after answers to requests for approval. The page has the message up to where the run began to wait for them, and
+ * is given what is behind that, also if another tab has given the same answers long before.
  */
-export async function* continued(chat: WatchedChat, given: GivenAnswers, from: string): Chunks {
-  const { runner, store, runId, signal } = chat;
+export async function* continued(chat: WatchedChat, given: GivenAnswers): Chunks {
+  const { runner, runId, signal } = chat;
   const asked = await exchangeOf(chat, given.message);
   if (asked === null) return;
   const chunks = chunksFor(chat, asked);
+  const opened = new Set<string>();
   let { cursor } = asked;
   for await (const event of runner.watch(runId, { after: cursor, follow: false, signal })) {
-    const isAnswer = event.type === "wait.answered" && given.waitIds.includes(event.waitId);
-    if (isAnswer || isBehind(event, from)) break;
-    // It waited for the answers that have come since.
-    if (event.type !== "run.waiting") chunks.apply(event);
+    chunks.apply(event);
     if ("cursor" in event) cursor = event.cursor;
+    if (event.type === "wait.opened") opened.add(event.waitId);
+    if (event.type === "run.waiting" && given.waitIds.every((waitId) => opened.has(waitId))) break;
   }
+  chunks.takeQuestion();
   yield* chunks.startAgain(runId);
-  const open = await store.listWaits(runId, { open: true });
-  if (chunks.asksUser(open.map(({ waitId }) => waitId))) yield* chunks.waitForUser();
-  else yield* follow(chat, chunks, cursor);
-}
-
-function isBehind(event: WatchEvent, cursor: string): boolean {
-  const { runId } = event;
-  return "cursor" in event && placeOf(runId, event.cursor).seq > placeOf(runId, cursor).seq;
+  yield* follow(chat, chunks, cursor, true);
 }

@@ -52,7 +52,11 @@ export function eventStreamResponse(
       controller.enqueue(event("[DONE]"));
       controller.close();
     },
-    cancel: over,
+    cancel: () => {
+      over();
+      // One that is not waiting for the next chunk hears of it only here. It is not waited for: it may be at a slow read.
+      void chunks.return().catch(() => undefined);
+    },
   });
   return new Response(body, { headers: HEADERS });
 }

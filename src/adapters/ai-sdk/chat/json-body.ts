@@ -7,7 +7,7 @@ import { ChatProblem } from "./chat-problem.ts";
  */
 export async function readJsonBody(request: Request, maxBytes: number): Promise<Json> {
   const type = request.headers.get("content-type") ?? "";
-  if (!/^application\/([\w.+-]+\+)?json\b/i.test(type))
+  if (!/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(type))
     throw new ChatProblem(415, "The body must be JSON: send the header content-type: application/json.");
   const text = await readText(request, maxBytes);
   try {
@@ -15,6 +15,13 @@ export async function readJsonBody(request: Request, maxBytes: number): Promise<
   } catch {
     throw new ChatProblem(400, "The body is not JSON.");
   }
+}
+
+/** Refuses what a form on another site can send in the name of a signed-in user. A request without a body is no form. */
+export function assertNoForm(request: Request): void {
+  const type = request.headers.get("content-type") ?? "";
+  if (/^(text\/plain|multipart\/form-data|application\/x-www-form-urlencoded)\b/i.test(type))
+    throw new ChatProblem(415, "This is not for forms: send the request without a body, or as JSON.");
 }
 
 /** Read piece by piece, so that a larger body is never in memory. */

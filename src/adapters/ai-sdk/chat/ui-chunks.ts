@@ -36,6 +36,8 @@ export class UIChunks {
   #isInside: boolean;
   #hasStarted = false;
   #isOver = false;
+  #asks = false;
+  #ended: WatchEventOf<"run.ended"> | null = null;
   #hasFinished = false;
   #step: OpenStep | null = null;
   #answer: ShownAnswer | null = null;
@@ -68,6 +70,13 @@ export class UIChunks {
     return this.#calls.asksUser(open);
   }
 
+  /** True, once, if the run has begun to wait for the user since this was last asked. */
+  takeQuestion(): boolean {
+    const asks = this.#asks;
+    this.#asks = false;
+    return asks;
+  }
+
   /** The end of a message that continues after the user's answers. */
   waitForUser(): UIMessageChunk[] {
     return this.#finish("tool-calls", null);
@@ -75,8 +84,9 @@ export class UIChunks {
 
   apply(event: WatchEvent): UIMessageChunk[] {
     if (this.#isOver) return [];
+    // A run that has ended may have been resumed since: it is over if nothing follows.
+    if ("cursor" in event) this.#ended = event.type === "run.ended" ? event : null;
     if (event.type === "exchange.begun") return this.#exchangeBegun(event);
-    if (event.type === "run.ended") return this.#runEnded(event);
     return this.#isInside ? this.#inside(event) : [];
   }
 
@@ -103,12 +113,14 @@ export class UIChunks {
       case "wait.answered":
         return this.#calls.waitAnswered(event);
       case "run.waiting":
-        return this.asksUser(event.open) ? this.waitForUser() : [];
+        this.#asks = this.asksUser(event.open);
+        return [];
       case "exchange.ended":
         return this.#exchangeEnded(event);
       case "lineage.begun":
         return this.#isRollback(event) ? this.#fail(ROLLED_BACK) : [];
       case "exchange.begun":
+      case "message.withdrawn":
       case "run.started":
       case "run.claimed":
       case "run.ended":
@@ -201,20 +213,19 @@ export class UIChunks {
       case "complete":
         return this.#finish("stop", outcome);
       case "stopped":
-        return this.#abort(why, outcome);
+        return this.#abort("The answer was stopped.", outcome);
       case "failed":
       case "max_turns":
       case "budget":
       case "rolled_back":
-        return this.#fail({ code: outcome, message: why ?? "" });
+        return this.#fail({ code: outcome, message: why ?? "" }, outcome);
     }
   }
 
-  #runEnded({ status, error, runId }: WatchEventOf<"run.ended">): UIMessageChunk[] {
-    if (!this.#isInside) {
-      this.#isOver = true;
-      return [];
-    }
+  /** The end of a message whose run has ended, and was not resumed. */
+  end(): UIMessageChunk[] {
+    if (this.#isOver || this.#ended === null || !this.#isInside) return [];
+    const { status, error, runId } = this.#ended;
     const started = this.#start(runId);
     switch (status) {
       case "succeeded":
@@ -234,15 +245,19 @@ export class UIChunks {
     return [...chunks, { type: "finish", finishReason, ...metadata } satisfies UIMessageChunk];
   }
 
-  #abort(reason: string | null, outcome: ExchangeOutcome | null): UIMessageChunk[] {
-    const abort: UIMessageChunk = { type: "abort", ...(reason === null ? {} : { reason }) };
+  /** Who stopped it is not for the page. */
+  #abort(reason: string, outcome: ExchangeOutcome | null): UIMessageChunk[] {
+    const abort: UIMessageChunk = { type: "abort", reason };
     return [...this.#finishStep(), abort, ...this.#finish("interrupted", outcome)];
   }
 
-  #fail(problem: AnswerProblem): UIMessageChunk[] {
+  /** The outcome stays with the message when it is loaded again; the error is only in the stream. */
+  #fail(problem: AnswerProblem, outcome: ExchangeOutcome = "failed"): UIMessageChunk[] {
     const chunks = this.#finishStep();
     this.#isOver = true;
-    return [...chunks, { type: "error", errorText: this.#errorText(problem) }];
+    const messageMetadata = { pawl: { outcome } };
+    const error: UIMessageChunk = { type: "error", errorText: this.#errorText(problem) };
+    return [...chunks, { type: "message-metadata", messageMetadata }, error];
   }
 
   /** A summary replaces the history for the model alone: a page keeps what it shows. */

@@ -23,7 +23,8 @@ export function toUIMessageStream(
     pull: async (controller) => {
       for (;;) {
         const next = await iterator.next();
-        const made = next.done === true ? [] : chunks.apply(next.value);
+        const applied = next.done === true ? chunks.end() : chunks.apply(next.value);
+        const made = chunks.takeQuestion() ? [...applied, ...chunks.waitForUser()] : applied;
         for (const chunk of made) controller.enqueue(chunk);
         if (chunks.isOver) {
           controller.close();

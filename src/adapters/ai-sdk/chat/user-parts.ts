@@ -1,6 +1,8 @@
 import type { FileUIPart, TextUIPart, UIMessageChunk } from "ai";
+import { BlobMissingError } from "../../../core/errors.ts";
 import type { Json } from "../../../core/json.ts";
 import { storedParts } from "../../../core/message.ts";
+import { readBlobValue } from "../../../engine/run/blob-hydrator.ts";
 import type { StoreReader } from "../../../store/store.ts";
 
 type UserUIPart = TextUIPart | FileUIPart;
@@ -39,11 +41,21 @@ export async function withBytes(
   return whole;
 }
 
-/** The same for the chunk of a message that joins an answer. */
-export async function chunkWithBytes(
+/** The chunk with what it refers to: the files of a message that joins an answer, a result that is kept as a blob. */
+export async function wholeChunk(
   run: { readonly store: StoreReader; readonly runId: string },
   chunk: UIMessageChunk,
 ): Promise<UIMessageChunk> {
-  if (chunk.type !== "steering-message") return chunk;
-  return { ...chunk, parts: await withBytes(run, chunk.parts) };
+  if (chunk.type === "steering-message") return { ...chunk, parts: await withBytes(run, chunk.parts) };
+  if (chunk.type !== "tool-output-available") return chunk;
+  const call = await run.store.getToolCall(chunk.toolCallId);
+  const blob = call?.receipt?.blob ?? null;
+  if (call === null || blob === null) return chunk;
+  try {
+    return { ...chunk, output: await readBlobValue(run, blob, call.tool) };
+  } catch (error) {
+    // It was collected, which a page can live with.
+    if (BlobMissingError.isInstance(error)) return { ...chunk, output: null };
+    throw error;
+  }
 }

@@ -128,4 +128,39 @@ describe("what is wrong with a request", () => {
     expect(await answer.text()).toMatch(/^[A-Z].*\.$/);
     expect(await store.listRuns()).toEqual([]);
   });
+
+  it.each([
+    ["a half of a character in the id", { id: "\ud800", parts: [{ type: "text", text: "a" }] }],
+    ["a half of a character in the text", { id: "m", parts: [{ type: "text", text: "a\ud800" }] }],
+    ["a very long id", { id: "m".repeat(2_000), parts: [{ type: "text", text: "a" }] }],
+    [
+      "too many files",
+      {
+        id: "m",
+        parts: Array.from({ length: 40 }, () => ({
+          type: "file",
+          mediaType: "text/plain",
+          url: "data:text/plain,a",
+        })),
+      },
+    ],
+  ])("is said in one sentence: %s", async (_what, message) => {
+    const { api, store } = await chatWorld([typed("x")]);
+    const answer = await post(api, [{ role: "user", ...message }]);
+    expect([answer.status, await answer.text()]).toEqual([400, expect.stringMatching(/^[A-Z].*\.$/)]);
+    expect(await store.listRuns()).toEqual([]);
+  });
+
+  it("is said about ids and places too, and a form of another site stops nothing", async () => {
+    const { api, work } = await chatWorld([typed("x")]);
+    work();
+    await chunksIn(await post(api, [said("a")]));
+    expect((await post(api, [said("a")], { chat: ".." })).status).toBe(400);
+    for (const before of ["xx", "", "1.1.00000000"]) {
+      const answer = await fetch(`${api}/c-1/messages?before=${before}`, { headers: { "x-user": "ann" } });
+      expect([answer.status, await answer.text()]).toEqual([400, expect.not.stringContaining("key-")]);
+    }
+    const headers = { "x-user": "ann", "content-type": "application/x-www-form-urlencoded" };
+    expect((await fetch(`${api}/c-1/stop`, { method: "POST", headers, body: "a=b" })).status).toBe(415);
+  });
 });

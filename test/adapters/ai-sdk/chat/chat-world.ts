@@ -51,7 +51,7 @@ export async function chatWorld(answers: readonly StreamedAnswer[], options: Cha
     description: "Finds an order.",
     inputSchema: z.object({ order: z.string() }),
     effect: "read_only",
-    execute: ({ order }) => ({ order, status: "sent" }),
+    execute: ({ order }) => ({ order, status: order === "large" ? "x".repeat(300_000) : "sent" }),
   });
   const model = streamingPort(...answers);
   const clerk = agent({ name: "clerk", model, instructions: "Help.", tools: { refund, find } });
