@@ -1,6 +1,6 @@
 import type { UIMessage } from "ai";
 import { describe, expect, it, vi } from "vitest";
-import { WatchHub, type WatchingViewer } from "../../../../src/engine/watch/watch-hub.ts";
+import { WatchHub } from "../../../../src/engine/watch/watch-hub.ts";
 import { ModelCallError } from "../../../../src/index.ts";
 import { response, text, typed } from "../../../engine/watch/streaming-port.ts";
 import { chatWorld, chunksIn, get, post, said, shown, stored, typesOf } from "./chat-world.ts";
@@ -116,10 +116,7 @@ describe("what a page ends with", () => {
 describe("a request that is left", () => {
   it("leaves no viewer behind, whether it waits for the next chunk or not", async () => {
     let viewers = 0;
-    const join = Reflect.get(WatchHub.prototype, "join") as (
-      this: WatchHub,
-      viewer: WatchingViewer,
-    ) => () => void;
+    const join = Reflect.get(WatchHub.prototype, "join");
     const spy = vi.spyOn(WatchHub.prototype, "join").mockImplementation(function (this: WatchHub, viewer) {
       viewers += 1;
       const leave = join.call(this, viewer);
