@@ -74,7 +74,7 @@ export class ChatView {
 
   /** What was there before it is watched. */
   begin(last: ExchangeStory | undefined): void {
-    if (last?.endedAt === null) this.#since = last.beganAt;
+    this.#since = last?.endedAt === null ? last.beganAt : null;
   }
 
   /** The lines that an event adds. */

@@ -3,7 +3,7 @@ import { PawlError } from "../../core/errors.ts";
 import { decisionOf } from "../../core/person.ts";
 import type { RunEvent } from "../../engine/ports/run-events.ts";
 import type { WatchEvent } from "../../engine/watch/watch-event.ts";
-import { exchangeFigures, lastExchanges } from "../../export/exchanges.ts";
+import { exchangeFigures } from "../../export/exchanges.ts";
 import type { InterruptSignal } from "../context/cli-context.ts";
 import type { CommandResult, ExitCode } from "../context/command.ts";
 import { commandHint, formatHints } from "../context/command-hint.ts";
@@ -102,13 +102,13 @@ class TerminalChat {
 
   /** What was said before, and how to leave. */
   async #greet(last: number): Promise<void> {
-    const { context, store, runId, found, pipeline } = this.#work;
+    const { context, runId, found, pipeline } = this.#work;
     const { bold, dim } = paint(context);
     const name = found?.pipeline ?? pipeline?.name ?? "";
     const head = [bold(cleanText(name)), dim(`run ${runId}`), dim("/help lists the commands, Ctrl-D leaves")];
     context.stderr.write(`${head.join("\n")}\n\n`);
     if (found === null) return;
-    const { count, last: stories } = await lastExchanges(store, runId, Math.max(1, last));
+    const { count, last: stories } = await this.#chat.present(Math.max(1, last));
     this.#view.begin(stories.at(-1));
     const me = decisionOf(this.#work.person, 0).name;
     const shown = last === 0 ? stories.filter(({ endedAt }) => endedAt === null) : stories;
