@@ -97,7 +97,7 @@ export class ChatView {
         return this.#whole(event, textOf(event.content));
       case "turn.dropped":
         this.#calls.clear();
-        return [];
+        return this.#dropped(event);
       case "tool.receipt":
         return [this.#receipt(event, now)];
       case "turn.committed":
@@ -143,10 +143,16 @@ export class ChatView {
     text: string,
   ): readonly ChatLine[] {
     this.#answer = null;
-    const place = `${step}#${turn}`;
-    if (this.#shown.has(place)) return [];
+    const place = placeOf(step, turn);
+    if (text.trim() === "" || this.#shown.has(place)) return [];
     this.#shown.add(place);
-    return text.trim() === "" ? [] : [{ kind: "answer", text: text.trim() }];
+    return [{ kind: "answer", text: text.trim() }];
+  }
+
+  /** The turn gets another answer. */
+  #dropped({ step, turn }: Extract<WatchEvent, { type: "turn.dropped" }>): readonly ChatLine[] {
+    const hasShown = this.#shown.delete(placeOf(step, turn));
+    return hasShown ? [note(inside("quiet", "(answer dropped: the model is asked again)"))] : [];
   }
 
   #receipt(
@@ -167,6 +173,10 @@ export class ChatView {
     this.#calls.clear();
     return outcome === "complete" ? [] : [note(inside("warning", why ?? outcome))];
   }
+}
+
+function placeOf(step: string, turn: number): string {
+  return `${step}#${turn}`;
 }
 
 function note(line: ProgressLine): ChatLine {
