@@ -27,7 +27,7 @@ export class ChatView {
   #answer: AnswerText | null = null;
   /** When the open exchange began. */
   #since: number | null = null;
-  #isWaiting = false;
+  #isClaimed = false;
 
   get waiting(): readonly OutgoingText[] {
     return this.#waiting;
@@ -56,9 +56,9 @@ export class ChatView {
     return this.isAnswering || this.#waiting.length > 0;
   }
 
-  /** Nothing happens until something is answered, has come or is due. */
-  get isWaiting(): boolean {
-    return this.#isWaiting;
+  /** A process works on the run, as far as it was watched. */
+  get isClaimed(): boolean {
+    return this.#isClaimed;
   }
 
   /** A text is sent from here. */
@@ -106,10 +106,10 @@ export class ChatView {
       case "exchange.ended":
         return this.#ended(event);
       case "run.waiting":
-        this.#isWaiting = true;
+        this.#isClaimed = false;
         return [];
       case "run.claimed":
-        this.#isWaiting = false;
+        this.#isClaimed = true;
         return [];
       case "run.ended":
         this.#since = null;

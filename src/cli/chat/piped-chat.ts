@@ -172,8 +172,13 @@ class PipedChat {
   /** The present exchange ends; texts that were not sent stay unsent. */
   async #interrupt(): Promise<void> {
     this.#lines?.close();
-    if (this.#chat.hasBegun) await this.#chat.stop().catch(() => undefined);
-    this.#chat.look();
+    const outcome = this.#chat.hasBegun ? await this.#chat.stop().catch(() => null) : null;
+    if (outcome?.kind === "requested") return this.#chat.look();
+    // No exchange is open that could end: a text that was sent stays in the store, for the next process.
+    this.#release.abort();
+    // What this process finishes is shown to its end.
+    await this.#driving;
+    this.#unwatch.abort();
   }
 
   #document(document: object): void {

@@ -241,7 +241,10 @@ class TerminalChat {
       this.#chat.look();
       if (outcome.kind === "requested") return;
       this.#phase = "talking";
-      this.#draw([note("quiet", "nothing is being answered")]);
+      const isPreparing = this.#view.isBusy;
+      this.#draw([
+        note("quiet", isPreparing ? "no answer has begun yet; Ctrl-D leaves" : "nothing is being answered"),
+      ]);
     });
   }
 
