@@ -124,16 +124,25 @@ export class ChatRun {
 
   /** Answers whatever there is to answer, until it is released or the run has ended. */
   async drive(release: AbortSignal): Promise<void> {
-    const { store, runId, context, sendOnly } = this.work;
+    const { context, sendOnly } = this.work;
     while (!release.aborted) {
       // Before the run is read: what comes later ends the sleep.
       const news = this.#news.signal;
-      if (!sendOnly) await store.wakeRun(runId);
-      const run = await store.getRun(runId);
+      const run = await this.#awake();
       if (run === null || hasEnded(run)) return;
       if (!sendOnly && (await this.#isReady(run)) && (await this.#answer(release))) continue;
       await context.clock.sleep(LOOK_MS, AbortSignal.any([release, news])).catch(() => undefined);
     }
+  }
+
+  /** The run, after what the clock has to do about it. Only then: it is a write, and this is looked at every second. */
+  async #awake(): Promise<RunRecord | null> {
+    const { store, runId, context, sendOnly } = this.work;
+    const run = await store.getRun(runId);
+    const isDue = run !== null && run.wakeAt !== null && run.wakeAt <= context.clock.now();
+    if (sendOnly || !isDue) return run;
+    await store.wakeRun(runId);
+    return store.getRun(runId);
   }
 
   async #isReady({ runId, status, wakeAt }: RunRecord): Promise<boolean> {
@@ -159,8 +168,8 @@ export class ChatRun {
 
   /** What people have to answer before the run can continue. */
   async questions(): Promise<readonly WaitRecord[]> {
-    const waits = await this.work.store.listWaits(this.work.runId);
-    return waits.filter(({ status, kind }) => status === "open" && asksPeople(kind));
+    const open = await this.work.store.listWaits(this.work.runId, { open: true });
+    return open.filter(({ kind }) => asksPeople(kind));
   }
 }
 

@@ -189,7 +189,7 @@ class TerminalChat {
   /** What the run waits for besides people and the next message. */
   async #othersAwaited(): Promise<string | null> {
     const { context, store, runId } = this.#work;
-    const open = (await store.listWaits(runId)).filter(({ status }) => status === "open");
+    const open = await store.listWaits(runId, { open: true });
     const now = context.clock.now();
     const awaited = open
       .filter(({ kind, matches }) => kind === "time" || (kind === "message" && matches !== null))

@@ -13,6 +13,7 @@ import {
   Runner,
   type RunRecord,
   type Store,
+  sleepTool,
 } from "../../../src/index.ts";
 import { scriptedModel } from "../../../src/testing/scripted-model.ts";
 import { type Recording, recordingContext } from "../recording-context.ts";
@@ -22,11 +23,13 @@ async function answered(compaction?: CompactionOptions) {
   const store = await openStore(":memory:");
   onTestFinished(() => store.close());
   let found: RunRecord | null = null;
-  const model = scriptedModel(async () => {
+  const model = scriptedModel(async ({ options: { prompt } }) => {
     found ??= await store.getRun("c-1");
-    return { text: "Hello." };
+    const sleeps = JSON.stringify(prompt.at(-1)).includes("Take your time.");
+    return sleeps ? { toolCalls: [{ name: "wait_until", input: { seconds: 0.1 } }] } : { text: "Hello." };
   });
-  const clerk = agent({ name: "clerk", model, instructions: "Help." });
+  const tools = { wait_until: sleepTool };
+  const clerk = agent({ name: "clerk", model, instructions: "Help.", tools });
   const pipeline = conversation(clerk, compaction === undefined ? {} : { compaction });
   const runner = new Runner(pipeline, { store });
   await runner.send("c-1", "one", { orStart: {} });
@@ -56,7 +59,7 @@ async function piped(
 }
 
 /** A store of which some methods are others. */
-function storeWith(store: Store, others: Partial<Pick<Store, "sendMessage" | "requestStop">>): Store {
+function storeWith(store: Store, others: Partial<Store>): Store {
   return new Proxy(store, {
     get: (target, name) => {
       if (Object.hasOwn(others, name)) return Reflect.get(others, name) as unknown;
@@ -85,6 +88,31 @@ it("prints the answer of a worker that was faster than the end of the sending", 
     exitCode: 0,
     stdout: "Hello.\nHello.\n",
   });
+});
+
+it("wakes the run when a sleep is over, and writes nothing to one that does not sleep", async () => {
+  const { store, pipeline } = await answered();
+  const clocks: unknown[] = [];
+  const wakeRun: Store["wakeRun"] = async (runId) => {
+    const { wakeAt = null } = (await store.getRun(runId)) ?? {};
+    clocks.push(wakeAt === null ? "none" : "has one");
+    return store.wakeRun(runId);
+  };
+  const found = await store.getRun("c-1");
+  const work = { store: storeWith(store, { wakeRun }), found, pipeline, sendOnly: false };
+  expect(await piped(work, ["two", "Take your time."])).toEqual({ exitCode: 0, stdout: "Hello.\nHello.\n" });
+  expect(new Set(clocks)).toEqual(new Set(["has one"]));
+});
+
+it("reads only the open waits of a run, which may have thousands of others", async () => {
+  const { store } = await answered();
+  const ranges: unknown[] = [];
+  const listWaits: Store["listWaits"] = (runId, range) => {
+    ranges.push(range);
+    return store.listWaits(runId, range);
+  };
+  await piped({ store: storeWith(store, { listWaits }), found: await store.getRun("c-1") }, []);
+  expect(ranges).toEqual([{ open: true }]);
 });
 
 describe("Ctrl-C while no exchange is open", () => {
