@@ -7,6 +7,7 @@ import { exchangeFigures } from "../../export/exchanges.ts";
 import type { InterruptSignal } from "../context/cli-context.ts";
 import type { CommandResult, ExitCode } from "../context/command.ts";
 import { commandHint, formatHints } from "../context/command-hint.ts";
+import { SAME_PRESS_MS } from "../context/interruption.ts";
 import { cleanText } from "../context/terminal-text.ts";
 import { reportFailure } from "../run/run-outcome.ts";
 import { askPerson } from "../screen/ask-person.ts";
@@ -24,8 +25,6 @@ import { UnusualEvents } from "./unusual-events.ts";
 const REDRAW_MS = 200;
 /** While an answer is written, at most this often. */
 const REDRAW_LIVE_MS = 40;
-/** Under npm one Ctrl-C arrives twice: from the terminal, and forwarded by npm. */
-const SAME_PRESS_MS = 250;
 
 /** A conversation with a person at a terminal, until they leave or it ends. */
 export async function chatOnTerminal(work: ChatWork, last: number): Promise<CommandResult> {
