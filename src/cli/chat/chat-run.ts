@@ -13,7 +13,7 @@ import { hasEnded } from "../screen/run-status.ts";
 
 /** How often it is looked whether there is something to do: another process may write to the run as well. */
 const LOOK_MS = 1_000;
-/** So often it is tried to read a conversation while nothing happens in it. */
+/** The most reads of a conversation until nothing has happened during one. */
 const CALM_READS = 5;
 
 /** A conversation that a command has with a run, new or not. */
@@ -110,7 +110,10 @@ export class ChatRun {
     }
   }
 
-  /** What happens from the place of `present` on; of a new run, from its beginning. After `signal`, what is durable by then is the rest. */
+  /**
+   * What happens from the place of `present` on; of a new run, from its beginning. After `signal`, what is durable by then
+   * is the rest.
+   */
   async *events(signal: AbortSignal): AsyncGenerator<WatchEvent, void, undefined> {
     const { store, runId } = this.work;
     for (const options of [{ signal }, { follow: false }]) {
@@ -135,7 +138,7 @@ export class ChatRun {
     }
   }
 
-  /** The run, after what the clock has to do about it. Only then: it is a write, and this is looked at every second. */
+  /** The run, after what is due in it. It is looked at every second: only what is due may take a transaction for writing. */
   async #awake(): Promise<RunRecord | null> {
     const { store, runId, context, sendOnly } = this.work;
     const run = await store.getRun(runId);
