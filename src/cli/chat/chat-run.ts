@@ -3,15 +3,18 @@ import type { Person } from "../../core/person.ts";
 import { asksPeople } from "../../core/wait.ts";
 import type { RunEventListener } from "../../engine/ports/run-events.ts";
 import { Runner } from "../../engine/runner/runner.ts";
-import { cursorBehind } from "../../engine/watch/watch-cursor.ts";
+import { presentCursor } from "../../engine/watch/present-cursor.ts";
 import type { WatchEvent } from "../../engine/watch/watch-event.ts";
 import { watchRun } from "../../engine/watch/watch-run.ts";
+import { type ExchangeStory, lastExchanges } from "../../export/exchanges.ts";
 import type { MessageMode, RunRecord, StopOutcome, WaitRecord } from "../../store/store.ts";
 import { type RunWork, runnerOptions } from "../run/run-work.ts";
 import { hasEnded } from "../screen/run-status.ts";
 
 /** How often it is looked whether there is something to do: another process may write to the run as well. */
 const LOOK_MS = 1_000;
+/** The most reads of a conversation until nothing has happened during one. */
+const CALM_READS = 5;
 
 /** A conversation that a command has with a run, new or not. */
 export type ChatWork = Omit<RunWork, "pipeline"> & {
@@ -33,12 +36,20 @@ export type OutgoingText = {
   readonly mode?: MessageMode;
 };
 
+/** A conversation as it is where the watch of it begins. */
+type PresentChat = {
+  readonly status: RunRecord["status"] | null;
+  /** How many exchanges it has, and the last of them. */
+  readonly count: number;
+  readonly last: readonly ExchangeStory[];
+};
+
 /** Sends to a conversation, answers it in this process unless a worker does, and shows what happens. */
 export class ChatRun {
   readonly work: ChatWork;
   readonly #runner: Runner | null;
   #hasBegun: boolean;
-  /** The last durable event that was shown. */
+  /** The last durable event that was shown; null for the beginning of a new run. */
   #cursor: string | null = null;
   #news = new AbortController();
 
@@ -82,11 +93,29 @@ export class ChatRun {
     this.#news = new AbortController();
   }
 
-  /** What happens from now on; of a new run, from its beginning. After `signal`, what is durable by then is the rest. */
+  /**
+   * Reads what there is of a conversation that exists, and lets `events` begin there. The place is taken before anything is
+   * read: so whatever the reader does not find here yet is among the events, also if it happens before they are watched.
+   */
+  async present(most: number): Promise<PresentChat> {
+    const { store, runId } = this.work;
+    for (let left = CALM_READS; ; left -= 1) {
+      const cursor = await presentCursor(store, runId);
+      const exchanges = await lastExchanges(store, runId, most);
+      const run = await store.getRun(runId);
+      this.#cursor = cursor;
+      // Otherwise what happened meanwhile would be shown twice: as it was read, and by its events.
+      if (left <= 1 || (await presentCursor(store, runId)) === cursor)
+        return { status: run?.status ?? null, ...exchanges };
+    }
+  }
+
+  /**
+   * What happens from the place of `present` on; of a new run, from its beginning. After `signal`, what is durable by then
+   * is the rest.
+   */
   async *events(signal: AbortSignal): AsyncGenerator<WatchEvent, void, undefined> {
-    const { store, runId, found } = this.work;
-    if (found !== null)
-      this.#cursor = cursorBehind(runId, (await store.readProgress([runId])).get(runId) ?? 0);
+    const { store, runId } = this.work;
     for (const options of [{ signal }, { follow: false }]) {
       const after = this.#cursor === null ? {} : { after: this.#cursor };
       for await (const event of watchRun(store, runId, { ...options, ...after })) {
@@ -98,16 +127,25 @@ export class ChatRun {
 
   /** Answers whatever there is to answer, until it is released or the run has ended. */
   async drive(release: AbortSignal): Promise<void> {
-    const { store, runId, context, sendOnly } = this.work;
+    const { context, sendOnly } = this.work;
     while (!release.aborted) {
       // Before the run is read: what comes later ends the sleep.
       const news = this.#news.signal;
-      if (!sendOnly) await store.wakeRun(runId);
-      const run = await store.getRun(runId);
+      const run = await this.#awake();
       if (run === null || hasEnded(run)) return;
       if (!sendOnly && (await this.#isReady(run)) && (await this.#answer(release))) continue;
       await context.clock.sleep(LOOK_MS, AbortSignal.any([release, news])).catch(() => undefined);
     }
+  }
+
+  /** The run, after what is due in it. It is looked at every second: only what is due may take a transaction for writing. */
+  async #awake(): Promise<RunRecord | null> {
+    const { store, runId, context, sendOnly } = this.work;
+    const run = await store.getRun(runId);
+    const isDue = run !== null && run.wakeAt !== null && run.wakeAt <= context.clock.now();
+    if (sendOnly || !isDue) return run;
+    await store.wakeRun(runId);
+    return store.getRun(runId);
   }
 
   async #isReady({ runId, status, wakeAt }: RunRecord): Promise<boolean> {
@@ -133,8 +171,8 @@ export class ChatRun {
 
   /** What people have to answer before the run can continue. */
   async questions(): Promise<readonly WaitRecord[]> {
-    const waits = await this.work.store.listWaits(this.work.runId);
-    return waits.filter(({ status, kind }) => status === "open" && asksPeople(kind));
+    const open = await this.work.store.listWaits(this.work.runId, { open: true });
+    return open.filter(({ kind }) => asksPeople(kind));
   }
 }
 

@@ -52,6 +52,7 @@ function activity({ view, phase, awaited, sendOnly, now }: ChatStatus): readonly
       cleanLine(`${frame} ${formatClock(now - since)}  ${tool} ${shownInput(input)}`),
     );
   if (view.since !== null && view.answer === null) return [`${frame} ${formatClock(now - view.since)}`];
-  if (view.since === null && view.waiting.length > 0 && sendOnly) return [`${frame} waiting for a worker`];
-  return [];
+  if (view.since !== null || view.waiting.length === 0) return [];
+  // A summary of what was said before takes as long as an answer, and no exchange is open meanwhile.
+  return [`${frame} ${sendOnly && !view.isClaimed ? "waiting for a worker" : "preparing the answer"}`];
 }

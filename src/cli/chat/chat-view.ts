@@ -27,7 +27,7 @@ export class ChatView {
   #answer: AnswerText | null = null;
   /** When the open exchange began. */
   #since: number | null = null;
-  #isWaiting = false;
+  #isClaimed = false;
 
   get waiting(): readonly OutgoingText[] {
     return this.#waiting;
@@ -56,9 +56,9 @@ export class ChatView {
     return this.isAnswering || this.#waiting.length > 0;
   }
 
-  /** Nothing happens until something is answered, has come or is due. */
-  get isWaiting(): boolean {
-    return this.#isWaiting;
+  /** A process works on the run, as far as it was watched. */
+  get isClaimed(): boolean {
+    return this.#isClaimed;
   }
 
   /** A text is sent from here. */
@@ -74,7 +74,7 @@ export class ChatView {
 
   /** What was there before it is watched. */
   begin(last: ExchangeStory | undefined): void {
-    if (last?.endedAt === null) this.#since = last.beganAt;
+    this.#since = last?.endedAt === null ? last.beganAt : null;
   }
 
   /** The lines that an event adds. */
@@ -97,7 +97,7 @@ export class ChatView {
         return this.#whole(event, textOf(event.content));
       case "turn.dropped":
         this.#calls.clear();
-        return [];
+        return this.#dropped(event);
       case "tool.receipt":
         return [this.#receipt(event, now)];
       case "turn.committed":
@@ -106,10 +106,10 @@ export class ChatView {
       case "exchange.ended":
         return this.#ended(event);
       case "run.waiting":
-        this.#isWaiting = true;
+        this.#isClaimed = false;
         return [];
       case "run.claimed":
-        this.#isWaiting = false;
+        this.#isClaimed = true;
         return [];
       case "run.ended":
         this.#since = null;
@@ -144,10 +144,16 @@ export class ChatView {
     text: string,
   ): readonly ChatLine[] {
     this.#answer = null;
-    const place = `${step}#${turn}`;
-    if (this.#shown.has(place)) return [];
+    const place = placeOf(step, turn);
+    if (text.trim() === "" || this.#shown.has(place)) return [];
     this.#shown.add(place);
-    return text.trim() === "" ? [] : [{ kind: "answer", text: text.trim() }];
+    return [{ kind: "answer", text: text.trim() }];
+  }
+
+  /** The turn gets another answer. */
+  #dropped({ step, turn }: Extract<WatchEvent, { type: "turn.dropped" }>): readonly ChatLine[] {
+    const hasShown = this.#shown.delete(placeOf(step, turn));
+    return hasShown ? [note(inside("quiet", "(answer dropped: the model is asked again)"))] : [];
   }
 
   #receipt(
@@ -168,6 +174,10 @@ export class ChatView {
     this.#calls.clear();
     return outcome === "complete" ? [] : [note(inside("warning", why ?? outcome))];
   }
+}
+
+function placeOf(step: string, turn: number): string {
+  return `${step}#${turn}`;
 }
 
 function note(line: ProgressLine): ChatLine {

@@ -27,7 +27,7 @@ export class LineEditor {
   readonly #input: RawInput;
   readonly #listener: EditorListener;
   readonly #keys = new PassThrough();
-  readonly #pasted = new PastedKeys();
+  #pasted = new PastedKeys();
   readonly #lines: Interface;
   readonly #onData = (chunk: Buffer | string) => this.#take(chunk);
   readonly #onEnd = () => this.#listener.closed();
@@ -59,6 +59,8 @@ export class LineEditor {
   start(): void {
     if (this.#isOpen) return;
     this.#isOpen = true;
+    // The end of a text that was being pasted may have gone to others.
+    this.#pasted = new PastedKeys();
     this.#input.setRawMode?.(true);
     this.#input.on("data", this.#onData);
     this.#input.on("end", this.#onEnd);

@@ -1,12 +1,10 @@
 /** Stands for a line end in a text of one line. Readline would send the text at a real one. */
 const LINE_END = "⏎";
 
-const BEGIN = "\u001b[200~";
-const END = "\u001b[201~";
-const ALT_ENTER = "\u001b\r";
-
-/** How both begin. What has come may end in the middle of it. */
-const PART = ["\u001b[2", "\u001b[20", "\u001b[200", "\u001b[201"];
+const ESCAPE = "\u001b";
+const BEGIN = `${ESCAPE}[200~`;
+const END = `${ESCAPE}[201~`;
+const ALT_ENTER = `${ESCAPE}\r`;
 
 /**
  * What a terminal sends, so that a pasted text is no half message: its line ends stay in the text, and only a pressed Enter
@@ -14,24 +12,46 @@ const PART = ["\u001b[2", "\u001b[20", "\u001b[200", "\u001b[201"];
  */
 export class PastedKeys {
   #isPasting = false;
-  #rest = "";
+  /** The beginning of a mark. The rest of it comes later. */
+  #held = "";
+  /** The last key was Escape, and is with the editor already. */
+  #hasEscaped = false;
 
   read(given: string): string {
-    let text = this.#rest + given;
-    this.#rest = PART.find((part) => text.endsWith(part)) ?? "";
-    text = text.slice(0, text.length - this.#rest.length);
+    let text = this.#held + given;
     let keys = "";
-    while (text !== "") {
-      const mark = this.#isPasting ? END : BEGIN;
-      const at = text.indexOf(mark);
-      const part = at === -1 ? text : text.slice(0, at);
-      keys += this.#isPasting ? pasted(part) : typed(part);
-      if (at === -1) break;
-      this.#isPasting = !this.#isPasting;
-      text = text.slice(at + mark.length);
+    if (this.#hasEscaped && text.startsWith(BEGIN.slice(1))) {
+      // It was no key, but the first character of a mark: with the rest of it, the editor ignores it.
+      keys = BEGIN.slice(1);
+      text = text.slice(keys.length);
+      this.#isPasting = true;
     }
-    return keys;
+    for (let at = text.indexOf(this.#mark); at !== -1; at = text.indexOf(this.#mark)) {
+      keys += this.#keysOf(text.slice(0, at));
+      text = text.slice(at + this.#mark.length);
+      this.#isPasting = !this.#isPasting;
+    }
+    // A pressed Escape is one character, and nothing may follow it: only in a pasted text is it held.
+    this.#held = beginningAtEnd(text, this.#mark, this.#isPasting ? 1 : 2);
+    this.#hasEscaped = !this.#isPasting && text.endsWith(ESCAPE);
+    return keys + this.#keysOf(text.slice(0, text.length - this.#held.length));
   }
+
+  /** The mark that comes next. */
+  get #mark(): string {
+    return this.#isPasting ? END : BEGIN;
+  }
+
+  #keysOf(text: string): string {
+    return this.#isPasting ? pasted(text) : typed(text);
+  }
+}
+
+/** The part of a mark, at least so long, with which a text ends. */
+function beginningAtEnd(text: string, mark: string, least: number): string {
+  for (let length = mark.length - 1; length >= least; length -= 1)
+    if (text.endsWith(mark.slice(0, length))) return mark.slice(0, length);
+  return "";
 }
 
 /** Everything that is pasted is text: no key of it may do something. */

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { createInterface, type Interface } from "node:readline";
 import { PawlError } from "../../core/errors.ts";
 import type { WatchEvent } from "../../engine/watch/watch-event.ts";
-import { exchangeFigures, lastExchanges } from "../../export/exchanges.ts";
+import { exchangeFigures } from "../../export/exchanges.ts";
 import type { CommandResult, ExitCode } from "../context/command.ts";
 import { commandHint } from "../context/command-hint.ts";
 import { Interruption } from "../context/interruption.ts";
@@ -63,13 +63,12 @@ class PipedChat {
   }
 
   async #exchanges(interruption: Interruption): Promise<ExitCode> {
-    const { context, found, store, runId } = this.#work;
-    if (found !== null) {
+    const { context } = this.#work;
+    if (this.#chat.hasBegun) {
       // What was asked before is answered first.
-      this.#view.begin((await lastExchanges(store, runId, 1)).last.at(-1));
-      if (found.status === "waiting" && (await this.#reportQuestions())) return 3;
-      const isIdle = found.status === "waiting" && !this.#view.isAnswering;
-      const code = isIdle ? 0 : await this.#answered();
+      const found = await this.#look();
+      if (found === "asking") return 3;
+      const code = found === "idle" ? 0 : await this.#answered();
       if (code !== 0) return code;
     }
     this.#lines = createInterface({ input: context.stdin.stream });
@@ -77,6 +76,8 @@ class PipedChat {
     for await (const line of this.#lines) {
       if (interruption.happened) break;
       if (line.trim() === "") continue;
+      // Before it is sent: a worker may have answered it when `send` returns. What others said since the start is not shown.
+      if (this.#events === null && this.#chat.hasBegun && (await this.#look()) === "asking") return 3;
       const outgoing = { messageId: randomUUID(), text: line.trim() };
       this.#view.sends(outgoing);
       await this.#chat.send(outgoing);
@@ -85,6 +86,15 @@ class PipedChat {
       if (code !== 0 || interruption.happened) return code;
     }
     return 0;
+  }
+
+  /** What the conversation does now, where the watch of it begins. `asking`: a person has to answer something first. */
+  async #look(): Promise<"asking" | "idle" | "busy"> {
+    const { status, last } = await this.#chat.present(1);
+    this.#view.begin(last.at(-1));
+    if (status !== "waiting") return "busy";
+    if (await this.#reportQuestions()) return "asking";
+    return this.#view.isAnswering ? "busy" : "idle";
   }
 
   /** Until nothing is left to answer. 1 if an exchange has no complete answer: the messages after it may depend on it. */
@@ -162,8 +172,13 @@ class PipedChat {
   /** The present exchange ends; texts that were not sent stay unsent. */
   async #interrupt(): Promise<void> {
     this.#lines?.close();
-    if (this.#chat.hasBegun) await this.#chat.stop().catch(() => undefined);
-    this.#chat.look();
+    const outcome = this.#chat.hasBegun ? await this.#chat.stop().catch(() => null) : null;
+    if (outcome?.kind === "requested") return this.#chat.look();
+    // No exchange is open that could end: a text that was sent stays in the store, for the next process.
+    this.#release.abort();
+    // What this process finishes is shown to its end.
+    await this.#driving;
+    this.#unwatch.abort();
   }
 
   #document(document: object): void {

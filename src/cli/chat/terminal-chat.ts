@@ -3,10 +3,11 @@ import { PawlError } from "../../core/errors.ts";
 import { decisionOf } from "../../core/person.ts";
 import type { RunEvent } from "../../engine/ports/run-events.ts";
 import type { WatchEvent } from "../../engine/watch/watch-event.ts";
-import { exchangeFigures, lastExchanges } from "../../export/exchanges.ts";
+import { exchangeFigures } from "../../export/exchanges.ts";
 import type { InterruptSignal } from "../context/cli-context.ts";
 import type { CommandResult, ExitCode } from "../context/command.ts";
 import { commandHint, formatHints } from "../context/command-hint.ts";
+import { SAME_PRESS_MS } from "../context/interruption.ts";
 import { cleanText } from "../context/terminal-text.ts";
 import { reportFailure } from "../run/run-outcome.ts";
 import { askPerson } from "../screen/ask-person.ts";
@@ -24,8 +25,6 @@ import { UnusualEvents } from "./unusual-events.ts";
 const REDRAW_MS = 200;
 /** While an answer is written, at most this often. */
 const REDRAW_LIVE_MS = 40;
-/** Under npm one Ctrl-C arrives twice: from the terminal, and forwarded by npm. */
-const SAME_PRESS_MS = 250;
 
 /** A conversation with a person at a terminal, until they leave or it ends. */
 export async function chatOnTerminal(work: ChatWork, last: number): Promise<CommandResult> {
@@ -102,13 +101,13 @@ class TerminalChat {
 
   /** What was said before, and how to leave. */
   async #greet(last: number): Promise<void> {
-    const { context, store, runId, found, pipeline } = this.#work;
+    const { context, runId, found, pipeline } = this.#work;
     const { bold, dim } = paint(context);
     const name = found?.pipeline ?? pipeline?.name ?? "";
     const head = [bold(cleanText(name)), dim(`run ${runId}`), dim("/help lists the commands, Ctrl-D leaves")];
     context.stderr.write(`${head.join("\n")}\n\n`);
     if (found === null) return;
-    const { count, last: stories } = await lastExchanges(store, runId, Math.max(1, last));
+    const { count, last: stories } = await this.#chat.present(Math.max(1, last));
     this.#view.begin(stories.at(-1));
     const me = decisionOf(this.#work.person, 0).name;
     const shown = last === 0 ? stories.filter(({ endedAt }) => endedAt === null) : stories;
@@ -189,7 +188,7 @@ class TerminalChat {
   /** What the run waits for besides people and the next message. */
   async #othersAwaited(): Promise<string | null> {
     const { context, store, runId } = this.#work;
-    const open = (await store.listWaits(runId)).filter(({ status }) => status === "open");
+    const open = await store.listWaits(runId, { open: true });
     const now = context.clock.now();
     const awaited = open
       .filter(({ kind, matches }) => kind === "time" || (kind === "message" && matches !== null))
@@ -241,7 +240,10 @@ class TerminalChat {
       this.#chat.look();
       if (outcome.kind === "requested") return;
       this.#phase = "talking";
-      this.#draw([note("quiet", "nothing is being answered")]);
+      const isPreparing = this.#view.isBusy;
+      this.#draw([
+        note("quiet", isPreparing ? "no answer has begun yet; Ctrl-D leaves" : "nothing is being answered"),
+      ]);
     });
   }
 

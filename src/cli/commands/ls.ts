@@ -124,7 +124,7 @@ async function awaitedBy(store: StoreReader, runs: readonly RunSummary[]): Promi
   const waiting = runs.filter(({ status }) => status === "waiting").map(({ runId }) => runId);
   const found = new Map<string, readonly string[]>();
   for (const runId of waiting) {
-    const open = (await store.listWaits(runId)).filter(({ status }) => status === "open");
+    const open = await store.listWaits(runId, { open: true });
     found.set(runId, [...new Set(open.map(awaitedKind))]);
   }
   return found;

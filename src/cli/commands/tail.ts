@@ -162,7 +162,7 @@ async function reportWaiting(
   store: StoreReader,
   runId: string,
 ): Promise<void> {
-  const open = (await store.listWaits(runId)).filter(({ status }) => status === "open");
+  const open = await store.listWaits(runId, { open: true });
   const isForOthers = open.length > 0 && !open.some(({ kind }) => asksPeople(kind));
   const whom = isForOthers ? "" : " for a person";
   const next = [{ what: `Run ${runId} is waiting${whom}`, commands: [commandHint(input, "waits", runId)] }];

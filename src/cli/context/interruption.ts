@@ -11,7 +11,7 @@ export type InterruptReaction = {
 const INTERRUPTED = 130;
 
 /** Under npm one Ctrl-C arrives twice: from the terminal, and forwarded by npm. */
-const SAME_PRESS_MS = 250;
+export const SAME_PRESS_MS = 250;
 
 /**
  * Listens for Ctrl-C and SIGTERM during a run. The first signal lets work in progress finish; the second exits the process

@@ -22,7 +22,7 @@ export async function findWait(store: StoreReader, text: string): Promise<WaitRe
 }
 
 async function onlyWaitOf(store: StoreReader, runId: string): Promise<WaitRecord> {
-  const open = (await store.listWaits(runId)).filter(({ status }) => status === "open");
+  const open = await store.listWaits(runId, { open: true });
   const [only, second] = open;
   if (only === undefined)
     throw new WaitNotFoundError(`Run ${runId} has no open wait: \`pawl show ${runId}\` shows its status.`, {

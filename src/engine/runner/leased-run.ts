@@ -330,7 +330,7 @@ export async function resultOf<O>(
   // The history of a conversation grows for weeks: a caller that needs it reads it.
   const state = talk === null ? await lastGranularState(store, run.runId) : null;
   const context = isJsonObject(run.context) ? run.context : {};
-  const waits = (await store.listWaits(run.runId)).filter(({ status }) => status === "open");
+  const waits = await store.listWaits(run.runId, { open: true });
   if (run.status === "waiting" && waits.length === 0) {
     // Its last wait was settled after the run was read: a late receipt may do that at any time.
     const now = await store.getRun(run.runId);

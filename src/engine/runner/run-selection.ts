@@ -115,7 +115,7 @@ export async function startRefused(
 
 /** What the run waits for, if that is no person; null if it is one. */
 async function sleepOf(store: Store, runId: string): Promise<string | null> {
-  const open = (await store.listWaits(runId)).filter(({ status }) => status === "open");
+  const open = await store.listWaits(runId, { open: true });
   const sleeps = open.flatMap(({ kind, matches, dueAt }) =>
     asksPeople(kind) ? [] : { kind, matches, dueAt },
   );

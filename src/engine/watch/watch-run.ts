@@ -4,6 +4,7 @@ import type { EventRecord, StoreReader } from "../../store/store.ts";
 import type { Clock } from "../ports/clock.ts";
 import { systemClock } from "../ports/system-clock.ts";
 import { assertWatchOptions, leavable } from "./leavable.ts";
+import { lastSeqOf } from "./present-cursor.ts";
 import { RunFold } from "./run-fold.ts";
 import { ShownParts } from "./shown-parts.ts";
 import { Viewer } from "./viewer.ts";
@@ -97,7 +98,7 @@ class RunWatch {
     const skip = this.#options.after === undefined ? BEGINNING : placeOf(runId, this.#options.after);
     // Rejects for a run that does not exist or was deleted.
     await store.listEvents(runId, { limit: 1 });
-    const lastSeq = (await store.readProgress([runId])).get(runId) ?? 0;
+    const lastSeq = await lastSeqOf(store, runId);
     assertKnown(runId, skip, lastSeq);
     await this.#assertHere();
     this.#seq = Math.max(0, skip.seq - 1);

@@ -54,6 +54,23 @@ describe("an answer", () => {
   });
 });
 
+it("shows the answer that a turn gets after another one was dropped", () => {
+  const journaled = (text: string): WatchEvent => ({
+    ...DURABLE,
+    type: "turn.journaled",
+    content: [{ type: "text", text }],
+    calls: [],
+  });
+  const dropped: WatchEvent = { ...DURABLE, type: "turn.dropped" };
+  expect(taking(journaled("Old."), dropped, journaled("Hello."), COMMITTED).lines).toMatchObject([
+    { kind: "answer", text: "Old." },
+    { kind: "note", line: { text: "(answer dropped: the model is asked again)" } },
+    { kind: "answer", text: "Hello." },
+  ]);
+  // Nothing of it was on the screen.
+  expect(taking(journaled(""), dropped, COMMITTED).lines).toEqual([{ kind: "answer", text: "Hello." }]);
+});
+
 describe("a message", () => {
   it("waits until a turn takes it; those of others have their names", () => {
     const view = new ChatView();

@@ -22,11 +22,30 @@ describe("what a terminal sends", () => {
     expect(keysOf("\u001b[200~a\u0003b\u001b[Ac\u001b[201~")).toBe("ab[Ac");
   });
 
-  it.each([1, 2, 3])("knows the marks of a paste when %i of their characters come later", (later) => {
+  it.each([1, 2, 3, 4])("knows the marks of a paste when %i of their characters come later", (later) => {
     const [begin, end] = ["\u001b[200~", "\u001b[201~"];
     const at = begin.length - later;
     const chunks = [begin.slice(0, at), `${begin.slice(at)}a\rb${end.slice(0, at)}`, end.slice(at), "\r"];
     expect(keysOf(...chunks)).toBe("a⏎b\r");
+  });
+
+  it("knows the marks of a paste wherever they are cut, and every key works after it", () => {
+    const sent = "\u001b[200~a\rb\u001b[201~";
+    for (let at = 1; at < sent.length; at += 1) {
+      // The editor ignores the mark itself, if its Escape was not held.
+      const keys = keysOf(sent.slice(0, at), sent.slice(at), "\u0003").replace("\u001b[200~", "");
+      expect([at, keys]).toEqual([at, "a⏎b\u0003"]);
+    }
+  });
+
+  it("does not hold a pressed Escape, nor takes it with a later Enter for Alt-Enter", () => {
+    const pasted = new PastedKeys();
+    expect(["\u001b", "\r", "\u001b", "["].map((key) => pasted.read(key))).toEqual([
+      "\u001b",
+      "\r",
+      "\u001b",
+      "[",
+    ]);
   });
 
   it("takes several lines that come at once as pasted, also without marks", () => {

@@ -111,6 +111,24 @@ describe("a conversation on a terminal", () => {
     expect(folder.log).not.toContain("refund 7");
   });
 
+  it("shows what happened while a person thought about a question that somebody else answered", async () => {
+    const { folder, typist, ended, says } = talking("clerk", "--run-id", "c-1");
+    await says("Give me the money");
+    await typist.sees("May it run?");
+    await typist.types(ENTER);
+    await typist.types(CTRL_D);
+    expect(await ended).toBe(3);
+    const again = sitDown(folder, "c-1");
+    await again.typist.sees("May it run?");
+    await pawl(["approve", "c-1~1"], { cwd: folder.path });
+    await folder.logged("model: Give me the money, with a result");
+    while (!(await pawl(["ls"], { cwd: folder.path })).stdout.includes("a message")) await sleep(5);
+    await again.typist.types(ENTER);
+    await again.typist.sees("It is done.");
+    await again.typist.types(CTRL_D);
+    expect(await again.ended).toBe(0);
+  });
+
   it("keeps a text that is typed meanwhile for the next exchange, and shows that it waits", async () => {
     const { folder, typist, ended, says, screen } = talking("clerk");
     folder.write("hold-model");

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json } from "../../../core/json.ts";
+import { lastSeqOf } from "../../../engine/watch/present-cursor.ts";
 import { cursorBehind } from "../../../engine/watch/watch-cursor.ts";
 import type { EventRecord, Store } from "../../../store/store.ts";
 
@@ -38,15 +39,6 @@ export async function findExchange(
   for await (const found of exchangesBackwards(store, runId))
     if (found.step === wanted.step && found.exchange === wanted.exchange) return found;
   throw new Error(`Run ${runId} has no exchange ${wanted.exchange} of step ${wanted.step} in its log.`);
-}
-
-/** The place behind everything that the run's log has now. */
-export async function presentCursor(store: Store, runId: string): Promise<string> {
-  return cursorBehind(runId, await lastSeqOf(store, runId));
-}
-
-async function lastSeqOf(store: Store, runId: string): Promise<number> {
-  return (await store.readProgress([runId])).get(runId) ?? 0;
 }
 
 const OPENINGS: readonly string[] = ["turn.opened", "turn.denied", "turn.committed"];

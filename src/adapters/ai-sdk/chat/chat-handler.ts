@@ -3,10 +3,11 @@ import { isJsonObject, type Json, type JsonObject } from "../../../core/json.ts"
 import { assertOptions, type OptionNames } from "../../../core/naming/option-names.ts";
 import type { MessageReceipt, SendOptions } from "../../../engine/runner/queue-options.ts";
 import type { Runner } from "../../../engine/runner/runner.ts";
+import { presentCursor } from "../../../engine/watch/present-cursor.ts";
 import { placeOf } from "../../../engine/watch/watch-cursor.ts";
 import type { Store } from "../../../store/store.ts";
 import { answerApprovals } from "./chat-approvals.ts";
-import { findExchange, presentCursor } from "./chat-exchanges.ts";
+import { findExchange } from "./chat-exchanges.ts";
 import { messagesOf } from "./chat-messages.ts";
 import { ChatProblem, notFound } from "./chat-problem.ts";
 import { type NewChatMessage, readChatRequest, readMessage } from "./chat-request.ts";
