@@ -68,8 +68,9 @@ export type SummaryDraft = {
   readonly text: string;
   /** Why the model ended; null for a function. */
   readonly finishReason: string | null;
+  /** The size of the text. */
   readonly tokens: number;
-  /** The size of a history that is compacted: a summary must be smaller. */
+  /** The size of a history that is compacted: a summary has at most half of it, so that the history has room to grow. */
   readonly atTokens: number;
 };
 
@@ -82,7 +83,7 @@ export function summaryProblem({ text, finishReason, tokens, atTokens }: Summary
     return "The summary was cut off at maxOutputTokens of the agent: raise that, or ask for a shorter one.";
   if (finishReason !== null && UNUSABLE.has(finishReason))
     return `The model ended the summary with ${JSON.stringify(finishReason)}.`;
-  if (tokens >= atTokens)
-    return `The summary has ${tokens} tokens, and a history of more than ${atTokens} is compacted: ask for a shorter one.`;
+  if (tokens > atTokens / 2)
+    return `The summary has ${tokens} tokens, more than half of atTokens (${atTokens}): ask for a shorter one, or raise atTokens.`;
   return null;
 }

@@ -53,7 +53,7 @@ describe("a summary", () => {
     [{ text: "\n" }, /empty/],
     [{ finishReason: "length" }, /maxOutputTokens/],
     [{ finishReason: "error" }, /"error"/],
-    [{ tokens: 10 }, /10 tokens/],
+    [{ tokens: 6 }, /6 tokens, more than half of atTokens \(10\)/],
   ])("with %j is judged", (over, expected) => {
     const problem = summaryProblem({ ...draft, ...over });
     if (expected === null) expect(problem).toBeNull();
