@@ -1,13 +1,7 @@
 import { canonicalJson } from "../core/canonical-json.ts";
 import type { Json } from "../core/json.ts";
-import {
-  type FileReference,
-  type Message,
-  storedParts,
-  type ToolOutput,
-  toolCallsOf,
-  type UserTextPart,
-} from "../core/message.ts";
+import { isFileReference, type Message, storedParts, type ToolOutput, toolCallsOf } from "../core/message.ts";
+import { leftOut } from "../core/said-file.ts";
 import { summaryMessage } from "../core/turn/history-summary.ts";
 import type { StoredResponse, TakenMessage } from "./store.ts";
 
@@ -38,14 +32,11 @@ export function userMessage({ body, unanswered }: Pick<TakenMessage, "body" | "u
   if (typeof body === "string") return { role: "user", content: body };
   const parts = storedParts(body);
   if (parts === null) return { role: "user", content: canonicalJson(body) };
-  return { role: "user", content: unanswered === true ? parts.map(nameOnly) : parts };
-}
-
-function nameOnly(part: UserTextPart | FileReference): UserTextPart {
-  if (part.type === "text") return part;
-  const { filename, mediaType } = part;
-  const what = filename === undefined ? `A file of type ${mediaType}` : `File ${filename} (${mediaType})`;
-  return { type: "text", text: `[${what} is left out: it could not be answered.]` };
+  if (unanswered !== true) return { role: "user", content: parts };
+  return {
+    role: "user",
+    content: parts.map((part) => (isFileReference(part) ? leftOut(part, "refused") : part)),
+  };
 }
 
 /** The parts of a turn's messages: its response, and the outputs of its calls, in call order. */

@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { isTextType } from "../../src/core/said-file.ts";
+import { fileTitle, isTextType } from "../../src/core/said-file.ts";
+
+it("a file is named by its name and its type", () => {
+  expect(fileTitle({ filename: "a cat.png", mediaType: "image/png" })).toBe('file "a cat.png" (image/png)');
+  expect(fileTitle({ mediaType: "image/png" })).toBe("a file of type image/png");
+});
 
 describe("the type of a text file", () => {
   it.each([

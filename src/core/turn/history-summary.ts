@@ -1,6 +1,7 @@
 import { canonicalJson } from "../canonical-json.ts";
 import { isJsonObject, type Json } from "../json.ts";
 import { isTextPart, isToolCallPart, type Message, type SaidParts, type ToolOutput } from "../message.ts";
+import { fileTitle } from "../said-file.ts";
 
 // Compaction: a conversation continues with a summary in place of its history.
 
@@ -44,10 +45,7 @@ function messageText(message: Message): string {
 
 /** Files are named: the model that summarizes does not see them, but knows that they were there. */
 function saidText(parts: SaidParts["content"]): string {
-  const texts = parts.map((part) =>
-    part.type === "text" ? part.text : `(a file: ${part.filename ?? "without a name"}, ${part.mediaType})`,
-  );
-  return texts.join("\n");
+  return parts.map((part) => (part.type === "text" ? part.text : `[${fileTitle(part)}]`)).join("\n");
 }
 
 /** Without the bytes of images and other files, which would be long and say nothing as a text. */

@@ -1,6 +1,7 @@
 import { blobReferenceOf } from "../../core/blob-reference.ts";
 import { BlobMissingError } from "../../core/errors.ts";
 import { type FileReference, isFileReference, type Message, type SaidParts } from "../../core/message.ts";
+import { fileTitle } from "../../core/said-file.ts";
 import type { RequestFile, RequestMessage } from "../ports/model-port.ts";
 import type { RunWith } from "./active-run.ts";
 
@@ -36,12 +37,11 @@ function hasParts(message: Message): message is SaidParts {
 
 /** The same bytes in each attempt: those whose hash is in the message. */
 async function readFile(run: RunWith<"store" | "runId">, file: FileReference): Promise<Uint8Array> {
-  const { blobId, size, filename, mediaType } = file;
+  const { blobId, size } = file;
   const bytes = await run.store.readBlob(run.runId, blobId);
   if (bytes !== null && blobReferenceOf(bytes).blobId === blobId) return bytes;
-  const what = filename === undefined ? `a file of type ${mediaType}` : `file ${JSON.stringify(filename)}`;
   throw new BlobMissingError(
-    `Blob ${blobId} (${size} bytes, ${what} of a message) of run ${run.runId} is ${bytes === null ? "gone" : "damaged"}: restore it from a backup of the store.`,
+    `Blob ${blobId} (${size} bytes, ${fileTitle(file)} of a message) of run ${run.runId} is ${bytes === null ? "gone" : "damaged"}: restore it from a backup of the store.`,
     { blobId, runId: run.runId },
   );
 }

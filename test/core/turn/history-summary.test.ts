@@ -35,7 +35,7 @@ describe("a conversation as a text", () => {
     ];
     expect(conversationText(messages).split("\n\n")).toEqual([
       "system: ... [Context Truncated: 2 messages omitted] ...",
-      "user: Look.\n(a file: cat.png, image/png)\n(a file: without a name, image/png)",
+      'user: Look.\n[file "cat.png" (image/png)]\n[a file of type image/png]',
       'assistant: I look.\n(calls look with {"at":1})',
       'result of look: {"seen":true}',
       "result of look: It is dark.",

@@ -153,7 +153,10 @@ describe("a picture that is sent to a conversation", () => {
           role: "user",
           content: [
             { type: "text", text: "Look." },
-            { type: "text", text: "[File cat.png (image/x-odd) is left out: it could not be answered.]" },
+            {
+              type: "text",
+              text: '[Left out: file "cat.png" (image/x-odd). A request with it was refused.]',
+            },
             { type: "text", text: "Well?" },
           ],
         },
@@ -193,7 +196,9 @@ describe("a picture that is sent to a conversation", () => {
       const broken = await ownChat({ store: withBlob(store, bytes) });
       const failure = await broken.work().catch((error: unknown) => error);
       expect(BlobMissingError.isInstance(failure)).toBe(true);
-      expect(String(failure)).toContain(`file "cat.png" of a message) of run chat is ${how}: restore it`);
+      expect(String(failure)).toContain(
+        `file "cat.png" (image/png) of a message) of run chat is ${how}: restore it`,
+      );
       expect(broken.requests).toEqual([]);
       expect((await store.readUsage("chat")).charged.tokens).toBe(0);
       const whole = await ownChat({ store });
