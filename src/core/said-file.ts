@@ -12,6 +12,7 @@ export function fileTitle({ filename, mediaType }: Pick<FileReference, "filename
 /** Why a model sees only the name of a file. */
 const REASONS = {
   refused: "A request with it was refused.",
+  gone: "Its contents are lost.",
 } as const;
 
 /** What a model sees in place of a file. */

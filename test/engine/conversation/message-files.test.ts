@@ -4,10 +4,13 @@ import {
   agent,
   BlobMissingError,
   ConfigurationError,
+  type ConversationOptions,
   conversation,
+  type Json,
   MessageRefusedError,
   type ModelPort,
   type ModelRequest,
+  type RunEvent,
   Runner,
   type Store,
   type UserPart,
@@ -44,10 +47,14 @@ function recordingPort(answer: (request: ModelRequest) => string = () => "Seen."
   return { port, requests };
 }
 
-async function ownChat(options: ConstructorParameters<typeof Runner>[1] = {}) {
+async function ownChat(
+  options: ConstructorParameters<typeof Runner>[1] = {},
+  talk: ConversationOptions<Json> = {},
+  answer?: Parameters<typeof recordingPort>[0],
+) {
   const store = options.store ?? (await memoryStore());
-  const { port, requests } = recordingPort();
-  const runner = new Runner(conversation(agent({ name: "clerk", model: port })), { ...options, store });
+  const { port, requests } = recordingPort(answer);
+  const runner = new Runner(conversation(agent({ name: "clerk", model: port }), talk), { ...options, store });
   const send = (...[message, over]: [Parameters<typeof runner.send>[1], object?]) =>
     runner.send("chat", message, { by: "ann", orStart: {}, ...over });
   return { store, runner, requests, send, work: () => runner.resume("chat", { wait: true }) };
@@ -206,6 +213,47 @@ describe("a picture that is sent to a conversation", () => {
       expect(whole.requests).toHaveLength(1);
     },
   );
+});
+
+describe("a picture of a cancelled conversation that was collected", () => {
+  /** A cancelled conversation with a picture, whose blobs are gone. */
+  async function collected() {
+    const { store, send, work } = await ownChat();
+    await send(LOOK);
+    await work();
+    await store.requestCancel("chat");
+    await store.collectBlobs({ olderThanMs: -1, maxBytes: 0 });
+    return store;
+  }
+
+  it("stops the run that is resumed, with an error that says what to do", async () => {
+    const { runner, work } = await ownChat({ store: await collected() });
+    await runner.resume("chat", { wait: true });
+    await runner.send("chat", "Well?", { by: "ann" });
+    await expect(work()).rejects.toThrow(/or set degradedReplay on the step to show the model only its name/);
+  });
+
+  it("is only named with degradedReplay, and a warning says so", async () => {
+    const warnings: string[] = [];
+    const onEvent = (event: RunEvent) => void (event.type === "warning" && warnings.push(event.message));
+    const { runner, work, requests } = await ownChat(
+      { store: await collected(), onEvent },
+      { degradedReplay: true },
+    );
+    await runner.resume("chat", { wait: true });
+    await runner.send("chat", "Well?", { by: "ann" });
+    await work();
+    expect(requests.at(-1)?.messages[0]).toEqual({
+      role: "user",
+      content: [
+        { type: "text", text: "Look." },
+        { type: "text", text: '[Left out: file "cat.png" (image/png). Its contents are lost.]' },
+      ],
+    });
+    expect(warnings).toEqual([
+      `Blob ${BLOB.blobId} (file "cat.png" (image/png) of a message) is gone: the model sees its name in its place.`,
+    ]);
+  });
 });
 
 describe("a message with files", () => {
