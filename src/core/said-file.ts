@@ -1,4 +1,4 @@
-import type { FileReference, UserTextPart } from "./message.ts";
+import { type FileReference, isFileReference, type Message, type UserTextPart } from "./message.ts";
 
 // A file in a user's message.
 
@@ -13,6 +13,7 @@ export function fileTitle({ filename, mediaType }: Pick<FileReference, "filename
 const REASONS = {
   refused: "A request with it was refused.",
   gone: "Its contents are lost.",
+  full: "Newer files fill the request.",
 } as const;
 
 /** What a model sees in place of a file. */
@@ -26,4 +27,29 @@ const TEXT_SUBTYPE = /\/(.+\+)?(json|xml|(x-)?yaml|csv|(x-)?javascript|x-ndjson)
 /** True for the type of a file that is a text: it counts by its characters, and is searched for secrets. */
 export function isTextType(mediaType: string): boolean {
   return mediaType.startsWith("text/") || TEXT_SUBTYPE.test(mediaType);
+}
+
+/** The most bytes that the files of a request have together: providers refuse larger requests. */
+export const MAX_REQUEST_FILE_BYTES = 20_000_000;
+
+/**
+ * The messages with the newest of their files, as many as fit, and with the names of those before. It depends on the
+ * messages alone, so each attempt at a turn shows the same, in any process. Messages that do not change stay the same objects.
+ */
+export function withNewestFiles(
+  messages: readonly Message[],
+  maxBytes: number = MAX_REQUEST_FILE_BYTES,
+): readonly Message[] {
+  let room = maxBytes;
+  const newestFirst = messages.toReversed().map((message): Message => {
+    if (message.role !== "user" || typeof message.content === "string") return message;
+    const before = room;
+    const parts = message.content.toReversed().map((part) => {
+      if (!isFileReference(part)) return part;
+      room -= part.size;
+      return room < 0 ? leftOut(part, "full") : part;
+    });
+    return room < 0 && room < before ? { role: "user", content: parts.reverse() } : message;
+  });
+  return room < 0 ? newestFirst.reverse() : messages;
 }

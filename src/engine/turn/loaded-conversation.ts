@@ -221,7 +221,7 @@ export class LoadedConversation {
   }
 
   #shown(tail: readonly MessageGroup[]): readonly Message[] {
-    const { messages } = truncateMiddleOut(this.#head, tail, this.#maxTokens, this.#earlier);
+    const { messages } = this.#request(this.#head, tail);
     const shown = messages[0]?.role === "system" ? messages.slice(1) : messages;
     return this.isConversation ? inTurns(shown) : shown;
   }
@@ -238,7 +238,11 @@ export class LoadedConversation {
         ? withSaid(this.#tail, this.turns.said(this.#said()))
         : withSaid([...this.#tail, pending.group], this.turns.said(pending.taken));
     const head = prompt === this.#prompt ? this.#head : this.#heads.withPrompt(prompt);
-    return truncateMiddleOut(head, tail, this.#maxTokens, this.#earlier).tokens;
+    return this.#request(head, tail).tokens;
+  }
+
+  #request(head: MessageGroup, tail: readonly MessageGroup[]): MessageGroup {
+    return this.turns.withNewestFiles(truncateMiddleOut(head, tail, this.#maxTokens, this.#earlier));
   }
 
   /** The turn takes these messages: they are its own from now on. */

@@ -1,5 +1,6 @@
 import { outputForModel } from "../../core/call/duplicate-note.ts";
 import { type ToolOutput, toolCallsOf } from "../../core/message.ts";
+import { withNewestFiles } from "../../core/said-file.ts";
 import { withoutDigests } from "../../core/secret/secret-mark.ts";
 import type { MessageGroup } from "../../core/turn/history-truncation.ts";
 import { type ShownOutput, shownOutput } from "../../core/usage/result-excerpt.ts";
@@ -110,6 +111,19 @@ export class TurnView {
   said(taken: FixedContent["taken"]): MessageGroup | null {
     if (taken.length === 0) return null;
     return { messages: withoutDigests(taken.map(userMessage)), tokens: this.#saidTokens(taken) };
+  }
+
+  /** The messages of a request, with no more files than it can have, and with their tokens. */
+  withNewestFiles(shown: MessageGroup): MessageGroup {
+    const messages = withNewestFiles(shown.messages);
+    const { estimate } = this.#agent;
+    const changed = messages.map((message, i) => {
+      const before = shown.messages[i] ?? message;
+      return message === before
+        ? 0
+        : estimateMessageTokens(message, estimate) - estimateMessageTokens(before, estimate);
+    });
+    return { messages, tokens: shown.tokens + sum(changed) };
   }
 
   #whole(output: ToolOutput, toolName: string): ShownOutput {

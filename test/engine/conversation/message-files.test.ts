@@ -15,7 +15,7 @@ import {
   type Store,
   type UserPart,
 } from "../../../src/index.ts";
-import { memoryStore } from "../run-fixture.ts";
+import { memoryStore, must } from "../run-fixture.ts";
 import { chat, heardIn } from "./conversation-fixture.ts";
 
 const CAT = Buffer.from("a cat, in bytes");
@@ -58,6 +58,15 @@ async function ownChat(
   const send = (...[message, over]: [Parameters<typeof runner.send>[1], object?]) =>
     runner.send("chat", message, { by: "ann", orStart: {}, ...over });
   return { store, runner, requests, send, work: () => runner.resume("chat", { wait: true }) };
+}
+
+/** The bytes of the files in a request. */
+function bytesIn(messages: ModelRequest["messages"]): number {
+  const parts = messages.flatMap(({ content }) => (typeof content === "string" ? [] : [...content]));
+  return parts.reduce(
+    (sum, part) => sum + ("data" in part && part.data instanceof Uint8Array ? part.data.length : 0),
+    0,
+  );
 }
 
 /** The store, with this instead of its blobs. */
@@ -183,6 +192,25 @@ describe("a picture that is sent to a conversation", () => {
     const files = prompts.map((prompt) => heardIn(prompt).filter((heard) => heard === "(file)").length);
     // The newest turn is always shown, beside what is said after it.
     expect(files).toEqual([1, 2, 1]);
+  });
+
+  it("is only named once newer ones fill a request, in the same process and after a restart", async () => {
+    const { store, send, work, requests } = await ownChat();
+    const names = ["one", "two", "three", "four", "five", "six"];
+    for (const name of names)
+      await send({ parts: [picture({ filename: name, data: Buffer.alloc(3_700_000, name) })] });
+    await work();
+    const again = await ownChat({ store });
+    await again.send("Well?");
+    await again.work();
+    const all = [...requests, ...again.requests];
+    expect(all.map(({ messages }) => bytesIn(messages))).toEqual(
+      [1, 2, 3, 4, 5, 5, 5].map((n) => n * 3_700_000),
+    );
+    const named = '[Left out: file "one" (image/png). Newer files fill the request.]';
+    for (const { messages } of all.slice(5)) expect(heardIn(messages)[0]).toBe(named);
+    const reserved = (await store.listModelCalls("chat")).map((call) => call.reserved.tokens);
+    expect(must(reserved[5]) - must(reserved[4])).toBeLessThan(100);
   });
 
   it("is reserved for before the model is asked", async () => {
