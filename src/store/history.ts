@@ -25,14 +25,14 @@ export function headMessages(
 }
 
 /**
- * A message of a user, as the model sees it: its files are references to their bytes. A file that the model did not answer
- * may be one that its provider refuses: shown again, it would end every later exchange, too.
+ * A message of a user, as the model sees it: its files are references to their bytes. A file that a provider refused,
+ * shown again, would end every later exchange, too.
  */
-export function userMessage({ body, unanswered }: Pick<TakenMessage, "body" | "unanswered">): Message {
+export function userMessage({ body, filesRefused }: Pick<TakenMessage, "body" | "filesRefused">): Message {
   if (typeof body === "string") return { role: "user", content: body };
   const parts = storedParts(body);
   if (parts === null) return { role: "user", content: canonicalJson(body) };
-  if (unanswered !== true) return { role: "user", content: parts };
+  if (filesRefused !== true) return { role: "user", content: parts };
   return {
     role: "user",
     content: parts.map((part) => (isFileReference(part) ? leftOut(part, "refused") : part)),

@@ -13,7 +13,7 @@ import type { StoredTurns } from "../../core/turn/turn-decision.ts";
 import { resultLimits } from "../../core/usage/result-share.ts";
 import { estimateMessageTokens, type TextEstimator } from "../../core/usage/token-estimate.ts";
 import { type HistoryBeginning, headMessages } from "../../store/history.ts";
-import type { Conversation, ExchangeOutcome, TakenMessage, TurnRecord } from "../../store/store.ts";
+import type { Conversation, TakenMessage, TurnRecord } from "../../store/store.ts";
 import { AbandonedCalls } from "../call/call-abandoned.ts";
 import { CallOccurrences } from "../call/call-occurrences.ts";
 import type { PreparedAgent } from "../definition/agent.ts";
@@ -259,10 +259,9 @@ export class LoadedConversation {
   }
 
   /** An exchange has ended without a complete answer. */
-  endExchange(outcome: ExchangeOutcome): void {
+  endExchange(): void {
     this.#isComplete = true;
     this.taking = null;
-    if (outcome === "failed") this.taken = this.taken.map((message) => ({ ...message, unanswered: true }));
   }
 
   /** Adds a committed turn to the tail. Turns that the model can no longer see are dropped and only counted. */

@@ -8,6 +8,7 @@ import {
   conversation,
   type Json,
   MessageRefusedError,
+  ModelCallError,
   type ModelPort,
   type ModelRequest,
   type RunEvent,
@@ -45,6 +46,28 @@ function recordingPort(answer: (request: ModelRequest) => string = () => "Seen."
     },
   };
   return { port, requests };
+}
+
+/** Refuses requests that have a file of this type, as a provider does. */
+function refusing(
+  mediaType: string,
+  {
+    times = Number.POSITIVE_INFINITY,
+    ...details
+  }: Partial<ModelCallError["details"]> & { times?: number } = {},
+): (request: ModelRequest) => string {
+  let left = times;
+  return ({ messages }) => {
+    if (left === 0 || !JSON.stringify(messages).includes(`"${mediaType}"`)) return "Seen.";
+    left -= 1;
+    throw new ModelCallError("It failed.", {
+      kind: "rejected",
+      status: details.kind === undefined ? 400 : null,
+      retryAfterMs: null,
+      retryable: false,
+      ...details,
+    });
+  };
 }
 
 async function ownChat(
@@ -142,26 +165,14 @@ describe("a picture that is sent to a conversation", () => {
   });
 
   it.each(["in the same process", "after a restart"])(
-    "is only named once the model has failed on it, so that the conversation continues, %s",
+    "is only named once the provider has refused it, so that the conversation continues, %s",
     async (when) => {
-      const store = await memoryStore();
-      const { port, requests } = recordingPort(({ messages }) => {
-        if (JSON.stringify(messages).includes('"image/x-odd"')) throw new ConfigurationError("No such type.");
-        return "Seen.";
-      });
-      const runner = new Runner(conversation(agent({ name: "clerk", model: port })), { store });
-      const odd = { ...picture(), mediaType: "image/x-odd" } as UserPart;
-      await runner.send(
-        "chat",
-        { parts: [{ type: "text", text: "Look." }, odd] },
-        { by: "ann", orStart: {} },
-      );
-      if (when === "in the same process") await runner.send("chat", "Well?", { by: "ann" });
-      await runner.resume("chat", { wait: true });
-      if (when === "after a restart") {
-        await runner.send("chat", "Well?", { by: "ann" });
-        await runner.resume("chat", { wait: true });
-      }
+      const { store, send, work, requests } = await ownChat({}, {}, refusing("image/x-odd"));
+      const odd = picture({ mediaType: "image/x-odd" });
+      await send({ parts: [{ type: "text", text: "Look." }, odd] });
+      if (when === "after a restart") await work();
+      await send("Well?");
+      await work();
       const outcomes = (await store.listExchanges("chat")).map(({ outcome }) => outcome);
       expect(outcomes).toEqual(["failed", "complete"]);
       expect(requests.at(-1)?.messages).toEqual([
@@ -180,6 +191,45 @@ describe("a picture that is sent to a conversation", () => {
       expect(await store.readBlob("chat", BLOB.blobId)).not.toBeNull();
     },
   );
+
+  it.each(["in the same process", "after a restart"])(
+    "is only named once a model refuses it that came after it was answered, %s",
+    async (when) => {
+      const { store, send, work } = await ownChat();
+      await send(LOOK);
+      await work();
+      const changed = await ownChat({ store }, {}, refusing("image/png"));
+      await changed.send("And now?");
+      if (when === "after a restart") await changed.work();
+      await changed.send("Well?");
+      await changed.work();
+      const outcomes = (await store.listExchanges("chat")).map(({ outcome }) => outcome);
+      expect(outcomes).toEqual(["complete", "failed", "complete"]);
+      expect(heardIn(must(changed.requests.at(-1)).messages)).toEqual([
+        "Look.",
+        '[Left out: file "cat.png" (image/png). A request with it was refused.]',
+        "And now?\n\nWell?",
+      ]);
+      expect((await store.verify("chat")).problems).toEqual([]);
+    },
+  );
+
+  it.each<[string, Partial<ModelCallError["details"]>]>([
+    ["the connection broke", { kind: "no_answer", retryable: true }],
+    ["the key was wrong", { kind: "rejected", status: 401 }],
+    ["the credit was used up", { kind: "rejected", status: 400, account: true }],
+    ["a package was missing", { kind: "not_sent" }],
+  ])("is sent again after an exchange that failed because %s", async (_, details) => {
+    const failing = refusing("image/png", { times: 1, ...details });
+    const { store, send, work, requests } = await ownChat({ maxModelAttempts: 1 }, {}, failing);
+    await send(LOOK);
+    await work();
+    await send("Well?");
+    await work();
+    const outcomes = (await store.listExchanges("chat")).map(({ outcome }) => outcome);
+    expect(outcomes).toEqual(["failed", "complete"]);
+    expect(heardIn(must(requests.at(-1)).messages)).toEqual(["Look.", "(file)", "Well?"]);
+  });
 
   it("is counted by its type and size, and left out with its turn when the history is too long", async () => {
     const { runner, work, prompts, say } = await chat(undefined, { historyMaxTokens: 2_000 });
