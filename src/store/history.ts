@@ -1,8 +1,8 @@
 import { canonicalJson } from "../core/canonical-json.ts";
 import type { Json } from "../core/json.ts";
 import { isFileReference, type Message, storedParts, type ToolOutput, toolCallsOf } from "../core/message.ts";
-import { leftOut } from "../core/said-file.ts";
 import { summaryMessage } from "../core/turn/history-summary.ts";
+import { leftOut } from "../core/usage/said-file.ts";
 import type { StoredResponse, TakenMessage } from "./store.ts";
 
 /** What the first messages of a history depend on, beside the prompt and the input. */

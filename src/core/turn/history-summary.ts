@@ -1,7 +1,7 @@
 import { canonicalJson } from "../canonical-json.ts";
 import { isJsonObject, type Json } from "../json.ts";
 import { isTextPart, isToolCallPart, type Message, type SaidParts, type ToolOutput } from "../message.ts";
-import { fileTitle } from "../said-file.ts";
+import { fileTitle } from "../usage/said-file.ts";
 
 // Compaction: a conversation continues with a summary in place of its history.
 

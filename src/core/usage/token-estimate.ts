@@ -1,6 +1,6 @@
 import { isJsonList, isJsonObject, type Json } from "../json.ts";
 import type { FileReference, Message, ToolOutput, UserTextPart } from "../message.ts";
-import { isTextType } from "../said-file.ts";
+import { isTextType } from "./said-file.ts";
 import { type ModelName, TOKENS_PER_HUNDRED, tokenFamily } from "./token-family.ts";
 
 /** Estimates the tokens of a text. Providers count for themselves; this is for reserving and truncating. */

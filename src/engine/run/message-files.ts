@@ -7,7 +7,7 @@ import {
   type SaidParts,
   type UserTextPart,
 } from "../../core/message.ts";
-import { fileTitle, leftOut } from "../../core/said-file.ts";
+import { fileTitle, leftOut } from "../../core/usage/said-file.ts";
 import type { RequestFile, RequestMessage } from "../ports/model-port.ts";
 import type { RunWith } from "./active-run.ts";
 

@@ -1,10 +1,10 @@
 import { outputForModel } from "../../core/call/duplicate-note.ts";
 import { type ToolOutput, toolCallsOf } from "../../core/message.ts";
-import { withNewestFiles } from "../../core/said-file.ts";
 import { withoutDigests } from "../../core/secret/secret-mark.ts";
 import type { MessageGroup } from "../../core/turn/history-truncation.ts";
 import { type ShownOutput, shownOutput } from "../../core/usage/result-excerpt.ts";
 import { type ResultLimits, shareOut } from "../../core/usage/result-share.ts";
+import { withNewestFiles } from "../../core/usage/said-file.ts";
 import { estimateMessageTokens } from "../../core/usage/token-estimate.ts";
 import { turnMessages, userMessage } from "../../store/history.ts";
 import type { Receipt, StoredResponse, TakenMessage, TurnRecord } from "../../store/store.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { Message, SaidMessage, UserTextPart } from "../../src/core/message.ts";
-import { fileTitle, isTextType, withNewestFiles } from "../../src/core/said-file.ts";
+import type { Message, SaidMessage, UserTextPart } from "../../../src/core/message.ts";
+import { fileTitle, isTextType, withNewestFiles } from "../../../src/core/usage/said-file.ts";
 
 it("a file is named by its name and its type", () => {
   expect(fileTitle({ filename: "a cat.png", mediaType: "image/png" })).toBe('file "a cat.png" (image/png)');

@@ -1,4 +1,4 @@
-import { type FileReference, isFileReference, type Message, type UserTextPart } from "./message.ts";
+import { type FileReference, isFileReference, type Message, type UserTextPart } from "../message.ts";
 
 // A file in a user's message.
 
@@ -30,7 +30,7 @@ export function isTextType(mediaType: string): boolean {
 }
 
 /** The most bytes that the files of a request have together: providers refuse larger requests. */
-export const MAX_REQUEST_FILE_BYTES = 20_000_000;
+const MAX_REQUEST_FILE_BYTES = 20_000_000;
 
 /**
  * The messages with the newest of their files, as many as fit, and with the names of those before. It depends on the
