@@ -44,7 +44,7 @@ const OTHER_REJECTIONS: ReadonlySet<number | null> = new Set([401, 402, 408, 429
  * True if the provider may have rejected a file in the request. In doubt it has: gateways answer 404 for a model that reads
  * no pictures, and a file that is shown again would be rejected again.
  */
-export function rejectsRequest({ kind, status, account, contents }: FailureDetails): boolean {
+export function mayRejectFiles({ kind, status, account, contents }: FailureDetails): boolean {
   if (kind === "not_sent") return contents === true;
   return kind === "rejected" && account !== true && !OTHER_REJECTIONS.has(status);
 }

@@ -1,4 +1,10 @@
-import { type FileReference, isFileReference, type Message, type UserTextPart } from "../message.ts";
+import {
+  type FileReference,
+  hasFiles,
+  isFileReference,
+  type Message,
+  type UserTextPart,
+} from "../message.ts";
 
 // A file in a user's message.
 
@@ -43,13 +49,12 @@ export function withNewestFiles(
   let room = maxBytes;
   const newestFirst = messages.toReversed().map((message): Message => {
     if (message.role !== "user" || typeof message.content === "string") return message;
-    const before = room;
     const parts = message.content.toReversed().map((part) => {
       if (!isFileReference(part)) return part;
       room -= part.size;
       return room < 0 ? leftOut(part, "full") : part;
     });
-    return room < 0 && room < before ? { role: "user", content: parts.reverse() } : message;
+    return room < 0 && hasFiles(message) ? { role: "user", content: parts.reverse() } : message;
   });
   return room < 0 ? newestFirst.reverse() : messages;
 }

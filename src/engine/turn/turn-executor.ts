@@ -5,7 +5,7 @@ import { type AssistantPart, hasFiles, isToolCallPart, type Message, textOf } fr
 import { withoutForgedDigests } from "../../core/secret/secret-mark.ts";
 import type { MessageGroup } from "../../core/turn/history-truncation.ts";
 import type { Misfit } from "../../core/turn/misfits.ts";
-import { rejectsRequest } from "../../core/turn/model-retry.ts";
+import { mayRejectFiles } from "../../core/turn/model-retry.ts";
 import { decideTurn } from "../../core/turn/turn-decision.ts";
 import { estimateMessageTokens } from "../../core/usage/token-estimate.ts";
 import { type Amount, amountOf } from "../../core/usage/usage.ts";
@@ -122,7 +122,7 @@ async function endingExchange<T>(
     return await ask();
   } catch (error) {
     if (exchange === null || !ModelCallError.isInstance(error)) throw error;
-    const refusedFiles = rejectsRequest(error.details) && messages.some(hasFiles);
+    const refusedFiles = mayRejectFiles(error.details) && messages.some(hasFiles);
     throw new ExchangeOver("failed", error.message, { cause: error, refusedFiles });
   }
 }

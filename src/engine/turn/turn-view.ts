@@ -116,6 +116,7 @@ export class TurnView {
   /** The messages of a request, with no more files than it can have, and with their tokens. */
   withNewestFiles(shown: MessageGroup): MessageGroup {
     const messages = withNewestFiles(shown.messages);
+    if (messages === shown.messages) return shown;
     const { estimate } = this.#agent;
     const changed = messages.map((message, i) => {
       const before = shown.messages[i] ?? message;

@@ -57,7 +57,7 @@ export type TakenMessage = {
   readonly sentBy: string;
   readonly sentAt: number;
   readonly exchange: number;
-  /** Its exchange or a later one ended since the provider refused a request with files: its files are named only. */
+  /** Its exchange or a later one ended because the provider refused a request with files: its files are named only. */
   readonly filesRefused?: true;
 };
 

@@ -19,5 +19,5 @@ export const MIGRATIONS: readonly Migration[] = [
   // biome-ignore format: one line a file
   { number: 206, name: "compaction", sql: "-- Compaction: a conversation continues with a summary of its history so far.\n\n-- The first message of a lineage that replaces the history before it; none for one that goes back to a milestone.\nALTER TABLE lineages ADD COLUMN summary TEXT;\n" },
   // biome-ignore format: one line a file
-  { number: 207, name: "refused-files", sql: "-- Files that a provider refuses.\n\n-- 1 if the exchange ended since the provider refused a request with files: those up to here are shown by their names.\nALTER TABLE exchanges ADD COLUMN refused_files BIGINT CHECK (refused_files = 1);\n" },
+  { number: 207, name: "refused-files", sql: "-- Files that a provider refuses.\n\n-- 1 if the exchange ended because the provider refused a request with files: those up to here are shown by their names.\nALTER TABLE exchanges ADD COLUMN refused_files BIGINT CHECK (refused_files = 1);\n" },
 ];

@@ -5,7 +5,7 @@ import {
   isOutage,
   isUncharged,
   LONGEST_PAUSE_MS,
-  rejectsRequest,
+  mayRejectFiles,
 } from "../../../src/core/turn/model-retry.ts";
 
 type Details = ModelCallError["details"];
@@ -65,7 +65,7 @@ it.each([
   ["500", failed("server_error", 500), false],
   ["a reset", failed("no_answer", null), false],
 ])("a failure by %s may be about a file in the request, or not", (_, details, expected) => {
-  expect(rejectsRequest(details)).toBe(expected);
+  expect(mayRejectFiles(details)).toBe(expected);
 });
 
 describe("an outage", () => {
