@@ -318,6 +318,8 @@ export class ModelCallError extends PawlError<{
   retryable: boolean;
   /** A rejection of the account: its key, quota or credit. The request itself may be good, whatever the status is. */
   account?: true;
+  /** The library that calls the provider refused what the request contains, such as a file of a type that it does not know. */
+  contents?: true;
   /** The usage that the provider reported along with an unusable answer. */
   usage?: { inputTokens: number; outputTokens: number; cachedInputTokens: number; reasoningTokens: number };
 }> {

@@ -188,6 +188,11 @@ export function isFileReference(part: UserTextPart | FileReference): part is Fil
   return part.type === "file";
 }
 
+/** True if a message shows the model a file of a user. */
+export function hasFiles({ role, content }: Message): boolean {
+  return role === "user" && typeof content !== "string" && content.some(isFileReference);
+}
+
 const BLOB_ID = /^[0-9a-f]{64}$/;
 
 function isStoredPart(part: Json): part is UserTextPart | FileReference {

@@ -1,14 +1,8 @@
 import { canonicalJson } from "../core/canonical-json.ts";
 import type { Json } from "../core/json.ts";
-import {
-  type FileReference,
-  type Message,
-  storedParts,
-  type ToolOutput,
-  toolCallsOf,
-  type UserTextPart,
-} from "../core/message.ts";
+import { isFileReference, type Message, storedParts, type ToolOutput, toolCallsOf } from "../core/message.ts";
 import { summaryMessage } from "../core/turn/history-summary.ts";
+import { leftOut } from "../core/usage/said-file.ts";
 import type { StoredResponse, TakenMessage } from "./store.ts";
 
 /** What the first messages of a history depend on, beside the prompt and the input. */
@@ -31,21 +25,18 @@ export function headMessages(
 }
 
 /**
- * A message of a user, as the model sees it: its files are references to their bytes. A file that the model did not answer
- * may be one that its provider refuses: shown again, it would end every later exchange, too.
+ * A message of a user, as the model sees it: its files are references to their bytes. A file that a provider refused,
+ * shown again, would end every later exchange, too.
  */
-export function userMessage({ body, unanswered }: Pick<TakenMessage, "body" | "unanswered">): Message {
+export function userMessage({ body, filesRefused }: Pick<TakenMessage, "body" | "filesRefused">): Message {
   if (typeof body === "string") return { role: "user", content: body };
   const parts = storedParts(body);
   if (parts === null) return { role: "user", content: canonicalJson(body) };
-  return { role: "user", content: unanswered === true ? parts.map(nameOnly) : parts };
-}
-
-function nameOnly(part: UserTextPart | FileReference): UserTextPart {
-  if (part.type === "text") return part;
-  const { filename, mediaType } = part;
-  const what = filename === undefined ? `A file of type ${mediaType}` : `File ${filename} (${mediaType})`;
-  return { type: "text", text: `[${what} is left out: it could not be answered.]` };
+  if (filesRefused !== true) return { role: "user", content: parts };
+  return {
+    role: "user",
+    content: parts.map((part) => (isFileReference(part) ? leftOut(part, "refused") : part)),
+  };
 }
 
 /** The parts of a turn's messages: its response, and the outputs of its calls, in call order. */

@@ -41,6 +41,9 @@ const RAISED_BEFORE_DISPATCH = new Set([
   "GatewayAuthenticationError",
 ]);
 
+/** Raised for a part of a message that the provider does not take, such as a file of another type. */
+const UNSUPPORTED_CONTENTS = new Set(["AI_UnsupportedFunctionalityError"]);
+
 /** The host does not exist: most often a typing mistake in an address, which no waiting corrects. */
 const NO_SUCH_HOST_CODES = new Set(["ENOTFOUND"]);
 const NO_CONNECTION_CODES = new Set(["ECONNREFUSED", "EAI_AGAIN", "UND_ERR_CONNECT_TIMEOUT"]);
@@ -155,6 +158,7 @@ function notSent(error: unknown, causes: readonly UnknownError[]): ModelFailure 
     ...noAnswer,
     kind: "not_sent",
     retryable,
+    ...(hasName(causes, UNSUPPORTED_CONTENTS) ? { contents: true } : {}),
     what: retryable
       ? `cannot be reached, nothing was sent: ${readableText(message)}`
       : `was not called, nothing was sent: ${readableText(message)}`,

@@ -1,6 +1,7 @@
 import { canonicalJson } from "../canonical-json.ts";
 import { isJsonObject, type Json } from "../json.ts";
 import { isTextPart, isToolCallPart, type Message, type SaidParts, type ToolOutput } from "../message.ts";
+import { fileTitle } from "../usage/said-file.ts";
 
 // Compaction: a conversation continues with a summary in place of its history.
 
@@ -44,10 +45,7 @@ function messageText(message: Message): string {
 
 /** Files are named: the model that summarizes does not see them, but knows that they were there. */
 function saidText(parts: SaidParts["content"]): string {
-  const texts = parts.map((part) =>
-    part.type === "text" ? part.text : `(a file: ${part.filename ?? "without a name"}, ${part.mediaType})`,
-  );
-  return texts.join("\n");
+  return parts.map((part) => (part.type === "text" ? part.text : `[${fileTitle(part)}]`)).join("\n");
 }
 
 /** Without the bytes of images and other files, which would be long and say nothing as a text. */
@@ -68,8 +66,9 @@ export type SummaryDraft = {
   readonly text: string;
   /** Why the model ended; null for a function. */
   readonly finishReason: string | null;
+  /** The size of the text. */
   readonly tokens: number;
-  /** The size of a history that is compacted: a summary must be smaller. */
+  /** The size of a history that is compacted: a summary has at most half of it, so that the history has room to grow. */
   readonly atTokens: number;
 };
 
@@ -82,7 +81,7 @@ export function summaryProblem({ text, finishReason, tokens, atTokens }: Summary
     return "The summary was cut off at maxOutputTokens of the agent: raise that, or ask for a shorter one.";
   if (finishReason !== null && UNUSABLE.has(finishReason))
     return `The model ended the summary with ${JSON.stringify(finishReason)}.`;
-  if (tokens >= atTokens)
-    return `The summary has ${tokens} tokens, and a history of more than ${atTokens} is compacted: ask for a shorter one.`;
+  if (tokens > atTokens / 2)
+    return `The summary has ${tokens} tokens, more than half of atTokens (${atTokens}): ask for a shorter one, or raise atTokens.`;
   return null;
 }

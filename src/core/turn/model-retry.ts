@@ -37,6 +37,18 @@ export function rejectsHistory({ kind, status, account }: FailureDetails): boole
   return kind === "rejected" && account !== true && (status === null || BAD_REQUEST_STATUSES.has(status));
 }
 
+/** A wrong key, no credit, a timeout of the server and a limit of requests: none is about what the request contains. */
+const OTHER_REJECTIONS: ReadonlySet<number | null> = new Set([401, 402, 408, 429]);
+
+/**
+ * True if the provider may have rejected a file in the request. In doubt it has: gateways answer 404 for a model that reads
+ * no pictures, and a file that is shown again would be rejected again.
+ */
+export function mayRejectFiles({ kind, status, account, contents }: FailureDetails): boolean {
+  if (kind === "not_sent") return contents === true;
+  return kind === "rejected" && account !== true && !OTHER_REJECTIONS.has(status);
+}
+
 /** True if the same request would fail in the same way: a person has to change something first. */
 export function needsCorrection(details: FailureDetails): boolean {
   return !details.retryable && (details.kind === "not_sent" || details.kind === "rejected");

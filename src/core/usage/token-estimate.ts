@@ -1,5 +1,6 @@
 import { isJsonList, isJsonObject, type Json } from "../json.ts";
 import type { FileReference, Message, ToolOutput, UserTextPart } from "../message.ts";
+import { isTextType } from "./said-file.ts";
 import { type ModelName, TOKENS_PER_HUNDRED, tokenFamily } from "./token-family.ts";
 
 /** Estimates the tokens of a text. Providers count for themselves; this is for reserving and truncating. */
@@ -140,8 +141,9 @@ export function estimateMessageTokens(message: Message, estimate: TextEstimator 
 function estimateSaidTokens(part: UserTextPart | FileReference, estimate: TextEstimator): number {
   if (part.type === "text") return estimate(part.text);
   const length = Math.ceil(part.size / 3) * 4;
-  const isText = part.mediaType.startsWith("text/");
-  return isText ? Math.ceil(length / CHARACTERS_PER_TEXT_TOKEN) : fileTokens(part.mediaType, length);
+  return isTextType(part.mediaType)
+    ? Math.ceil(length / CHARACTERS_PER_TEXT_TOKEN)
+    : fileTokens(part.mediaType, length);
 }
 
 /** The tokens around a result in its message: its role, its type, the names of its call and tool. */

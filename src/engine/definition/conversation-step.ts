@@ -35,7 +35,7 @@ type ConversationDivergence = "between_exchanges" | "stop";
 export type CompactionOptions = {
   /**
    * A history of more tokens than this is compacted before the next exchange begins. At most `historyMaxTokens`: the model
-   * would not see what is older.
+   * would not see what is older. A summary may have half of it.
    */
   readonly atTokens: number;
   /** What the agent's model is asked for. By default a summary with which it can continue the conversation. */

@@ -55,7 +55,10 @@ export type GranularOptions<I = never> = {
   readonly enforceIdempotency: boolean;
   /** Decides when the agent is done; `"auto"` by default. */
   readonly completion: Completion;
-  /** Continues with a marker if a large result is lost and its tool is `repeat` or `keyed`; false by default. */
+  /**
+   * Continues with a marker if a large result is lost and its tool is `repeat` or `keyed`, and with the name of a file if a
+   * file of a message is lost; false by default.
+   */
   readonly degradedReplay: boolean;
 };
 

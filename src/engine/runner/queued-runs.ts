@@ -9,6 +9,7 @@ import { kindOf } from "../../core/naming/option-names.ts";
 import type { Person } from "../../core/person.ts";
 import { type MessageFile, readUserMessage } from "../../core/run/sent-message.ts";
 import { assertRunId } from "../../core/step-path.ts";
+import { isTextType } from "../../core/usage/said-file.ts";
 import type { MessageStatus, NewMessage, QueuedRun, StopOutcome, Store } from "../../store/store.ts";
 import { conversationsOf } from "../definition/conversation-step.ts";
 import { shapeOf } from "../definition/pipeline/pipeline-shape.ts";
@@ -169,7 +170,7 @@ function messageOf({ rules, root }: RunnerSetup, given: unknown, { id, by, mode 
 /** Files that are texts are stored as they are, like the message itself. */
 function textsOf(body: Json, files: readonly MessageFile[]): readonly string[] {
   const texts = new Set(
-    filesIn(body).flatMap(({ mediaType, blobId }) => (/^text\/|\bjson$/.test(mediaType) ? [blobId] : [])),
+    filesIn(body).flatMap(({ mediaType, blobId }) => (isTextType(mediaType) ? [blobId] : [])),
   );
   return files.flatMap(({ blobId, bytes }) =>
     texts.has(blobId) ? [Buffer.from(bytes).toString("utf8")] : [],

@@ -176,7 +176,10 @@ class Talk {
       if (isOutdated(error)) return this.#reload(error);
       const over = asOver(error);
       if (over === null) throw error;
-      return this.#end(scope, { outcome: over.outcome, why: over.message });
+      const { outcome, message: why, refusedFiles } = over;
+      const ended = await this.#end(scope, { outcome, why, refusedFiles });
+      // The history has names in place of files from now on.
+      return refusedFiles ? "reload" : ended;
     }
   }
 
@@ -188,13 +191,13 @@ class Talk {
   }
 
   /** Ends the open exchange without a complete answer. */
-  async #end(scope: TurnScope, { outcome, why }: Omit<ExchangeEnd, "stepKey">): Promise<TurnScope> {
+  async #end(scope: TurnScope, end: Omit<ExchangeEnd, "stepKey">): Promise<TurnScope> {
     const { run, path, stepKey, conversation } = scope;
     reach(run, "exchange:before-end", path, conversation.committed);
-    await run.store.endExchange(run.fence, { stepKey, outcome, why });
+    await run.store.endExchange(run.fence, { stepKey, ...end });
     reach(run, "exchange:ended", path, conversation.committed);
-    conversation.endExchange(outcome);
-    this.#announceEnd(scope, outcome, why);
+    conversation.endExchange();
+    this.#announceEnd(scope, end.outcome, end.why);
     return scope;
   }
 

@@ -1,12 +1,7 @@
 import { BudgetExceededError, ModelCallError, QuotaExceededError } from "../../core/errors.ts";
 import { type Message, textOf } from "../../core/message.ts";
 import { withoutForgedDigests } from "../../core/secret/secret-mark.ts";
-import {
-  conversationText,
-  SUMMARY_INSTRUCTIONS,
-  summaryMessage,
-  summaryProblem,
-} from "../../core/turn/history-summary.ts";
+import { conversationText, SUMMARY_INSTRUCTIONS, summaryProblem } from "../../core/turn/history-summary.ts";
 import { estimateMessageTokens } from "../../core/usage/token-estimate.ts";
 import { amountOf } from "../../core/usage/usage.ts";
 import type { ModelCallSettlement } from "../../store/store.ts";
@@ -72,7 +67,7 @@ async function judged(
   atTokens: number,
 ): Promise<{ readonly summary: string; readonly problem: string | null }> {
   const summary = await run.policy.secrets.hideLarge(storable(text));
-  const tokens = estimateMessageTokens(summaryMessage(summary), prepared.estimate);
+  const tokens = prepared.estimate(summary);
   return { summary, problem: summaryProblem({ text: summary, finishReason, tokens, atTokens }) };
 }
 

@@ -3,11 +3,17 @@ import type { ExchangeEnd } from "../../store/store.ts";
 /** The exchange ends without a complete answer; the run goes on. Thrown before anything of the turn is journaled. */
 export class ExchangeOver extends Error {
   readonly outcome: ExchangeEnd["outcome"];
+  readonly refusedFiles: boolean;
 
-  constructor(outcome: ExchangeEnd["outcome"], why: string, options?: ErrorOptions) {
+  constructor(
+    outcome: ExchangeEnd["outcome"],
+    why: string,
+    { refusedFiles = false, ...options }: ErrorOptions & Pick<ExchangeEnd, "refusedFiles"> = {},
+  ) {
     super(why, options);
     this.name = "ExchangeOver";
     this.outcome = outcome;
+    this.refusedFiles = refusedFiles;
   }
 }
 

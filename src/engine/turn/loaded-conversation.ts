@@ -13,7 +13,7 @@ import type { StoredTurns } from "../../core/turn/turn-decision.ts";
 import { resultLimits } from "../../core/usage/result-share.ts";
 import { estimateMessageTokens, type TextEstimator } from "../../core/usage/token-estimate.ts";
 import { type HistoryBeginning, headMessages } from "../../store/history.ts";
-import type { Conversation, ExchangeOutcome, TakenMessage, TurnRecord } from "../../store/store.ts";
+import type { Conversation, TakenMessage, TurnRecord } from "../../store/store.ts";
 import { AbandonedCalls } from "../call/call-abandoned.ts";
 import { CallOccurrences } from "../call/call-occurrences.ts";
 import type { PreparedAgent } from "../definition/agent.ts";
@@ -221,7 +221,7 @@ export class LoadedConversation {
   }
 
   #shown(tail: readonly MessageGroup[]): readonly Message[] {
-    const { messages } = truncateMiddleOut(this.#head, tail, this.#maxTokens, this.#earlier);
+    const { messages } = this.#request(this.#head, tail);
     const shown = messages[0]?.role === "system" ? messages.slice(1) : messages;
     return this.isConversation ? inTurns(shown) : shown;
   }
@@ -238,7 +238,11 @@ export class LoadedConversation {
         ? withSaid(this.#tail, this.turns.said(this.#said()))
         : withSaid([...this.#tail, pending.group], this.turns.said(pending.taken));
     const head = prompt === this.#prompt ? this.#head : this.#heads.withPrompt(prompt);
-    return truncateMiddleOut(head, tail, this.#maxTokens, this.#earlier).tokens;
+    return this.#request(head, tail).tokens;
+  }
+
+  #request(head: MessageGroup, tail: readonly MessageGroup[]): MessageGroup {
+    return this.turns.withNewestFiles(truncateMiddleOut(head, tail, this.#maxTokens, this.#earlier));
   }
 
   /** The turn takes these messages: they are its own from now on. */
@@ -255,10 +259,9 @@ export class LoadedConversation {
   }
 
   /** An exchange has ended without a complete answer. */
-  endExchange(outcome: ExchangeOutcome): void {
+  endExchange(): void {
     this.#isComplete = true;
     this.taking = null;
-    if (outcome === "failed") this.taken = this.taken.map((message) => ({ ...message, unanswered: true }));
   }
 
   /** Adds a committed turn to the tail. Turns that the model can no longer see are dropped and only counted. */

@@ -53,12 +53,12 @@ export async function askModel(
   request: UnsentRequest,
   { open, isSummary }: Asking,
 ): Promise<ModelAnswer> {
-  const { run, path, prepared } = scope;
+  const { run, path, prepared, options } = scope;
   const retries = new ModelRetries(run);
   for (;;) {
     retries.assertMayAsk();
     // Before anything is sent: a file that is gone costs nothing.
-    const messages = await withFiles(run, request.messages);
+    const messages = await withFiles(run, request.messages, { mayBeMissing: options.degradedReplay });
     const call = await open();
     const isShown =
       !isSummary && prepared.agent.model.streams === true && (await run.model.live?.isWanted(run.runId));

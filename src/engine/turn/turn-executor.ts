@@ -1,10 +1,11 @@
 import { isJson } from "../../core/canonical-json.ts";
 import { ModelCallError, ResumeError } from "../../core/errors.ts";
 import { throughJson } from "../../core/json.ts";
-import { type AssistantPart, isToolCallPart, textOf } from "../../core/message.ts";
+import { type AssistantPart, hasFiles, isToolCallPart, type Message, textOf } from "../../core/message.ts";
 import { withoutForgedDigests } from "../../core/secret/secret-mark.ts";
 import type { MessageGroup } from "../../core/turn/history-truncation.ts";
 import type { Misfit } from "../../core/turn/misfits.ts";
+import { mayRejectFiles } from "../../core/turn/model-retry.ts";
 import { decideTurn } from "../../core/turn/turn-decision.ts";
 import { estimateMessageTokens } from "../../core/usage/token-estimate.ts";
 import { type Amount, amountOf } from "../../core/usage/usage.ts";
@@ -88,13 +89,14 @@ async function requestTurn(scope: TurnScope, turnIndex: number): Promise<Answere
   assertMayAnswer(scope);
   updatePrompt(scope, turnIndex);
   const opening = turnOpening(scope, turnIndex, conversation.viewTokens());
-  const { response, call, charge } = await endingExchange(scope, () =>
+  const messages = conversation.view();
+  const { response, call, charge } = await endingExchange(scope, messages, () =>
     askModel(
       scope,
       turnIndex,
       {
         instructions: conversation.prompt,
-        messages: conversation.view(),
+        messages,
         tools: offeredTools(prepared, scope.run.policy.rules),
         outputSchema: prepared.outputSchema,
         settings: prepared.agent.settings,
@@ -111,12 +113,17 @@ async function requestTurn(scope: TurnScope, turnIndex: number): Promise<Answere
 }
 
 /** In a conversation, a model that does not answer ends the exchange and not the run: nothing of the turn is journaled. */
-async function endingExchange<T>({ exchange }: TurnScope, ask: () => Promise<T>): Promise<T> {
+async function endingExchange<T>(
+  { exchange }: TurnScope,
+  messages: readonly Message[],
+  ask: () => Promise<T>,
+): Promise<T> {
   try {
     return await ask();
   } catch (error) {
     if (exchange === null || !ModelCallError.isInstance(error)) throw error;
-    throw new ExchangeOver("failed", error.message, { cause: error });
+    const refusedFiles = mayRejectFiles(error.details) && messages.some(hasFiles);
+    throw new ExchangeOver("failed", error.message, { cause: error, refusedFiles });
   }
 }
 

@@ -4,6 +4,7 @@ import { withoutDigests } from "../../core/secret/secret-mark.ts";
 import type { MessageGroup } from "../../core/turn/history-truncation.ts";
 import { type ShownOutput, shownOutput } from "../../core/usage/result-excerpt.ts";
 import { type ResultLimits, shareOut } from "../../core/usage/result-share.ts";
+import { withNewestFiles } from "../../core/usage/said-file.ts";
 import { estimateMessageTokens } from "../../core/usage/token-estimate.ts";
 import { turnMessages, userMessage } from "../../store/history.ts";
 import type { Receipt, StoredResponse, TakenMessage, TurnRecord } from "../../store/store.ts";
@@ -110,6 +111,20 @@ export class TurnView {
   said(taken: FixedContent["taken"]): MessageGroup | null {
     if (taken.length === 0) return null;
     return { messages: withoutDigests(taken.map(userMessage)), tokens: this.#saidTokens(taken) };
+  }
+
+  /** The messages of a request, with no more files than it can have, and with their tokens. */
+  withNewestFiles(shown: MessageGroup): MessageGroup {
+    const messages = withNewestFiles(shown.messages);
+    if (messages === shown.messages) return shown;
+    const { estimate } = this.#agent;
+    const changed = messages.map((message, i) => {
+      const before = shown.messages[i] ?? message;
+      return message === before
+        ? 0
+        : estimateMessageTokens(message, estimate) - estimateMessageTokens(before, estimate);
+    });
+    return { messages, tokens: shown.tokens + sum(changed) };
   }
 
   #whole(output: ToolOutput, toolName: string): ShownOutput {

@@ -57,8 +57,8 @@ export type TakenMessage = {
   readonly sentBy: string;
   readonly sentAt: number;
   readonly exchange: number;
-  /** An exchange failed in its turn, before any answer to it: its files are shown by their names only from then on. */
-  readonly unanswered?: true;
+  /** Its exchange or a later one ended because the provider refused a request with files: its files are named only. */
+  readonly filesRefused?: true;
 };
 
 /** A text that nothing has taken. */
@@ -106,6 +106,8 @@ export type ExchangeEnd = {
   readonly stepKey: number;
   readonly outcome: Exclude<ExchangeOutcome, "complete" | "rolled_back">;
   readonly why: string;
+  /** The provider refused a request with files. From now on those of all messages so far are shown by their names only. */
+  readonly refusedFiles?: boolean;
 };
 
 /** What became of a request to stop an exchange. */

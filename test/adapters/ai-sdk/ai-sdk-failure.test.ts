@@ -293,6 +293,19 @@ describe("a request that was not sent", () => {
     expect(failure.message).not.toContain("\n");
   });
 
+  it("a file of a type that the provider's library does not know is refused for its contents", async () => {
+    const file = {
+      type: "file",
+      mediaType: "audio/x-odd",
+      blobId: "0",
+      size: 1,
+      data: Buffer.from("x"),
+    } as const;
+    const failure = await failureOf(model(), requestOf({ messages: [{ role: "user", content: [file] }] }));
+    expect(failure.details).toMatchObject({ kind: "not_sent", retryable: false, contents: true });
+    expect(server.requests).toHaveLength(0);
+  });
+
   it("a conversation that the SDK refuses is not sent", async () => {
     const empty = await failureOf(model(), requestOf({ messages: [] }));
     expect(empty.details).toMatchObject({ kind: "not_sent", retryable: false });
@@ -310,6 +323,7 @@ describe("a request that was not sent", () => {
       }),
     );
     expect(unanswered.details).toMatchObject({ kind: "not_sent", retryable: false });
+    expect(unanswered.details.contents).toBeUndefined();
     expect(server.requests).toHaveLength(0);
   });
 });

@@ -35,7 +35,7 @@ describe("a conversation as a text", () => {
     ];
     expect(conversationText(messages).split("\n\n")).toEqual([
       "system: ... [Context Truncated: 2 messages omitted] ...",
-      "user: Look.\n(a file: cat.png, image/png)\n(a file: without a name, image/png)",
+      'user: Look.\n[file "cat.png" (image/png)]\n[a file of type image/png]',
       'assistant: I look.\n(calls look with {"at":1})',
       'result of look: {"seen":true}',
       "result of look: It is dark.",
@@ -53,7 +53,7 @@ describe("a summary", () => {
     [{ text: "\n" }, /empty/],
     [{ finishReason: "length" }, /maxOutputTokens/],
     [{ finishReason: "error" }, /"error"/],
-    [{ tokens: 10 }, /10 tokens/],
+    [{ tokens: 6 }, /6 tokens, more than half of atTokens \(10\)/],
   ])("with %j is judged", (over, expected) => {
     const problem = summaryProblem({ ...draft, ...over });
     if (expected === null) expect(problem).toBeNull();

@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
 import type { ModelCallError } from "../../../src/core/errors.ts";
-import { decideRetry, isOutage, isUncharged, LONGEST_PAUSE_MS } from "../../../src/core/turn/model-retry.ts";
+import {
+  decideRetry,
+  isOutage,
+  isUncharged,
+  LONGEST_PAUSE_MS,
+  mayRejectFiles,
+} from "../../../src/core/turn/model-retry.ts";
 
 type Details = ModelCallError["details"];
 
@@ -43,6 +49,23 @@ describe("a failed model call", () => {
     const details = failed("server_error", 500, { retryAfterMs: 61_000 });
     expect(decideRetry(details, first, LIMITS, 1)).toEqual({ kind: "end" });
   });
+});
+
+it.each([
+  ["400", failed("rejected", 400), true],
+  ["404, of a gateway whose model reads no pictures", failed("rejected", 404), true],
+  ["413", failed("rejected", 413), true],
+  ["a status that is not known", failed("rejected", null), true],
+  ["a library that does not know a type", failed("not_sent", null, { contents: true }), true],
+  ["a missing package", failed("not_sent", null), false],
+  ["401", failed("rejected", 401), false],
+  ["an account without credit", failed("rejected", 400, { account: true }), false],
+  ["408", failed("rejected", 408), false],
+  ["429", failed("rate_limited", 429), false],
+  ["500", failed("server_error", 500), false],
+  ["a reset", failed("no_answer", null), false],
+])("a failure by %s may be about a file in the request, or not", (_, details, expected) => {
+  expect(mayRejectFiles(details)).toBe(expected);
 });
 
 describe("an outage", () => {

@@ -160,7 +160,8 @@ describe("a message with files", () => {
   it("counts any other file by its size, and a text by the characters in it", () => {
     expect(tokens(file("application/pdf", 100))).toBe(1_600);
     expect(tokens(file("application/pdf", 2_400_000))).toBe(100_000);
-    expect(tokens(file("text/csv", 3_000))).toBe(1_000);
+    for (const type of ["text/csv", "application/json", "application/ld+json", "application/yaml"])
+      expect([type, tokens(file(type, 3_000))]).toEqual([type, 1_000]);
   });
 
   it("counts its texts as it counts a text", () => {

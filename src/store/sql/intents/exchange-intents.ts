@@ -19,7 +19,7 @@ import { type OpenWait, openWaitsOf } from "./wait-lookup.ts";
 export function* endExchange(
   tx: Transaction,
   fence: Fence,
-  { stepKey, outcome, why }: ExchangeEnd,
+  { stepKey, outcome, why, refusedFiles = false }: ExchangeEnd,
 ): SqlScript<void> {
   const run = yield* fencedStep(tx, fence, stepKey);
   const { path } = yield* stepHead(run, stepKey);
@@ -38,7 +38,7 @@ export function* endExchange(
     state.lastCall.reserved !== null
   )
     throw new Error(`A model call of step ${path} is open: settle it first.`);
-  endExchangeRow(tx, run, exchange, state.turnIndex, { outcome, why });
+  endExchangeRow(tx, run, exchange, state.turnIndex, { outcome, why, refusedFiles });
   state.isComplete = true;
   saveTurns(tx, run, state);
   recordEvent(tx, run, "exchange.ended", {
@@ -46,6 +46,7 @@ export function* endExchange(
     exchange: exchange.int("exchange_no"),
     outcome,
     why,
+    ...(refusedFiles ? { refusedFiles } : {}),
   });
 }
 

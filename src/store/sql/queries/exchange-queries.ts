@@ -103,11 +103,9 @@ export function* readRequests(runId: string): SqlScript<RunRequestsSeen> {
   };
 }
 
-// A message is unanswered if an exchange failed in the turn that had taken it: its own, or a later one after a stop.
+// A request that is refused has the messages of its exchange and of those before: which file it was, nobody knows.
 const TAKEN = `SELECT message_no, message_id, body, sent_at, sent_by, taken_turn, exchange_no,
-    (SELECT count(*) FROM exchanges WHERE exchanges.run_key = messages.run_key
-        AND exchanges.step_no = messages.taken_step AND exchanges.exchange_no >= messages.exchange_no
-        AND outcome = 'failed' AND first_turn <= taken_turn AND coalesce(last_turn, 0) < taken_turn) AS unanswered
+    (SELECT max(exchange_no) FROM exchanges WHERE run_key = ? AND step_no = ? AND refused_files = 1) AS refused_up_to
    FROM messages
    WHERE run_key = ? AND taken_step = ? AND taken_turn BETWEEN ? AND ? ORDER BY taken_turn, exchange_no, message_no`;
 
@@ -122,7 +120,7 @@ export function* takenMessages(
   first: number,
   last: number,
 ): SqlScript<ReadonlyMap<number, readonly TakenMessage[]>> {
-  const rows = yield* all(TAKEN, key, stepNo, first, last);
+  const rows = yield* all(TAKEN, key, stepNo, key, stepNo, first, last);
   const taken = new Map<number, TakenMessage[]>();
   for (const row of rows) {
     const turn = row.int("taken_turn");
@@ -134,7 +132,7 @@ export function* takenMessages(
       sentBy: senderOf(row).name,
       sentAt: row.int("sent_at"),
       exchange: row.int("exchange_no"),
-      ...(row.int("unanswered") === 0 ? {} : { unanswered: true }),
+      ...(row.int("exchange_no") <= (row.optionalInt("refused_up_to") ?? 0) ? { filesRefused: true } : {}),
     });
     taken.set(turn, messages);
   }

@@ -134,7 +134,13 @@ export function* writeTaking(
   };
 }
 
-export const NOT_ENDED = { last_turn: null, ended_at: null, outcome: null, why: null } as const;
+export const NOT_ENDED = {
+  last_turn: null,
+  ended_at: null,
+  outcome: null,
+  why: null,
+  refused_files: null,
+} as const;
 
 /** Ends an exchange, once. */
 export function endExchangeRow(
@@ -142,7 +148,11 @@ export function endExchangeRow(
   run: RunHead,
   exchange: Row,
   committed: number,
-  { outcome, why }: { readonly outcome: ExchangeOutcome; readonly why: string | null },
+  {
+    outcome,
+    why,
+    refusedFiles = false,
+  }: { readonly outcome: ExchangeOutcome; readonly why: string | null; readonly refusedFiles?: boolean },
 ): void {
   const [stepNo, exchangeNo] = [exchange.int("step_no"), exchange.int("exchange_no")];
   if (openOf(exchange) === null)
@@ -152,6 +162,7 @@ export function endExchangeRow(
     ended_at: tx.now,
     outcome,
     why,
+    ...(refusedFiles ? { refused_files: 1 } : {}),
   };
   changeRow(tx, run, "exchanges", { step_no: stepNo, exchange_no: exchangeNo }, end);
 }

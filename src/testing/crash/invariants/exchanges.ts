@@ -26,7 +26,7 @@ export function judgeTakenText(
     return wrong(`Message ${id} was taken by turn ${turnIndex}, which does not have it`);
   const attempts = modelCalls.filter((call) => call.stepPath === stepPath && call.turnIndex === turnIndex);
   const last = Math.max(...attempts.map(({ attempt }) => attempt));
-  const isNamed = holding.some(({ taken }) => taken.some((each) => each.id === id && each.unanswered));
+  const isNamed = holding.some(({ taken }) => taken.some((each) => each.id === id && each.filesRefused));
   const parts = saidIn(body, isNamed);
   // An attempt before the message came has heard none of it.
   const isTold = witness.every((line) => {

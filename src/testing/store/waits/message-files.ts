@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { blobReferenceOf } from "../../../core/blob-reference.ts";
 import { MessageRefusedError } from "../../../core/errors.ts";
+import { isJsonObject } from "../../../core/json.ts";
 import { filesIn, type UserPart } from "../../../core/message.ts";
 import { MAX_MESSAGE_BYTES, MAX_MESSAGE_PARTS, readUserMessage } from "../../../core/run/sent-message.ts";
-import type { NewMessage, Store } from "../../../store/store.ts";
+import type { ExchangeEnd, NewMessage, Store } from "../../../store/store.ts";
 import { assertRefused, type Check, check, checkSeveral } from "../check.ts";
 import { newFork } from "../sample-fork.ts";
 import { arrived, takenFrom, withAnotherDatabase } from "../sample-move.ts";
@@ -128,32 +129,41 @@ export const messageFileChecks: readonly Check[] = [
     assert.deepEqual((await store.verify("run-1")).problems, []);
   }),
 
-  check("a message is marked if an exchange failed in its turn, before any answer to it", async (scene) => {
+  check("a refusal of files marks all messages up to it, and no other end does", async (scene) => {
     const { store } = scene;
     const talk = await SampleTalk.create(store);
     const { stepKey, fence } = talk.run;
+    const marked = async () => {
+      const { taken, tail } = await store.readConversation("run-1", stepKey, 1_000_000);
+      const all = [...tail.flatMap((turn) => turn.taken), ...taken];
+      return all.flatMap(({ id, filesRefused }) => (filesRefused === true ? [id] : []));
+    };
+    const end = async (messageNo: number, over: Partial<ExchangeEnd>) => {
+      await store.sendMessage("run-1", withPictures(`message ${messageNo}`, DOG));
+      await talk.begin(2, messageNo);
+      await store.settleModelCall(fence, {
+        stepKey,
+        turnIndex: 2,
+        attempt: messageNo - 1,
+        charge: CHARGE,
+      });
+      await store.endExchange(fence, { stepKey, outcome: "failed", why: "It ended.", ...over });
+    };
     await store.sendMessage("run-1", withPictures("answered", CAT));
     await talk.begin(1, 1);
     await talk.answer(1);
-    for (const [i, outcome] of (["stopped", "failed", "stopped"] as const).entries()) {
-      await store.sendMessage("run-1", withPictures(`${outcome} ${i}`, DOG));
-      await talk.begin(2, i + 2);
-      await store.settleModelCall(fence, { stepKey, turnIndex: 2, attempt: i + 1, charge: CHARGE });
-      await store.endExchange(fence, { stepKey, outcome, why: "It ended." });
-    }
-    await talk.begin(2, await talk.say("last"));
-    const { taken, tail } = await store.readConversation("run-1", stepKey, 1_000_000);
-    const all = [...tail.flatMap((turn) => turn.taken), ...taken];
+    await end(2, { outcome: "stopped" });
+    await end(3, {});
+    assert.deepEqual(await marked(), []);
+    await end(4, { refusedFiles: true });
+    await end(5, {});
+    assert.deepEqual(await marked(), ["answered", "message 2", "message 3", "message 4"]);
+    const ends = (await store.listEvents("run-1")).filter(({ type }) => type === "exchange.ended");
     assert.deepEqual(
-      all.map(({ id, unanswered }) => [id, unanswered]),
-      [
-        ["answered", undefined],
-        ["stopped 0", true],
-        ["failed 1", true],
-        ["stopped 2", undefined],
-        ["last", undefined],
-      ],
+      ends.map(({ data }) => isJsonObject(data) && data.refusedFiles === true),
+      [false, false, true, false],
     );
+    assert.deepEqual((await store.verify("run-1")).problems, []);
   }),
 
   check("a fork has the files of the messages that it has", async ({ store }) => {

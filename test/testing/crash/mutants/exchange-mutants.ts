@@ -103,13 +103,14 @@ export const EXCHANGE_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "engine/run/message-files.ts",
-        right: "    return { ...file, data: await bytes };",
-        wrong: "    return { ...file, data: run.fence.epoch > 1 ? new Uint8Array() : await bytes };",
+        right: '    return data === null ? leftOut(file, "gone") : { ...file, data };',
+        wrong:
+          '    if (data === null) return leftOut(file, "gone");\n    return { ...file, data: run.fence.epoch > 1 ? new Uint8Array() : data };',
       },
       {
         file: "engine/run/message-files.ts",
-        right: 'run: RunWith<"store" | "runId">,\n  messages',
-        wrong: 'run: RunWith<"store" | "runId" | "fence">,\n  messages',
+        right: 'type FileRun = RunWith<"store" | "runId" | "observe">;',
+        wrong: 'type FileRun = RunWith<"store" | "runId" | "observe" | "fence">;',
       },
     ],
     breaks: "messages-taken-once",
