@@ -22,7 +22,7 @@ import { EXPLORER_FOLDER, lineOf } from "../test/testing/crash/explored-scenario
 import { explorerServer } from "../test/testing/crash/explorer-server.ts";
 import { RANDOM_SCENARIOS } from "../test/testing/crash/random-schedule-log.ts";
 import { SCENARIOS } from "../test/testing/crash/scenarios/index.ts";
-import { exploreInWorkers, printFigures, type ScenarioFigures } from "./explore-workers.ts";
+import { exploreInWorkers, printDone, printFigures, type ScenarioFigures } from "./explore-workers.ts";
 
 const MODES = EXPLORER_MODES;
 const GUARANTEES = new URL("../docs/guarantees.md", import.meta.url);
@@ -92,6 +92,7 @@ async function explore(
     if (values.figures) printFigures(figures);
     if (report.violations.length > 0) console.log(report.toString());
   }
+  if (values.figures) printDone();
   return found;
 }
 

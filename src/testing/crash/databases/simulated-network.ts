@@ -109,9 +109,11 @@ export class SimulatedNetwork implements Network {
     connection.hasWritten ||= texts.some((text) => IS_WRITE.test(text));
     if (begin !== undefined && !connection.isReading) connection.begun = this.#delivery.begin(connection);
     const isCommit = texts.includes("COMMIT") && !connection.isReading;
-    const answers = this.#ask(connection.begun, () =>
-      isCommit && connection.hasWritten ? this.#commit(connection.session, send) : send(),
-    );
+    const answers = this.#ask(connection.begun, () => {
+      // It may have ended while this waited, and another process may have the session by now.
+      if (this.#open.get(client) !== connection) return Promise.reject(broken());
+      return isCommit && connection.hasWritten ? this.#commit(connection.session, send) : send();
+    });
     if (isCommit || texts.includes("ROLLBACK")) {
       connection.begun = null;
       const end = () => this.#delivery.end(connection);
