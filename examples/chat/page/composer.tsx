@@ -34,7 +34,7 @@ export function Composer({ isBusy, onSay, onStop }: ComposerProps) {
     >
       <textarea
         aria-label="Your message"
-        placeholder={isBusy ? "Write on meanwhile…" : "Write a message…"}
+        placeholder={isBusy ? "Write another message…" : "Write a message…"}
         rows={1}
         value={text}
         onChange={(event) => setText(event.target.value)}
