@@ -11,7 +11,7 @@ import { atLeast, atMost, figure, printReport, us } from "./report.ts";
 import { aiSdkModel, instantModel, streamingModel } from "./workload.ts";
 
 const TURNS = 1_000;
-const ROUNDS = 3;
+const ROUNDS = 5;
 const [RUNS, TURNS_EACH] = [100, 20];
 const [SHORT, LONG] = [2_000, 32_000];
 
@@ -61,7 +61,12 @@ try {
     figure("  through the AI SDK", us(cpu("sdk"))),
     figure(`  what the AI SDK adds with ${SHORT} tokens of history`, us(cpu("sdkShort") - cpu("portShort"))),
     figure(`  what it adds with ${LONG} tokens of history`, us(cpu("sdkLong") - cpu("portLong"))),
-    atMost("  streamed ÷ not", cpu("streamed") / cpu("sdk"), 1.1),
+    // In each round, since the machine is faster in some than in others.
+    atMost(
+      "  streamed ÷ not",
+      over(({ streamed, sdk }) => streamed.cpuMicrosecondsPerTurn / sdk.cpuMicrosecondsPerTurn),
+      1.1,
+    ),
     figure(
       `${RUNS} runs × ${TURNS_EACH} turns, model port`,
       `${perSecond((round) => round.manyPort).toFixed(0)}/s`,
