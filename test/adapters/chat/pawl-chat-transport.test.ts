@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { PawlChatTransport } from "../../../src/adapters/chat/pawl-chat-transport.ts";
 import { response, text, typed } from "../../engine/watch/streaming-port.ts";
 import { IS_FULL_TEST } from "../../full-test.ts";
+import { PATIENCE } from "../../patience.ts";
 import { chatWorld, said, stored } from "../ai-sdk/chat/chat-world.ts";
 
 const HEADERS = { "x-user": "ann" };
@@ -58,14 +59,14 @@ const REFUNDS = response([
 ]);
 
 describe("PawlChatTransport", () => {
-  it("reads an answer to its end over connections that break at any byte", async () => {
+  it("reads an answer to its end over connections that break at any byte", PATIENCE, async () => {
     const { api, work, model } = await chatWorld([() => FINDS, typed("It ", "was ", "sent.")]);
     work();
     const whole = new PawlChatTransport({ api, headers: HEADERS });
     const expected = await read(await whole.sendMessages(sending([said("where?")])));
     expect(await stored(api)).toEqual([said("where?"), expected]);
     const replay = await (await fetch(`${api}/c-1/stream`, { headers: HEADERS })).arrayBuffer();
-    const step = IS_FULL_TEST ? 1 : 97;
+    const step = IS_FULL_TEST ? 5 : 97;
     let cuts = 0;
     for (let at = 1; at < replay.byteLength; at += step, cuts++) {
       const { fetch: broken, requests } = breaking(at, Math.max(1, replay.byteLength - at));
@@ -106,7 +107,7 @@ describe("PawlChatTransport", () => {
     expect(await stored(api)).toEqual([said("hi"), message]);
   });
 
-  it("continues after an approval over connections that break at any byte", async () => {
+  it("continues after an approval over connections that break at any byte", PATIENCE, async () => {
     const step = IS_FULL_TEST ? 40 : 211;
     let cuts = 0;
     for (let at = 1; at < 1_200; at += step, cuts++) {
