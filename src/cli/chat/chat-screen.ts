@@ -17,7 +17,7 @@ const PROMPT = "› ";
 
 /**
  * A conversation on a terminal: lines that stay, and below them a block that is drawn again and again: the end of the answer
- * that is being written, what is going on, and the prompt.
+ * that is being written, what happens now, and the prompt.
  */
 export class ChatScreen {
   readonly #output: TextOutput;

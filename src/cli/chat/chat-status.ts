@@ -26,7 +26,7 @@ const PHASES = {
   leaving: "finishing; Ctrl-C leaves now",
 } as const;
 
-/** The rows between what stays and the prompt: the answer so far, what is going on, and texts that wait for their turn. */
+/** The rows between what stays and the prompt: the answer so far, what happens now, and texts that wait for their turn. */
 export function statusRows(status: ChatStatus, { dim }: Paint): readonly string[] {
   const { view, columns } = status;
   const answer = answerRows(view.answer, columns, status.answerRows);
