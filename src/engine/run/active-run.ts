@@ -111,7 +111,7 @@ export type ModelParts = {
   readonly pricing: Pricing;
   readonly estimateTokens: TokenEstimator;
   readonly estimateWarnings: TokenEstimateWarnings;
-  /** Shows answers while they are written; null if the runner is told not to. */
+  /** Shows answers while they are written; null if the runner has `live: false`. */
   readonly live: LiveAnswers | null;
   /** Charges that the store could not take yet. They are written before the run is released: else they would be free. */
   readonly unsettledCharges: ModelCallSettlement[];
