@@ -122,7 +122,11 @@ function makeSmall(file: string, { moduleIds }: OutputChunk): void {
     ? minifySync(file, code, { module: true }).code
     : statementsApart(
         file,
-        minifySync(file, code, { module: true, compress: LINES_KEPT, mangle: NAMES_KEPT }).code,
+        minifySync(file, code, {
+          module: true,
+          compress: { keepNames: NAMES_KEPT.keepNames },
+          mangle: NAMES_KEPT,
+        }).code,
       );
   writeFileSync(file, small);
 }
@@ -130,23 +134,18 @@ function makeSmall(file: string, { moduleIds }: OutputChunk): void {
 /** Names of functions and classes are in stack traces; those of variables, constants and imports are not. */
 const NAMES_KEPT = { toplevel: true, keepNames: { function: true, class: true } } as const;
 
-/** Each statement keeps its own line. */
-const LINES_KEPT = { sequences: false, joinVars: false, keepNames: NAMES_KEPT.keepNames } as const;
-
 type AstNode = { readonly type: string; readonly start: number };
 
-/** Begins a line before each statement: a blank there changes nothing. */
+/**
+ * Begins a line before each statement, and before each part of statements that were joined: a blank there changes nothing.
+ * After `return` it would, so the first part stays where it is.
+ */
 function statementsApart(file: string, code: string): string {
   const starts = new Set<number>();
   const visit = (value: unknown): void => {
     if (Array.isArray(value)) value.forEach(visit);
     else if (typeof value === "object" && value !== null) {
-      const { type, start } = value as Partial<AstNode>;
-      if (
-        typeof start === "number" &&
-        /(?<!Block)(?:Statement|Declaration|MethodDefinition)$/.test(type ?? "")
-      )
-        starts.add(start);
+      for (const { start } of lineStarts(value)) if (code[start - 1] !== "(") starts.add(start);
       Object.values(value).forEach(visit);
     }
   };
@@ -158,6 +157,19 @@ function statementsApart(file: string, code: string): string {
     last = start;
   }
   return `${apart}${code.slice(last)}\n`.trimStart();
+}
+
+type JoinedNodes = {
+  readonly declarations?: readonly AstNode[];
+  readonly expressions?: readonly AstNode[];
+};
+
+/** A statement, the further declarations in it, and the further expressions between commas. */
+function lineStarts(node: object): readonly AstNode[] {
+  const { type = "", start = 0, declarations, expressions } = node as Partial<AstNode> & JoinedNodes;
+  if (type === "SequenceExpression") return expressions?.slice(1) ?? [];
+  const isStatement = /(?<!Block)(?:Statement|Declaration|MethodDefinition)$/.test(type);
+  return isStatement ? [{ type, start }, ...(declarations?.slice(1) ?? [])] : [];
 }
 
 const CHECKS = /\/src\/testing\/(store|crash)\//;
