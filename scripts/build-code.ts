@@ -80,12 +80,30 @@ async function threadCode(): Promise<OutputChunk> {
 
 /**
  * zod reads JSON Schemas with an object of all kinds of schemas, which keeps every one of them in the code. As a module of
- * the same names, it keeps those that are used: a fifth of zod is left out.
+ * the same names, it keeps those that are used. And each kind of schema can write itself as a JSON Schema, which no thread
+ * does. A third of zod is left out.
  */
 function schemasByName(): Plugin {
   const folder = join(root, "node_modules/zod/v4/classic");
   const all = "\0all-schemas";
-  const object = /^const z = \{\s*\.\.\._schemas,\s*\.\.\._checks,\s*iso: _iso,?\s*\};$/m;
+  const changes: { readonly [file: string]: readonly (readonly [RegExp, string])[] } = {
+    [join(folder, "from-json-schema.js")]: [
+      [
+        /^const z = \{\s*\.\.\._schemas,\s*\.\.\._checks,\s*iso: _iso,?\s*\};$/m,
+        `import * as z from "${all}";`,
+      ],
+    ],
+    [join(folder, "schemas.js")]: [
+      [
+        /^ +inst\._zod\.processJSONSchema = \(ctx, json, params\) => processors\.\w+\(inst, ctx, json, params\);$/gm,
+        "",
+      ],
+      [
+        /^import \{ createStandardJSONSchemaMethod, createToJSONSchemaMethod \} from "\.\.\/core\/to-json-schema\.js";$/m,
+        "const createStandardJSONSchemaMethod = () => undefined, createToJSONSchemaMethod = () => undefined;",
+      ],
+    ],
+  };
   return {
     name: "schemas-by-name",
     resolveId: (id) => (id === all ? all : null),
@@ -95,11 +113,12 @@ function schemasByName(): Plugin {
             .map((what, i) => `export ${what} "${folder}/${["schemas", "checks", "iso"][i]}.js";`)
             .join("\n")
         : null,
-    transform: (code, id) => {
-      if (id !== join(folder, "from-json-schema.js")) return null;
-      if (!object.test(code)) throw new Error(`${id} has changed: see schemasByName in build-code.ts.`);
-      return code.replace(object, `import * as z from "${all}";`);
-    },
+    transform: (code, id) =>
+      changes[id]?.reduce((changed, [from, to]) => {
+        if (changed.search(from) === -1)
+          throw new Error(`${id} has changed: see schemasByName in build-code.ts.`);
+        return changed.replace(from, to);
+      }, code) ?? null,
   };
 }
 
