@@ -7,6 +7,7 @@ import { type OutputChunk, type Plugin, rolldown } from "rolldown";
 import { minifySync, parseSync } from "rolldown/utils";
 import { chunkFiles } from "./build-chunks.ts";
 import { BUNDLED_PACKAGES } from "./bundled-packages.ts";
+import { DATABASES, embeddedMigrations, withoutComments } from "./embed-migrations.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
@@ -41,7 +42,11 @@ export async function buildCode(target: string): Promise<readonly string[]> {
     external: isInstalled,
     resolve: { alias: MODULES_OF_PACKAGES },
     preserveEntrySignatures: "allow-extension",
-    plugins: [asText(join(root, "src/adapters/net/thread-code.ts"), "THREAD_CODE", thread.code), readImports],
+    plugins: [
+      asText(join(root, "src/adapters/net/thread-code.ts"), "THREAD_CODE", thread.code),
+      shortMigrations(),
+      readImports,
+    ],
   });
   const { output } = await build.write({
     dir: target,
@@ -126,6 +131,19 @@ function asText(module: string, name: string, text: string): Plugin {
   return {
     name: "as-text",
     load: (id) => (id === module ? `export const ${name} = ${JSON.stringify(text)};` : null),
+  };
+}
+
+/** The migrations have comments, and the package has them for two databases: a third of their text. */
+function shortMigrations(): Plugin {
+  return {
+    name: "short-migrations",
+    load: (id) => {
+      const database = DATABASES.find(
+        (name) => id === join(root, `src/store/${name}/embedded-migrations.ts`),
+      );
+      return database === undefined ? null : embeddedMigrations(database, withoutComments);
+    },
   };
 }
 
