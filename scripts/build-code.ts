@@ -6,6 +6,7 @@ import { join, resolve } from "node:path";
 import { type OutputChunk, type Plugin, rolldown } from "rolldown";
 import { minifySync, parseSync } from "rolldown/utils";
 import { chunkFiles } from "./build-chunks.ts";
+import { threadCode } from "./build-thread.ts";
 import { BUNDLED_PACKAGES } from "./bundled-packages.ts";
 import { DATABASES, embeddedMigrations, withoutComments } from "./embed-migrations.ts";
 
@@ -62,69 +63,6 @@ export async function buildCode(target: string): Promise<readonly string[]> {
   const chunks = output.filter((file) => file.type === "chunk");
   for (const chunk of chunks) makeSmall(join(target, chunk.fileName), chunk);
   return packagesIn([...chunks, thread]);
-}
-
-/**
- * The code of worker threads, with everything that it needs: it is started from text. It is minified, since the text of an
- * error is all that leaves a thread.
- */
-async function threadCode(): Promise<OutputChunk> {
-  const build = await rolldown({
-    cwd: root,
-    input: "src/adapters/off-thread-worker.ts",
-    platform: "node",
-    plugins: [schemasByName()],
-    onLog: (_, { code, message }) => {
-      if (code === "IMPORT_IS_UNDEFINED") throw new Error(message);
-    },
-  });
-  const { output } = await build.generate({ format: "cjs", codeSplitting: false, minify: true });
-  await build.close();
-  return output[0];
-}
-
-/**
- * zod reads JSON Schemas with an object of all kinds of schemas, which keeps every one of them in the code. As a module of
- * the same names, it keeps those that are used. And each kind of schema can write itself as a JSON Schema, which no thread
- * does. A third of zod is left out.
- */
-function schemasByName(): Plugin {
-  const folder = join(root, "node_modules/zod/v4/classic");
-  const all = "\0all-schemas";
-  const changes: { readonly [file: string]: readonly (readonly [RegExp, string])[] } = {
-    [join(folder, "from-json-schema.js")]: [
-      [
-        /^const z = \{\s*\.\.\._schemas,\s*\.\.\._checks,\s*iso: _iso,?\s*\};$/m,
-        `import * as z from "${all}";`,
-      ],
-    ],
-    [join(folder, "schemas.js")]: [
-      [
-        /^ +inst\._zod\.processJSONSchema = \(ctx, json, params\) => processors\.\w+\(inst, ctx, json, params\);$/gm,
-        "",
-      ],
-      [
-        /^import \{ createStandardJSONSchemaMethod, createToJSONSchemaMethod \} from "\.\.\/core\/to-json-schema\.js";$/m,
-        "const createStandardJSONSchemaMethod = () => undefined, createToJSONSchemaMethod = () => undefined;",
-      ],
-    ],
-  };
-  return {
-    name: "schemas-by-name",
-    resolveId: (id) => (id === all ? all : null),
-    load: (id) =>
-      id === all
-        ? ["* from", "* from", "* as iso from"]
-            .map((what, i) => `export ${what} "${folder}/${["schemas", "checks", "iso"][i]}.js";`)
-            .join("\n")
-        : null,
-    transform: (code, id) =>
-      changes[id]?.reduce((changed, [from, to]) => {
-        if (changed.search(from) === -1)
-          throw new Error(`${id} has changed: see schemasByName in build-code.ts.`);
-        return changed.replace(from, to);
-      }, code) ?? null,
-  };
 }
 
 function asText(module: string, name: string, text: string): Plugin {
