@@ -46,6 +46,7 @@ export async function buildCode(target: string): Promise<readonly string[]> {
     plugins: [
       asText(join(root, "src/adapters/net/thread-code.ts"), "THREAD_CODE", thread.code),
       shortMigrations(),
+      assertionsByName(),
       readImports,
     ],
   });
@@ -81,6 +82,22 @@ function shortMigrations(): Plugin {
         (name) => id === join(root, `src/store/${name}/embedded-migrations.ts`),
       );
       return database === undefined ? null : embeddedMigrations(database, withoutComments);
+    },
+  };
+}
+
+/** Imported by their names, the assertions of the checks become names of one letter. The sources read better without. */
+function assertionsByName(): Plugin {
+  const whole = 'import assert from "node:assert/strict";';
+  const call = /\bassert\.(\w+)(?=\()/g;
+  return {
+    name: "assertions-by-name",
+    transform: (code, id) => {
+      if (!CHECKS.test(id) || !code.includes(whole)) return null;
+      const names = new Set([...code.matchAll(call)].map(([, name = ""]) => `${name} as assert_${name}`));
+      return code
+        .replace(whole, `import { ${[...names].join(", ")} } from "node:assert/strict";`)
+        .replaceAll(call, "assert_$1");
     },
   };
 }
