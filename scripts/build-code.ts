@@ -6,7 +6,9 @@ import { join, resolve } from "node:path";
 import { type OutputChunk, type Plugin, rolldown } from "rolldown";
 import { minifySync, parseSync } from "rolldown/utils";
 import { chunkFiles } from "./build-chunks.ts";
+import { threadCode } from "./build-thread.ts";
 import { BUNDLED_PACKAGES } from "./bundled-packages.ts";
+import { DATABASES, embeddedMigrations, withoutComments } from "./embed-migrations.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
@@ -41,7 +43,12 @@ export async function buildCode(target: string): Promise<readonly string[]> {
     external: isInstalled,
     resolve: { alias: MODULES_OF_PACKAGES },
     preserveEntrySignatures: "allow-extension",
-    plugins: [asText(join(root, "src/adapters/net/thread-code.ts"), "THREAD_CODE", thread.code), readImports],
+    plugins: [
+      asText(join(root, "src/adapters/net/thread-code.ts"), "THREAD_CODE", thread.code),
+      shortMigrations(),
+      assertionsByName(),
+      readImports,
+    ],
   });
   const { output } = await build.write({
     dir: target,
@@ -59,54 +66,39 @@ export async function buildCode(target: string): Promise<readonly string[]> {
   return packagesIn([...chunks, thread]);
 }
 
-/**
- * The code of worker threads, with everything that it needs: it is started from text. It is minified, since the text of an
- * error is all that leaves a thread.
- */
-async function threadCode(): Promise<OutputChunk> {
-  const build = await rolldown({
-    cwd: root,
-    input: "src/adapters/off-thread-worker.ts",
-    platform: "node",
-    plugins: [schemasByName()],
-    onLog: (_, { code, message }) => {
-      if (code === "IMPORT_IS_UNDEFINED") throw new Error(message);
-    },
-  });
-  const { output } = await build.generate({ format: "cjs", codeSplitting: false, minify: true });
-  await build.close();
-  return output[0];
-}
-
-/**
- * zod reads JSON Schemas with an object of all kinds of schemas, which keeps every one of them in the code. As a module of
- * the same names, it keeps those that are used: a fifth of zod is left out.
- */
-function schemasByName(): Plugin {
-  const folder = join(root, "node_modules/zod/v4/classic");
-  const all = "\0all-schemas";
-  const object = /^const z = \{\s*\.\.\._schemas,\s*\.\.\._checks,\s*iso: _iso,?\s*\};$/m;
-  return {
-    name: "schemas-by-name",
-    resolveId: (id) => (id === all ? all : null),
-    load: (id) =>
-      id === all
-        ? ["* from", "* from", "* as iso from"]
-            .map((what, i) => `export ${what} "${folder}/${["schemas", "checks", "iso"][i]}.js";`)
-            .join("\n")
-        : null,
-    transform: (code, id) => {
-      if (id !== join(folder, "from-json-schema.js")) return null;
-      if (!object.test(code)) throw new Error(`${id} has changed: see schemasByName in build-code.ts.`);
-      return code.replace(object, `import * as z from "${all}";`);
-    },
-  };
-}
-
 function asText(module: string, name: string, text: string): Plugin {
   return {
     name: "as-text",
     load: (id) => (id === module ? `export const ${name} = ${JSON.stringify(text)};` : null),
+  };
+}
+
+/** The migrations have comments, and the package has them for two databases: a third of their text. */
+function shortMigrations(): Plugin {
+  return {
+    name: "short-migrations",
+    load: (id) => {
+      const database = DATABASES.find(
+        (name) => id === join(root, `src/store/${name}/embedded-migrations.ts`),
+      );
+      return database === undefined ? null : embeddedMigrations(database, withoutComments);
+    },
+  };
+}
+
+/** Imported by their names, the assertions of the checks become names of one letter. The sources read better without. */
+function assertionsByName(): Plugin {
+  const whole = 'import assert from "node:assert/strict";';
+  const call = /\bassert\.(\w+)(?=\()/g;
+  return {
+    name: "assertions-by-name",
+    transform: (code, id) => {
+      if (!CHECKS.test(id) || !code.includes(whole)) return null;
+      const names = new Set([...code.matchAll(call)].map(([, name = ""]) => `${name} as assert_${name}`));
+      return code
+        .replace(whole, `import { ${[...names].join(", ")} } from "node:assert/strict";`)
+        .replaceAll(call, "assert_$1");
+    },
   };
 }
 
@@ -122,7 +114,11 @@ function makeSmall(file: string, { moduleIds }: OutputChunk): void {
     ? minifySync(file, code, { module: true }).code
     : statementsApart(
         file,
-        minifySync(file, code, { module: true, compress: LINES_KEPT, mangle: NAMES_KEPT }).code,
+        minifySync(file, code, {
+          module: true,
+          compress: { keepNames: NAMES_KEPT.keepNames },
+          mangle: NAMES_KEPT,
+        }).code,
       );
   writeFileSync(file, small);
 }
@@ -130,23 +126,18 @@ function makeSmall(file: string, { moduleIds }: OutputChunk): void {
 /** Names of functions and classes are in stack traces; those of variables, constants and imports are not. */
 const NAMES_KEPT = { toplevel: true, keepNames: { function: true, class: true } } as const;
 
-/** Each statement keeps its own line. */
-const LINES_KEPT = { sequences: false, joinVars: false, keepNames: NAMES_KEPT.keepNames } as const;
-
 type AstNode = { readonly type: string; readonly start: number };
 
-/** Begins a line before each statement: a blank there changes nothing. */
+/**
+ * Begins a line before each statement, and before each part of statements that were joined: a blank there changes nothing.
+ * After `return` it would, so the first part stays where it is.
+ */
 function statementsApart(file: string, code: string): string {
   const starts = new Set<number>();
   const visit = (value: unknown): void => {
     if (Array.isArray(value)) value.forEach(visit);
     else if (typeof value === "object" && value !== null) {
-      const { type, start } = value as Partial<AstNode>;
-      if (
-        typeof start === "number" &&
-        /(?<!Block)(?:Statement|Declaration|MethodDefinition)$/.test(type ?? "")
-      )
-        starts.add(start);
+      for (const { start } of lineStarts(value)) if (code[start - 1] !== "(") starts.add(start);
       Object.values(value).forEach(visit);
     }
   };
@@ -158,6 +149,19 @@ function statementsApart(file: string, code: string): string {
     last = start;
   }
   return `${apart}${code.slice(last)}\n`.trimStart();
+}
+
+type JoinedNodes = {
+  readonly declarations?: readonly AstNode[];
+  readonly expressions?: readonly AstNode[];
+};
+
+/** A statement, the further declarations in it, and the further expressions between commas. */
+function lineStarts(node: object): readonly AstNode[] {
+  const { type = "", start = 0, declarations, expressions } = node as Partial<AstNode> & JoinedNodes;
+  if (type === "SequenceExpression") return expressions?.slice(1) ?? [];
+  const isStatement = /(?<!Block)(?:Statement|Declaration|MethodDefinition)$/.test(type);
+  return isStatement ? [{ type, start }, ...(declarations?.slice(1) ?? [])] : [];
 }
 
 const CHECKS = /\/src\/testing\/(store|crash)\//;

@@ -34,7 +34,11 @@ function typeFiles(written: string): ReadonlyMap<string, string> {
   const entries = ENTRIES.filter((entry) => !/^(cli|demo)\//.test(entry)).map((entry) => ({
     file: `${entry}.d.ts`,
     needed: neededBy(join(written, `${entry}.d.ts`)),
+    exported: exportList(join(written, `${entry}.d.ts`)),
   }));
+  const ofEntries = new Set(
+    entries.flatMap(({ exported }) => exported.map((name) => name.replace(/^type /, ""))),
+  );
   const [index, ...others] = entries;
   const isShared = ({ id }: TypeStatement) =>
     index?.needed.has(id) === true || others.filter(({ needed }) => needed.has(id)).length > 1;
@@ -42,13 +46,13 @@ function typeFiles(written: string): ReadonlyMap<string, string> {
     entries.flatMap(({ needed }) => [...needed.values()].filter(isShared)).map((each) => [each.id, each]),
   );
   const sharedNames = namesOf(shared.values());
-  const texts = new Map([[SHARED, typeFile([...shared.values()], { path: "", names: [] }, sharedNames)]]);
-  for (const { file, needed } of entries) {
+  const texts = new Map([[SHARED, typeFile([...shared.values()], { path: "", names: [] }, null, ofEntries)]]);
+  for (const { file, needed, exported } of entries) {
     const all = [...needed.values()];
     const path = relative(dirname(file), SHARED).replace(/\.d\.ts$/, ".js");
     const elsewhere = { path: path.startsWith(".") ? path : `./${path}`, names: sharedNames };
     const own = all.filter((each) => !isShared(each));
-    texts.set(file, typeFile(own, elsewhere, exportList(join(written, file))));
+    texts.set(file, typeFile(own, elsewhere, exported, ofEntries));
   }
   return texts;
 }

@@ -15,8 +15,8 @@ const targetOf = (database: DatabaseName) => join(root, `src/store/${database}/e
 /** Numbers below were those of versions before the first release. */
 const FIRST_MIGRATION = 200;
 
-/** The module, made from the numbered SQL files. */
-export function embeddedMigrations(database: DatabaseName): string {
+/** The module, made from the numbered SQL files, whose texts may be changed. */
+export function embeddedMigrations(database: DatabaseName, change = (sql: string) => sql): string {
   const files = globSync(`src/store/${database}/migrations/*.sql`, { cwd: root }).sort();
   if (files.length === 0) throw new Error("There are no migrations: nothing could open a database.");
   const entries = files.map((file, index) => {
@@ -25,7 +25,7 @@ export function embeddedMigrations(database: DatabaseName): string {
       throw new Error(
         `Migration ${name} should be number ${FIRST_MIGRATION + index}: number them without a gap.`,
       );
-    const sql = readFileSync(join(root, file), "utf8");
+    const sql = change(readFileSync(join(root, file), "utf8"));
     return `  { number: ${FIRST_MIGRATION + index}, name: "${name.slice(5)}", sql: ${JSON.stringify(sql)} },`;
   });
   return [
@@ -39,6 +39,18 @@ export function embeddedMigrations(database: DatabaseName): string {
     "];",
     "",
   ].join("\n");
+}
+
+/**
+ * SQL without what is there for its readers: lines of comments, blank lines, and indentation. A database that was made with
+ * it is the same to a store, which compares schemas without blanks and comments.
+ */
+export function withoutComments(sql: string): string {
+  const lines = sql.split("\n").map((line) => line.trim());
+  const code = lines.filter((line) => line !== "" && !line.startsWith("--"));
+  const open = code.find((line) => line.split("'").length % 2 === 0);
+  if (open !== undefined) throw new Error(`A text in a migration has more than one line, from: ${open}`);
+  return code.join("\n");
 }
 
 if (import.meta.main) {

@@ -14,7 +14,9 @@ export type TypeStatement = {
   readonly id: string;
   readonly name: string;
   readonly file: DeclarationFile;
-  /** With its doc comment, without `export`. */
+  /** Its doc comment, with the end of its line; empty if it has none. */
+  readonly doc: string;
+  /** Without `export`. */
   readonly text: string;
   /** The names that it takes from packages, each with its import. */
   readonly packages: ReadonlyMap<string, PackageName>;
@@ -46,8 +48,8 @@ function statementOf(id: string, { name, file, node }: Declaration): TypeStateme
   const before = comments.findLast(({ end }) => end <= statement.start);
   const doc = before !== undefined && source.slice(before.end, statement.start).trim() === "" ? before : null;
   const comment = doc === null ? "" : `${source.slice(doc.start, doc.end)}\n`;
-  const text = comment + source.slice(node.start, node.end).replaceAll(INLINE_IMPORT, "$<name>");
-  return { id, name, file, text, packages: packageNames(file, wordsIn({ file, node })) };
+  const text = source.slice(node.start, node.end).replaceAll(INLINE_IMPORT, "$<name>");
+  return { id, name, file, doc: comment, text, packages: packageNames(file, wordsIn({ file, node })) };
 }
 
 function wordsIn({ file, node }: Pick<Declaration, "file" | "node">): ReadonlySet<string> {
@@ -115,11 +117,15 @@ function typesOnly(file: DeclarationFile): ReadonlySet<string> {
 /** Names that are in another file. */
 export type Elsewhere = { readonly path: string; readonly names: readonly string[] };
 
-/** The text of a file with these statements and exports. */
+/**
+ * The text of a file with these statements and exports; all of them if no list is given, as in every file of types without
+ * one. Names that no entry exports lose their doc comment: nobody can write them. Their members keep theirs.
+ */
 export function typeFile(
   statements: readonly TypeStatement[],
   elsewhere: Elsewhere,
-  exported: readonly string[],
+  exported: readonly string[] | null,
+  ofEntries: ReadonlySet<string>,
 ): string {
   assertUnique(statements);
   const others = new Set(elsewhere.names);
@@ -142,12 +148,9 @@ export function typeFile(
       elsewhere.names.filter((name) => words.has(name)),
       elsewhere.path,
     ),
-    ...statements.map(({ text }) => text),
-    listed("export", exported.filter(isOther), elsewhere.path),
-    listed(
-      "export",
-      exported.filter((name) => !isOther(name)),
-    ),
+    ...statements.map(({ name, doc, text }) => (ofEntries.has(name) ? doc : "") + text),
+    listed("export", exported?.filter(isOther) ?? [], elsewhere.path),
+    listed("export", exported?.filter((name) => !isOther(name)) ?? []),
   ];
   return `${lines.filter((line) => line !== "").join("\n")}\n`;
 }

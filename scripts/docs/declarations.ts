@@ -44,13 +44,16 @@ export function readDeclarations(path: string): DeclarationFile {
 
 const knownExports = new Map<string, ReadonlyMap<string, readonly Declaration[]>>();
 
-/** Everything that a file exports, by name. */
+/** Everything that a file exports, by name. One of types that says nothing about it exports all that it declares. */
 export function exportsOf(file: DeclarationFile): ReadonlyMap<string, readonly Declaration[]> {
   const known = knownExports.get(file.path);
   if (known !== undefined) return known;
   const found = new Map<string, readonly Declaration[]>();
   // Set before it is filled: files import each other in circles.
   knownExports.set(file.path, found);
+  if (!file.body.some(({ type }) => type.startsWith("Export")))
+    for (const { name } of file.body.flatMap((statement) => declared(file, statement)))
+      found.set(name, findDeclarations(file, name));
   for (const statement of file.body) {
     if (statement.type === "ExportAllDeclaration") {
       const other = fileOf(file, statement.source.value);

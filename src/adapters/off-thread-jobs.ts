@@ -1,5 +1,7 @@
+import { workerData } from "node:worker_threads";
+import type { SchemaReader } from "../core/json-schema-check.ts";
 import type { CHECK_BY_SCHEMA } from "./net/foreign-schema.ts";
-import type { ThreadJob } from "./net/off-thread.ts";
+import type { ThreadData, ThreadJob } from "./net/off-thread.ts";
 import type { PAGE_TEXT } from "./tools/fetch-page.ts";
 import type { IMAGES_IN_MARKDOWN, PDF_DOCUMENT } from "./tools/render-pdf.ts";
 
@@ -19,8 +21,11 @@ type Loaders = {
 /** Every job that runs off the main thread, by name. */
 export const THREAD_JOBS: Loaders = {
   checkBySchema: async () => {
-    const { checkBySchema } = await import("../core/json-schema-check.ts");
-    return ({ schema, value }) => checkBySchema(schema, value);
+    const { zod } = workerData as ThreadData;
+    if (zod === null) throw new Error("zod is not installed where this program runs: npm install zod@4.");
+    const { checkWith } = await import("../core/json-schema-check.ts");
+    const reader = (await import(zod)) as SchemaReader;
+    return ({ schema, value }) => checkWith(reader, schema, value);
   },
   pageText: async () => {
     const { pageText } = await import("./tools/page-text.ts");

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import type { z } from "zod";
 import { isJsonList, isJsonObject, type Json, type JsonObject } from "./json.ts";
 
 /** The result of checking a value against a JSON Schema; the error is a text for a model. */
@@ -6,19 +6,22 @@ export type SchemaCheck =
   | { readonly ok: true; readonly value: Json }
   | { readonly ok: false; readonly error: string };
 
+/** What a check needs of zod, which a thread has to import by its address. */
+export type SchemaReader = Pick<typeof z, "fromJSONSchema" | "prettifyError">;
+
 /** Throws if the schema cannot be parsed or used. It may take any amount of time: see `isQuickToCheck`. */
-export function checkBySchema(schema: JsonObject, value: Json): SchemaCheck {
-  const parsed = readSchema(schema).safeParse(value);
+export function checkWith(zod: SchemaReader, schema: JsonObject, value: Json): SchemaCheck {
+  const parsed = readSchema(zod, schema).safeParse(value);
   return parsed.success
     ? { ok: true, value: parsed.data as Json }
-    : { ok: false, error: z.prettifyError(parsed.error) };
+    : { ok: false, error: zod.prettifyError(parsed.error) };
 }
 
 /** Parsed once: a tool's schema is used for each of its calls. */
 const read = new WeakMap<JsonObject, z.ZodType>();
 
-function readSchema(schema: JsonObject): z.ZodType {
-  const known = read.get(schema) ?? z.fromJSONSchema(schema);
+function readSchema(zod: SchemaReader, schema: JsonObject): z.ZodType {
+  const known = read.get(schema) ?? zod.fromJSONSchema(schema);
   read.set(schema, known);
   return known;
 }

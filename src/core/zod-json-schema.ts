@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { ConfigurationError } from "./errors.ts";
-import type { JsonObject } from "./json.ts";
+import type { Json, JsonObject } from "./json.ts";
+import { checkWith, type SchemaCheck } from "./json-schema-check.ts";
 
 /** The JSON Schema of a zod schema's input, without the `$schema` line, which says nothing about the input. */
 export function zodJsonSchema(schema: z.ZodType, name = "The schema"): JsonObject {
@@ -15,4 +16,9 @@ export function zodJsonSchema(schema: z.ZodType, name = "The schema"): JsonObjec
       { cause: error },
     );
   }
+}
+
+/** Checks a value with the zod that Pawl imports. See `checkWith`. */
+export function checkBySchema(schema: JsonObject, value: Json): SchemaCheck {
+  return checkWith(z, schema, value);
 }

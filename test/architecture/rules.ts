@@ -30,10 +30,11 @@ const neverInLibraryRoot: readonly string[] = ["cli", "testing", "demo"];
 const compositionRoots: readonly string[] = ["cli", "demo"];
 const packagesForCore = ["node:crypto", "canonicalize", "croner", "zod"];
 /**
- * The command line loads the user's own configuration, and these files one package each: a thread gets the URL of one that
- * it cannot look for, and the other has no types.
+ * The command line loads the user's own configuration, and these files one package each: threads get the URLs of two that
+ * they cannot look for, and the others have no types.
  */
 const computedImports = [
+  "src/adapters/off-thread-jobs.ts",
   "src/adapters/tools/pdf-document.ts",
   "src/store/postgres-jobs/graphile.ts",
   "src/store/postgres-wire/pg-driver.ts",

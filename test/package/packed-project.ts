@@ -133,7 +133,7 @@ function contentHash(): string {
     ...packed.flatMap((name) => [name, `${name}/**`]),
     "src/**",
     "scripts/bu*.ts",
-    "scripts/type-statements.ts",
+    "scripts/{embed-migrations,type-statements,docs/declarations}.ts",
   ];
   const hash = createHash("sha256");
   for (const file of globSync([...patterns, "tsconfig*.json", "package.json"], { cwd: root }).sort()) {

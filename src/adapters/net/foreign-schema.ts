@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from "../../core/json.ts";
-import { checkBySchema, isQuickToCheck, type SchemaCheck } from "../../core/json-schema-check.ts";
+import { isQuickToCheck, type SchemaCheck } from "../../core/json-schema-check.ts";
+import { checkBySchema } from "../../core/zod-json-schema.ts";
 import { offThread, type ThreadJob } from "./off-thread.ts";
 
 type SchemaAndValue = { readonly schema: JsonObject; readonly value: Json };
@@ -10,8 +11,8 @@ const LONGEST_CHECK_MS = 500;
 
 /**
  * Checks a value against a schema, both from outside. A small schema without patterns is checked at once, every other one on
- * a thread, since a pattern of a few characters can take hours. Null if it could not be checked. `source` is the owner of the
- * schema: slow checks delay only other checks of the same source.
+ * a thread, since a pattern of a few characters can take hours. Null if it could not be checked, as in a program in one file
+ * with no zod beside it. `source` is the owner of the schema: slow checks delay only other checks of the same source.
  */
 export async function checkByForeignSchema(
   schema: JsonObject,
@@ -22,7 +23,7 @@ export async function checkByForeignSchema(
     if (isQuickToCheck(schema, value)) return checkBySchema(schema, value);
     return await offThread(CHECK_BY_SCHEMA, { schema, value }, { timeoutMs: LONGEST_CHECK_MS, source });
   } catch {
-    return null; // It took too long, or the schema cannot be read here.
+    return null; // It took too long, the schema cannot be read here, or threads have no zod.
   }
 }
 

@@ -31,6 +31,12 @@ export type WorkAnswer =
   | { readonly kind: "done"; readonly value: unknown }
   | { readonly kind: "failed"; readonly message: string };
 
+/**
+ * What a thread is given when it starts: the address of the zod that Pawl itself uses, or null. A thread that is started from
+ * text cannot look for packages.
+ */
+export type ThreadData = { readonly zod: string | null };
+
 /** More threads than cores would only compete. */
 const MOST_THREADS = Math.max(2, Math.min(4, availableParallelism()));
 const MOST_MEGABYTES = 512;
@@ -97,18 +103,28 @@ async function askWorker(request: WorkRequest, { timeoutMs, signal }: ThreadLimi
 
 /** It gets no environment variables: its input is untrusted. */
 async function startWorker(): Promise<Worker> {
-  // Loaded on demand: in the package it is half a megabyte of text.
+  // Loaded on demand: in the package it is a long text.
   const { THREAD_CODE } = await import("./thread-code.ts");
   const worker = new Worker(THREAD_CODE, {
     eval: typeof THREAD_CODE === "string",
     env: {},
     execArgv: [],
+    workerData: { zod: addressOf("zod") } satisfies ThreadData,
     resourceLimits: { maxOldGenerationSizeMb: MOST_MEGABYTES },
   });
   // Also while it is idle: an unhandled error would end the process.
   worker.on("error", () => forget(worker));
   worker.on("exit", () => forget(worker));
   return worker;
+}
+
+/** Null in a program in one file, where the package need not be installed. */
+function addressOf(name: string): string | null {
+  try {
+    return import.meta.resolve(name);
+  } catch {
+    return null;
+  }
 }
 
 /** Keeps it warm for the next job, without keeping the process alive. */

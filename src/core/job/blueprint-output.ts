@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { isJsonObject, type Json, type JsonObject } from "../json.ts";
-import { checkBySchema, isQuickToCheck } from "../json-schema-check.ts";
+import { isQuickToCheck } from "../json-schema-check.ts";
 import { nearestName } from "../naming/nearest-name.ts";
+import { checkBySchema } from "../zod-json-schema.ts";
 import { valueAt } from "./blueprint-template.ts";
 import type { SpecProblem } from "./run-spec-field.ts";
 

@@ -6,7 +6,7 @@ import { JobFileError } from "../../../src/cli/job/job-file-error.ts";
 import { jobFileTools } from "../../../src/cli/job/job-file-tools.ts";
 import { runSpecJsonSchema } from "../../../src/core/job/run-spec.ts";
 import type { Json } from "../../../src/core/json.ts";
-import { checkBySchema } from "../../../src/core/json-schema-check.ts";
+import { checkBySchema } from "../../../src/core/zod-json-schema.ts";
 import type { Block } from "./blocks.ts";
 
 /** What `pawl run` would not accept in the block, each with its place on the page. */

@@ -2,12 +2,13 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { embeddedMigrations } from "../../../../scripts/embed-migrations.ts";
+import { embeddedMigrations, withoutComments } from "../../../../scripts/embed-migrations.ts";
 import { StoreUnusableError } from "../../../../src/core/errors.ts";
 import { openStore } from "../../../../src/store/open-store.ts";
 import { Database } from "../../../../src/store/sqlite/database.ts";
 import { MIGRATIONS } from "../../../../src/store/sqlite/embedded-migrations.ts";
 import { migrate } from "../../../../src/store/sqlite/migrate.ts";
+import { assertOwnSchema } from "../../../../src/store/sqlite/schema.ts";
 import { newRun } from "../../../../src/testing/store/sample-run.ts";
 import { Child } from "../child.ts";
 import { tempFolder } from "../temp-folder.ts";
@@ -55,6 +56,23 @@ describe("the migrations", () => {
     migrate(database, 0);
     expect(existsSync(new URL("../schema.sql", import.meta.url))).toBe(true);
     await expect(schemaOf(database)).toMatchFileSnapshot("../schema.sql");
+  });
+
+  it("make the same schema to a store without their comments, as the package has them", () => {
+    const database = openDatabase();
+    const short = MIGRATIONS.map((each) => ({ ...each, sql: withoutComments(each.sql) }));
+    migrate(database, 0, short);
+    expect(schemaOf(database)).not.toContain("--");
+    assertOwnSchema(database, MIGRATIONS);
+    const commented = openDatabase();
+    migrate(commented, 0);
+    assertOwnSchema(commented, short);
+  });
+
+  it("lose their comments only if no text in them has several lines", () => {
+    const sql = "-- A view.\n\nCREATE VIEW a AS\n  SELECT '--' AS b; -- beside\n  -- It's below.\n";
+    expect(withoutComments(sql)).toBe("CREATE VIEW a AS\nSELECT '--' AS b; -- beside");
+    expect(() => withoutComments("SELECT '\n  -- a text'")).toThrow(/more than one line/);
   });
 
   it("are applied once, and recorded", () => {
