@@ -1,0 +1,257 @@
+import { z } from "zod";
+import { amount, json, optionalTime, time } from "./common.ts";
+
+export const life = z
+  .object({
+    number: z.int(),
+    epoch: z.int(),
+    owner: z.string(),
+    startedAt: time,
+    endedAt: time.meta({ description: "When it released the run, or its last sign of life." }),
+    end: z.enum(["released", "died", "open"]),
+    goneBy: optionalTime.meta({
+      description: "Of one that died: when the next one found the run without an owner.",
+    }),
+    endStatus: z.string().nullable(),
+    resumedFrom: z.string().nullable(),
+    reason: z.string().nullable(),
+  })
+  .meta({ id: "Life", description: "One time that a worker held the run, from its claim to its end." });
+
+export const slice = z
+  .object({
+    id: z.string(),
+    life: z.int(),
+    lane: z.int(),
+    category: z.enum(["attempt", "step", "turn", "model", "tool", "wait"]),
+    name: z.string(),
+    start: z.int(),
+    end: z.int(),
+    isCut: z.boolean().meta({ description: "It was open when its life ended." }),
+    outcome: z.string().nullable(),
+    step: z.string().nullable(),
+    turn: z.int().nullable(),
+    toolCallId: z.string().nullable(),
+    waitId: z.string().nullable(),
+    args: json,
+  })
+  .meta({
+    id: "TimelineSlice",
+    description: "Something with a duration. Times are milliseconds since 1970.",
+  });
+
+export const merged = z
+  .object({
+    life: z.int(),
+    lane: z.int(),
+    category: z.string(),
+    count: z.int(),
+    start: z.int(),
+    end: z.int(),
+  })
+  .meta({ id: "MergedSlices", description: "Slices that are too short to show one by one." });
+
+export const mark = z
+  .object({ life: z.int(), name: z.string(), at: z.int(), scope: z.enum(["attempt", "lane"]), args: json })
+  .meta({ id: "TimelineMark" });
+
+export const timeline = z
+  .object({
+    from: z.int(),
+    to: z.int(),
+    lives: z.array(life),
+    slices: z.array(slice),
+    merged: z.array(merged),
+    marks: z.array(mark),
+    minMs: z.int().meta({ description: "Shorter slices were merged." }),
+    eventSeq: z.int(),
+    isLive: z.boolean(),
+  })
+  .meta({ id: "Timeline", description: "A window of the run's story." });
+
+export const transcriptItem = z
+  .object({
+    id: z.string(),
+    kind: z.enum([
+      "input",
+      "message",
+      "assistant",
+      "call",
+      "wait",
+      "life",
+      "lineage",
+      "compaction",
+      "exchange",
+      "step",
+      "end",
+    ]),
+    at: optionalTime,
+    step: z.string().nullable(),
+    turn: z.int().nullable(),
+    isAbandoned: z.boolean(),
+    data: json.meta({ description: "What the item is about; its fields depend on `kind`." }),
+  })
+  .meta({ id: "TranscriptItem" });
+
+export const transcript = z
+  .object({
+    items: z.array(transcriptItem),
+    before: z
+      .string()
+      .nullable()
+      .meta({ description: "The cursor of earlier items; null at the beginning." }),
+    after: z.string().nullable().meta({ description: "The cursor of later items." }),
+    eventSeq: z.int(),
+  })
+  .meta({ id: "Transcript", description: "A part of the conversation, in order." });
+
+export const comparedTurn = z
+  .object({
+    stepPath: z.string(),
+    turnIndex: z.int(),
+    isSame: z.boolean(),
+    a: json,
+    b: json,
+    calls: z.array(
+      z.object({
+        match: z.enum(["same", "changed", "only_a", "only_b"]),
+        tool: z.string(),
+        a: z.string().nullable(),
+        b: z.string().nullable(),
+      }),
+    ),
+    spent: z.object({ a: amount.nullable(), b: amount.nullable() }),
+  })
+  .meta({ id: "ComparedTurn" });
+
+export const comparison = z
+  .object({
+    a: z.string(),
+    b: z.string(),
+    samePrefix: z.int().meta({ description: "How many turns they begin with in common." }),
+    turns: z.array(comparedTurn),
+    nextCursor: z.string().nullable(),
+    setup: z.array(z.object({ path: z.string(), a: json, b: json })).meta({
+      description: "What differs of the model, the prompt, the tools and the settings.",
+    }),
+    output: z.object({ isSame: z.boolean(), a: json, b: json }),
+    spent: z.object({ a: amount, b: amount }),
+  })
+  .meta({ id: "Comparison", description: "Two runs side by side." });
+
+export const forecast = z
+  .object({
+    runId: z.string(),
+    status: z.string(),
+    eventSeq: z.int().meta({ description: "Give it as `ifSeq` to resume exactly what was shown." }),
+    refusal: z
+      .object({ code: z.string(), message: z.string(), details: json, isQuestion: z.boolean() })
+      .nullable(),
+    skipped: z.array(z.string()),
+    next: z.object({ step: z.string(), phase: z.string(), isBegun: z.boolean() }).nullable(),
+    turn: z
+      .object({
+        index: z.int(),
+        response: z.enum(["asked", "replayed", "none", "summary"]),
+        mayCost: amount.nullable(),
+      })
+      .nullable(),
+    calls: z.array(json),
+    waits: z.array(z.string()),
+    later: z.array(z.string()),
+  })
+  .meta({ id: "Forecast", description: "What a resume would do now." });
+
+export const verification = z
+  .object({
+    runId: z.string(),
+    events: z.int(),
+    receipts: z.int(),
+    blobs: z.int(),
+    problems: z.array(z.object({ row: z.string(), what: z.string() })),
+    verifiedAt: time,
+  })
+  .meta({
+    id: "Verification",
+    description: "Whether everything that is stored of a run is what was written.",
+  });
+
+const budgets = z.record(z.string(), z.number().nonnegative());
+const resumeFields = {
+  from: z.enum(["turn", "milestone", "beginning"]).optional(),
+  redoTurn: z.boolean().optional(),
+  acceptDivergence: z.string().min(1).max(10_000).optional(),
+  budgets: budgets.optional(),
+};
+export const forecastRequest = z.strictObject(resumeFields).meta({ id: "ForecastRequest" });
+export const resumeRequest = z
+  .strictObject({
+    ...resumeFields,
+    reason: z.string().max(10_000).optional(),
+    ifSeq: z.int().min(0).optional().meta({
+      description:
+        "The `eventSeq` of the forecast: if the run has changed since, nothing is done, and the answer is 409.",
+    }),
+  })
+  .meta({ id: "ResumeRequest" });
+export const resumeOutcome = z
+  .object({ runId: z.string(), outcome: z.enum(["requested"]), hasWorker: z.boolean() })
+  .meta({ id: "ResumeOutcome" });
+export const cancelOutcome = z
+  .object({ runId: z.string(), outcome: z.enum(["cancelled", "requested", "over"]) })
+  .meta({ id: "CancelOutcome" });
+export const forkRequest = z
+  .strictObject({
+    atTurn: z.int().min(1),
+    step: z.string().max(2_000).optional(),
+    runId: z.string().min(1).max(200).optional(),
+  })
+  .meta({ id: "ForkRequest" });
+export const forkOutcome = z
+  .object({
+    runId: z.string(),
+    laterEffects: z.array(
+      z.object({ toolCallId: z.string(), tool: z.string(), request: json, status: z.string() }),
+    ),
+  })
+  .meta({ id: "ForkOutcome", description: "The fork is queued, and not started: `resumeRun` starts it." });
+export const messageRequest = z
+  .strictObject({
+    id: z.string().min(1).max(200).optional(),
+    text: z.string().min(1).max(1_000_000).optional(),
+    event: z.string().min(1).max(200).optional(),
+    data: json.optional(),
+    mode: z.enum(["queue", "steer", "interrupt"]).optional(),
+  })
+  .meta({ id: "MessageRequest", description: "A `text` for a conversation, or an `event` with its `data`." });
+export const messageOutcome = z
+  .object({
+    messageId: z.string(),
+    runId: z.string(),
+    duplicate: z.boolean(),
+    status: z.string(),
+    reason: z.string().nullable(),
+  })
+  .meta({ id: "MessageOutcome" });
+export const bulkRequest = z
+  .strictObject({
+    action: z.enum(["cancel", "resume"]),
+    runIds: z.array(z.string().min(1).max(200)).min(1).max(500),
+    isDryRun: z.boolean().optional().meta({ description: "Only says what would become of each." }),
+  })
+  .meta({ id: "BulkRequest" });
+export const bulkOutcome = z
+  .object({
+    results: z.array(
+      z.object({
+        runId: z.string(),
+        outcome: z.string().nullable(),
+        callsRunning: z.int().optional(),
+        problem: z.object({ code: z.string(), detail: z.string() }).nullable(),
+      }),
+    ),
+  })
+  .meta({
+    id: "BulkOutcome",
+    description: "What became of each run; one that fails stops none of the others.",
+  });
