@@ -36,7 +36,11 @@ export type HandlerAnswer<Id extends OperationId> =
   | {
       [Status in keyof Answers<Id>]: Answers<Id>[Status] extends infer A
         ? A extends z.ZodType
-          ? { readonly status: Status; readonly body: z.input<A>; readonly headers?: HeadersInit }
+          ? {
+              readonly status: Status;
+              readonly body: z.input<A>;
+              readonly headers?: Readonly<Record<string, string>>;
+            }
           : never
         : never;
     }[keyof Answers<Id>]
