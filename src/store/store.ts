@@ -39,6 +39,7 @@ import type { TurnCommit, TurnCommitted, TurnOpened, TurnOpening } from "./turn-
 import type { Attendance, EffectInProgress } from "./work-in-progress.ts";
 
 export type { Authenticated, Decision, Person } from "../core/person.ts";
+export type { RequestedResume, ResumeFrom, ResumeRequest } from "../core/run/resume-request.ts";
 export type * from "./blob-collection.ts";
 export type { WorkerRequest } from "./checkpoint-store.ts";
 export type * from "./exchange/exchange-records.ts";
@@ -328,6 +329,7 @@ const NAMES = {
   openSummary: true,
   compactHistory: true,
   requestStop: true,
+  requestResume: true,
   reportWorker: true,
   forgetWorker: true,
   deleteRun: true,

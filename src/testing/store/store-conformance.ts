@@ -23,6 +23,7 @@ import { listRangeChecks } from "./runs/list-ranges.ts";
 import { liveWorkerChecks } from "./runs/live-workers.ts";
 import { queueChecks } from "./runs/queue.ts";
 import { quotaChecks } from "./runs/quota.ts";
+import { resumeRequestChecks } from "./runs/resume-requests.ts";
 import { retentionChecks } from "./runs/retention.ts";
 import { runPageChecks } from "./runs/run-pages.ts";
 import { runChecks } from "./runs/runs.ts";
@@ -118,6 +119,7 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   "ledger of a fork": forkLedgerChecks,
   "life of a fork": forkLifeChecks,
   cancel: cancelChecks,
+  "resume requests": resumeRequestChecks,
   workers: workerChecks,
   queue: queueChecks,
   "live workers": liveWorkerChecks,

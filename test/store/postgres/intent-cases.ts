@@ -148,6 +148,11 @@ export const INTENT_CASES: Readonly<Record<StoreIntent, PrepareIntent>> = {
     await stoppable(store, runId);
     return () => store.requestStop(runId, { by: "Ann" });
   },
+  requestResume: async (store, runId) => {
+    const run = await SampleRun.create(store, runId);
+    await store.releaseRun(run.fence, { status: "failed", error: null });
+    return () => store.requestResume(runId, { from: "milestone" }, { by: "Ann" });
+  },
   reportWorker: (store, runId) => Promise.resolve(() => store.reportWorker(workerReport(runId))),
   forgetWorker: async (store, runId) => {
     await store.reportWorker(workerReport(runId));
