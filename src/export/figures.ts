@@ -25,8 +25,11 @@ export function duration(ms: number): string {
   return `${wholeNumber(Math.floor(minutes / 60))} h ${minutes % 60} min`;
 }
 
-export function isoTime(at: number): string {
-  return new Date(at).toISOString();
+/** Milliseconds since 1970 as ISO 8601. */
+export function isoTime(at: number): string;
+export function isoTime(at: number | null): string | null;
+export function isoTime(at: number | null): string | null {
+  return at === null ? null : new Date(at).toISOString();
 }
 
 /** The time without the day: `06:21:13.123`. */

@@ -93,7 +93,7 @@ function callDocument(
     isSuperseded: call.isSuperseded,
     request: call.request,
     createdAt: isoTime(call.createdAt),
-    startedAt: optionalTime(call.startedAt),
+    startedAt: isoTime(call.startedAt),
     tries: tries.map(tryDocument),
     questions: waits.map(waitDocument),
     receipt: call.receipt === null ? null : receiptDocument(call.receipt),
@@ -116,7 +116,7 @@ function waitDocument(wait: WaitRecord): JsonObject {
     question: wait.question,
     status: wait.status,
     askedAt: isoTime(wait.createdAt),
-    answeredAt: optionalTime(wait.answeredAt),
+    answeredAt: isoTime(wait.answeredAt),
     answeredBy: wait.answeredBy,
     people: wait.people.map((each) => ({ ...decisionJson(each), at: isoTime(each.at) })),
     answer: wait.answer,
@@ -125,8 +125,4 @@ function waitDocument(wait: WaitRecord): JsonObject {
 
 function receiptDocument({ sessionEvents, at, ...rest }: Receipt): JsonObject {
   return { ...rest, at: isoTime(at), sessionEvents };
-}
-
-function optionalTime(at: number | null): string | null {
-  return at === null ? null : isoTime(at);
 }

@@ -73,9 +73,9 @@ export class IncidentReader {
     this.#records = records;
   }
 
-  /** A second reader at the same position. */
-  copy(): IncidentReader {
-    const copy = new IncidentReader(this.#reader, this.#outline, this.#records);
+  /** A second reader at the same position; with a later outline and fresh records, it reads on where the log has grown. */
+  copy(outline = this.#outline, records = this.#records): IncidentReader {
+    const copy = new IncidentReader(this.#reader, outline, records);
     copy.#started = new Map(this.#started);
     copy.#entered = this.#entered;
     return copy;

@@ -42,7 +42,8 @@ export type Chapter = {
   readonly lastOwnSeq: number;
 };
 
-type OutlineSection = Pick<Chapter, "firstSeq" | "lastSeq" | "lastOwnSeq"> & {
+/** The events of one worker in the log. */
+export type OutlineSection = Pick<Chapter, "firstSeq" | "lastSeq" | "lastOwnSeq"> & {
   readonly epoch: number;
   readonly lastSign: number | null;
 };
@@ -52,7 +53,7 @@ type OutlineSection = Pick<Chapter, "firstSeq" | "lastSeq" | "lastOwnSeq"> & {
  * than the log are in the store, but in no event.
  */
 export async function readRunOutline(reader: StoreReader, runId: string): Promise<RunOutline> {
-  const { sections, lastSeq } = await readSections(reader, runId);
+  const sections = await readSections(reader, runId);
   const run = await requireRun(reader, runId);
   const { input } = await reader.readRunInput(runId);
   return {
@@ -61,8 +62,8 @@ export async function readRunOutline(reader: StoreReader, runId: string): Promis
     usage: await reader.readUsage(runId),
     lineages: await reader.listLineages(runId),
     artifacts: await reader.listArtifacts(runId),
-    chapters: chaptersOf(run, await reader.listAttempts(runId), sections),
-    lastSeq,
+    chapters: chaptersOf(run, await reader.listAttempts(runId), sections.all),
+    lastSeq: sections.lastSeq,
   };
 }
 
@@ -72,30 +73,42 @@ export async function requireRun(reader: StoreReader, runId: string): Promise<Ru
   throw missingRunError(runId, await reader.getTombstone(runId));
 }
 
-/** The part of the log of each worker. Events before the first one belong to a fork. */
-async function readSections(
-  reader: StoreReader,
-  runId: string,
-): Promise<{ readonly sections: readonly OutlineSection[]; readonly lastSeq: number }> {
-  const sections: OutlineSection[] = [];
-  let lastSeq = 0;
-  for await (const event of new LogReader(reader, runId).events()) {
-    lastSeq = event.seq;
-    if (event.type === "run.created" || event.type === "run.claimed") {
-      const epoch = numberIn(factsOf(event), "epoch") ?? 0;
-      sections.push({ epoch, firstSeq: event.seq, lastSeq, lastOwnSeq: 0, lastSign: null });
-    }
-    const section = sections.pop();
-    if (section !== undefined) sections.push(afterEvent(section, event));
+/** The part of the log of each worker, collected event by event. Events before the first one belong to a fork. */
+export class LogSections {
+  readonly #sections: OutlineSection[] = [];
+  #lastSeq = 0;
+
+  get all(): readonly OutlineSection[] {
+    return this.#sections;
   }
-  return { sections, lastSeq };
+
+  get lastSeq(): number {
+    return this.#lastSeq;
+  }
+
+  add(event: EventRecord): void {
+    const { seq, at } = event;
+    this.#lastSeq = seq;
+    if (isClaim(event)) {
+      const epoch = numberIn(factsOf(event), "epoch") ?? 0;
+      this.#sections.push({ epoch, firstSeq: seq, lastSeq: seq, lastOwnSeq: 0, lastSign: null });
+    }
+    const section = this.#sections.pop();
+    if (section === undefined) return;
+    const later = { ...section, lastSeq: seq };
+    this.#sections.push(isByOthers(event) ? later : { ...later, lastOwnSeq: seq, lastSign: at });
+  }
 }
 
-function afterEvent(section: OutlineSection, event: EventRecord): OutlineSection {
-  const { seq, at } = event;
-  return isByOthers(event)
-    ? { ...section, lastSeq: seq }
-    : { ...section, lastSeq: seq, lastOwnSeq: seq, lastSign: at };
+async function readSections(reader: StoreReader, runId: string): Promise<LogSections> {
+  const sections = new LogSections();
+  for await (const event of new LogReader(reader, runId).events()) sections.add(event);
+  return sections;
+}
+
+/** True for an event with which a worker gets the run. */
+export function isClaim({ type }: Pick<EventRecord, "type">): boolean {
+  return type === "run.created" || type === "run.claimed";
 }
 
 /** True for events by people, or by a worker that has lost the run: they are no sign of life of the current worker. */
@@ -112,7 +125,7 @@ const BY_OTHERS: ReadonlySet<string> = new Set([
 ]);
 
 /** A run may have been claimed again since its log was read: that attempt has no events yet and is left out. */
-function chaptersOf(
+export function chaptersOf(
   run: RunRecord,
   attempts: readonly AttemptRecord[],
   sections: readonly OutlineSection[],

@@ -49,7 +49,7 @@ export class TraceChapter {
       },
     });
     for await (const incident of incidents.read(chapter)) slices.take(incident);
-    slices.finish();
+    slices.finish(chapter);
     return new TraceChapter(outline, chapter, again, long, lanes);
   }
 
@@ -83,7 +83,7 @@ export class TraceChapter {
       slices.take(incident);
       yield incident;
     }
-    slices.finish();
+    slices.finish(this.#chapter);
     yield null;
   }
 }

@@ -1,8 +1,17 @@
 import type { JsonObject } from "../core/json.ts";
-import { stepId } from "../core/step-path.ts";
+import { type StepPath, stepId } from "../core/step-path.ts";
 import type { ModelCallRecord, StepRecord, ToolCallRecord } from "../store/store.ts";
-import type { Incident, LoggedAttempt } from "./run-incidents.ts";
+import type { EndedLoggedAttempt, Incident, LoggedAttempt } from "./run-incidents.ts";
 import { type Chapter, isByOthers } from "./run-outline.ts";
+
+/** What a slice or a mark is about, as far as that is known. */
+export type SlicePlace = {
+  readonly step: StepPath | null;
+  readonly turn: number | null;
+  readonly toolCallId: string | null;
+  /** Of the call, or of the request to the model. */
+  readonly attempt: number | null;
+};
 
 /** Something with a duration, in milliseconds since 1970. Slices on one lane are nested or follow each other. */
 export type TraceSlice = {
@@ -11,19 +20,32 @@ export type TraceSlice = {
   readonly name: string;
   readonly start: number;
   readonly end: number;
+  /** How many slices it is inside of. */
+  readonly depth: number;
+  readonly place: SlicePlace;
+  /** The status of a step or a receipt, the outcome of an attempt, the basis of a charge; null if there is none yet. */
+  readonly outcome: string | null;
+  /** It had not ended when the chapter did. */
+  readonly isUnfinished: boolean;
   readonly args: JsonObject;
 };
 
 /** Something that happened at one moment. */
 export type TraceMark = {
+  readonly kind: "commit" | "checkpoint" | "lineage" | "compaction" | "artifact" | "crash";
   readonly name: string;
   readonly at: number;
   /** About the attempt as a whole, or about its lane. */
   readonly scope: "attempt" | "lane";
+  readonly place: SlicePlace;
   readonly args: JsonObject;
 };
 
-type OpenTraceSlice = Omit<TraceSlice, "end"> & { readonly key: string };
+type SliceEnding = Pick<TraceSlice, "end" | "outcome" | "isUnfinished">;
+type OpenTraceSlice = Omit<TraceSlice, keyof SliceEnding> & { readonly key: string };
+type OrderedSlice = { readonly order: number; readonly slice: OpenTraceSlice };
+
+const NOWHERE: SlicePlace = { step: null, turn: null, toolCallId: null, attempt: null };
 
 /** The lane for sequential work of an attempt; parallel calls take more. */
 export const MAIN_LANE = 1;
@@ -37,21 +59,22 @@ export type SliceListener = {
 /** One attempt as nested slices: step, turn, model call and tool call. */
 export class ChapterSlices {
   readonly #runId: string;
-  readonly #chapter: Chapter;
   readonly #listener: SliceListener;
   /** Open slices of the main lane, the outermost first. */
-  readonly #stack: { readonly order: number; readonly slice: OpenTraceSlice }[] = [];
-  readonly #tries = new Map<string, { readonly order: number; readonly slice: OpenTraceSlice }>();
+  readonly #stack: OrderedSlice[] = [];
+  readonly #tries = new Map<string, OrderedSlice>();
   #order = 0;
   #now = 0;
 
-  constructor(runId: string, chapter: Chapter, listener: SliceListener) {
+  constructor(
+    runId: string,
+    { attempt, end, number }: Pick<Chapter, "attempt" | "end" | "number">,
+    listener: SliceListener,
+  ) {
     this.#runId = runId;
-    this.#chapter = chapter;
     this.#listener = listener;
-    const { attempt, end, number } = chapter;
     this.#now = attempt.startedAt;
-    this.#open("attempt", "attempt", `attempt ${number}`, {
+    this.#open("attempt", "attempt", `attempt ${number}`, NOWHERE, {
       owner: attempt.owner,
       epoch: attempt.epoch,
       resumed_from: attempt.resumedFrom,
@@ -69,11 +92,21 @@ export class ChapterSlices {
     if (!isByOthers(incident.event)) this.#take(incident);
   }
 
+  /** The slices that have not ended, the outer ones first, as if they ended now. */
+  unfinished(now: number): readonly TraceSlice[] {
+    const open = [...this.#stack, ...this.#tries.values()];
+    return open.map(({ slice }) => ended(slice, unfinishedAt(Math.max(slice.start, now)), {}));
+  }
+
   /** After the last incident of the chapter. */
-  finish(): void {
-    const { end, lastSign } = this.#chapter;
-    this.#closeAll(lastSign);
-    if (end === "died") this.#mark("crash", "attempt", { last_sign: new Date(lastSign).toISOString() });
+  finish({ end, lastSign }: Pick<Chapter, "end" | "lastSign">): void {
+    this.#now = Math.max(this.#now, lastSign);
+    for (const open of this.#tries.values())
+      this.#end(open, { ...unfinishedAt(this.#now), outcome: "unknown" }, { outcome: "unknown" });
+    this.#tries.clear();
+    for (const open of this.#stack.splice(0).toReversed()) this.#end(open, unfinishedAt(this.#now), {});
+    if (end === "died")
+      this.#mark("crash", "crash", NOWHERE, { last_sign: new Date(lastSign).toISOString() });
   }
 
   #take(incident: Incident): void {
@@ -83,33 +116,33 @@ export class ChapterSlices {
     if (step !== null && (event.type === "step.begun" || event.type === "step.resumed")) this.#openStep(step);
     const isTurn = /^(turn|calls?|model)\./.test(event.type) && event.type !== "call.late";
     if (isTurn && step !== null && turnIndex !== null && turnIndex > 0) this.#openTurn(step, turnIndex);
-    if (answered !== null) this.#close("model", modelArgs(answered));
+    if (answered !== null) this.#close("model", answered.charge?.basis ?? null, modelArgs(answered));
     for (const each of started) this.#openTry(each);
-    if (ended !== null)
-      this.#closeTry(ended.call, ended.outcome === null ? {} : { outcome: ended.outcome.outcome });
-    for (const call of settled) this.#closeTry(call, receiptArgs(call));
+    if (ended !== null) this.#closeTry(ended.call, ended.outcome?.outcome ?? null, attemptArgs(ended));
+    for (const call of settled) this.#closeTry(call, call.receipt?.status ?? null, receiptArgs(call));
+    const place = placeOf(step, turnIndex);
     if (event.type === "turn.committed") {
-      this.#mark("commit", "lane", { ...this.#place(step), turn_index: turnIndex });
-      this.#close("turn");
+      this.#mark("commit", "commit", place, { ...this.#place(step), turn_index: turnIndex });
+      this.#close("turn", "committed");
     }
-    if (checkpoint !== null)
-      this.#mark(`checkpoint ${checkpoint.checkpoint}`, "lane", {
-        ...this.#place(step),
-        type: checkpoint.type,
-      });
+    if (checkpoint !== null) {
+      const args = { ...this.#place(step), type: checkpoint.type };
+      this.#mark("checkpoint", `checkpoint ${checkpoint.checkpoint}`, place, args);
+    }
     if (event.type === "lineage.begun") {
       const isSummary = incident.facts.reason === "compaction";
-      this.#mark(isSummary ? "compaction" : "new line of history", "lane", this.#place(step));
+      if (isSummary) this.#mark("compaction", "compaction", place, this.#place(step));
+      else this.#mark("lineage", "new line of history", place, this.#place(step));
     }
     if (event.type === "artifact.kept")
-      this.#mark("artifact", "lane", { ...this.#place(step), ...incident.facts });
+      this.#mark("artifact", "artifact", place, { ...this.#place(step), ...incident.facts });
     if (asked !== null && step !== null) this.#openModelCall(step, asked);
     if (step !== null && event.type === "step.finished")
-      this.#close(`step ${step.path}`, { status: step.status });
+      this.#close(`step ${step.path}`, step.status, { status: step.status });
   }
 
   #openStep(step: StepRecord): void {
-    this.#open(`step ${step.path}`, "step", step.path, {
+    this.#open(`step ${step.path}`, "step", step.path, placeOf(step, null), {
       ...this.#place(step),
       kind: step.kind,
       phase: step.phase,
@@ -120,18 +153,27 @@ export class ChapterSlices {
     const name = `turn ${turnIndex}`;
     const open = this.#stack.find(({ slice }) => slice.category === "turn");
     if (open?.slice.name === name) return;
-    if (open !== undefined) this.#close("turn");
-    this.#open("turn", "turn", name, { ...this.#place(step), turn_index: turnIndex });
+    if (open !== undefined) this.#close("turn", null);
+    this.#open("turn", "turn", name, placeOf(step, turnIndex), {
+      ...this.#place(step),
+      turn_index: turnIndex,
+    });
   }
 
   #openModelCall(step: StepRecord, { turnIndex, attempt, reserved }: ModelCallRecord): void {
     this.#openTurn(step, turnIndex);
-    this.#open("model", "model", "model call", {
-      ...this.#place(step),
-      turn_index: turnIndex,
-      attempt,
-      reserved_tokens: reserved.tokens,
-    });
+    this.#open(
+      "model",
+      "model",
+      "model call",
+      { ...placeOf(step, turnIndex), attempt },
+      {
+        ...this.#place(step),
+        turn_index: turnIndex,
+        attempt,
+        reserved_tokens: reserved.tokens,
+      },
+    );
   }
 
   #openTry({ call, attempt }: LoggedAttempt): void {
@@ -144,6 +186,8 @@ export class ChapterSlices {
       category: "tool" as const,
       name: call.tool,
       start: this.#now,
+      depth: this.#stack.length,
+      place: { step: call.stepPath, turn: call.turnIndex, toolCallId: call.toolCallId, attempt },
       args: {
         run_id: this.#runId,
         step_id: stepId(this.#runId, call.stepPath),
@@ -158,52 +202,73 @@ export class ChapterSlices {
   }
 
   /** A call without an attempt has a receipt and no slice. */
-  #closeTry({ toolCallId }: ToolCallRecord, args: JsonObject): void {
+  #closeTry({ toolCallId }: ToolCallRecord, outcome: string | null, args: JsonObject): void {
     const open = this.#tries.get(toolCallId);
     if (open === undefined) return;
     this.#tries.delete(toolCallId);
-    this.#end(open, args);
+    this.#end(open, { end: this.#now, outcome, isUnfinished: false }, args);
   }
 
-  #open(key: string, category: TraceSlice["category"], name: string, args: JsonObject): void {
+  #open(
+    key: string,
+    category: TraceSlice["category"],
+    name: string,
+    place: SlicePlace,
+    args: JsonObject,
+  ): void {
     const slice = {
       key,
       category,
       name,
       lane: MAIN_LANE,
       start: this.#now,
+      depth: this.#stack.length,
+      place,
       args: { run_id: this.#runId, ...args },
     };
     this.#stack.push({ order: this.#order++, slice });
   }
 
   /** Closes a slice and everything that is still open inside it. */
-  #close(key: string, args: JsonObject = {}): void {
+  #close(key: string, outcome: string | null, args: JsonObject = {}): void {
     const index = this.#stack.findLastIndex(({ slice }) => slice.key === key);
     if (index < 0) return;
-    for (const open of this.#stack.splice(index).toReversed())
-      this.#end(open, open.slice.key === key ? args : {});
+    for (const open of this.#stack.splice(index).toReversed()) {
+      const isIt = open.slice.key === key;
+      const ending = { end: this.#now, outcome: isIt ? outcome : null, isUnfinished: false };
+      this.#end(open, ending, isIt ? args : {});
+    }
   }
 
-  #closeAll(at: number): void {
-    this.#now = Math.max(this.#now, at);
-    for (const open of this.#tries.values()) this.#end(open, { outcome: "unknown" });
-    this.#tries.clear();
-    this.#close("attempt");
+  #end({ order, slice }: OrderedSlice, ending: SliceEnding, args: JsonObject): void {
+    this.#listener.onSlice?.(order, ended(slice, ending, args));
   }
 
-  #end({ order, slice }: { readonly order: number; readonly slice: OpenTraceSlice }, args: JsonObject): void {
-    const { key: _, ...rest } = slice;
-    this.#listener.onSlice?.(order, { ...rest, end: this.#now, args: { ...slice.args, ...args } });
-  }
-
-  #mark(name: string, scope: TraceMark["scope"], args: JsonObject): void {
-    this.#listener.onMark?.({ name, at: this.#now, scope, args: { run_id: this.#runId, ...args } });
+  #mark(kind: TraceMark["kind"], name: string, place: SlicePlace, args: JsonObject): void {
+    const scope = kind === "crash" ? "attempt" : "lane";
+    const mark = { kind, name, at: this.#now, scope, place, args: { run_id: this.#runId, ...args } } as const;
+    this.#listener.onMark?.(mark);
   }
 
   #place(step: StepRecord | null): JsonObject {
     return step === null ? {} : { step_id: stepId(this.#runId, step.path) };
   }
+}
+
+function ended({ key: _, ...slice }: OpenTraceSlice, ending: SliceEnding, args: JsonObject): TraceSlice {
+  return { ...slice, ...ending, args: { ...slice.args, ...args } };
+}
+
+function unfinishedAt(end: number): SliceEnding {
+  return { end, outcome: null, isUnfinished: true };
+}
+
+function placeOf(step: StepRecord | null, turn: number | null): SlicePlace {
+  return { ...NOWHERE, step: step?.path ?? null, turn };
+}
+
+function attemptArgs({ outcome }: EndedLoggedAttempt): JsonObject {
+  return outcome === null ? {} : { outcome: outcome.outcome };
 }
 
 function modelArgs({ charge }: ModelCallRecord): JsonObject {

@@ -94,6 +94,10 @@ function waitSlice(wait: WaitRecord, { lane, end }: WaitPosition): TraceSlice {
     name: wait.kind,
     start: wait.createdAt,
     end,
+    depth: 0,
+    place: { step: null, turn: null, toolCallId: wait.toolCallId, attempt: null },
+    outcome: wait.status,
+    isUnfinished: wait.status === "open",
     args: {
       run_id: wait.runId,
       wait_id: wait.waitId,

@@ -16,6 +16,7 @@ export const layers = [
   "store",
   "session",
   "export",
+  "account",
   "engine",
   "adapters",
   "server",

@@ -1,3 +1,4 @@
+import { hasEnded } from "../../account/run-status.ts";
 import { MessageRefusedError, RunBusyError } from "../../core/errors.ts";
 import type { Person } from "../../core/person.ts";
 import { asksPeople } from "../../core/wait.ts";
@@ -9,7 +10,6 @@ import { watchRun } from "../../engine/watch/watch-run.ts";
 import { type ExchangeStory, lastExchanges } from "../../export/exchanges.ts";
 import type { MessageMode, RunRecord, StopOutcome, WaitRecord } from "../../store/store.ts";
 import { type RunWork, runnerOptions } from "../run/run-work.ts";
-import { hasEnded } from "../screen/run-status.ts";
 
 /** How often it is looked whether there is something to do: another process may write to the run as well. */
 const LOOK_MS = 1_000;

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { createInterface, type Interface } from "node:readline";
+import { waitDocument } from "../../account/documents/conversation-documents.ts";
 import { PawlError } from "../../core/errors.ts";
 import type { WatchEvent } from "../../engine/watch/watch-event.ts";
 import { exchangeFigures } from "../../export/exchanges.ts";
@@ -8,7 +9,6 @@ import { commandHint } from "../context/command-hint.ts";
 import { Interruption } from "../context/interruption.ts";
 import { cleanText } from "../context/terminal-text.ts";
 import { reportFailure } from "../run/run-outcome.ts";
-import { waitDocument } from "../screen/documents.ts";
 import { MARKS } from "../screen/progress-screen.ts";
 import { waitHints } from "../screen/wait-hints.ts";
 import { ChatRun, type ChatWork } from "./chat-run.ts";

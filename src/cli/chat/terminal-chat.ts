@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { awaitedText } from "../../account/wait-time.ts";
 import { PawlError } from "../../core/errors.ts";
 import { decisionOf } from "../../core/person.ts";
 import type { RunEvent } from "../../engine/ports/run-events.ts";
@@ -13,7 +14,6 @@ import { reportFailure } from "../run/run-outcome.ts";
 import { askPerson } from "../screen/ask-person.ts";
 import { counted, paint } from "../screen/format.ts";
 import { inside, type Tone } from "../screen/progress-lines.ts";
-import { awaitedText } from "../screen/wait-time.ts";
 import { CHAT_HELP, readEntered } from "./chat-command.ts";
 import { ChatRun, type ChatWork } from "./chat-run.ts";
 import { ChatScreen } from "./chat-screen.ts";

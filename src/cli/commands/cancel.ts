@@ -1,3 +1,5 @@
+import { runDocument } from "../../account/documents/run-documents.ts";
+import { doubtStep } from "../../account/next-steps.ts";
 import type { CancelOutcome } from "../../store/store.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { Command, CommandInput, CommandResult, ExitCode } from "../context/command.ts";
@@ -6,9 +8,8 @@ import { paragraph } from "../context/terminal-text.ts";
 import { withExistingStore } from "../run/command-store.ts";
 import { findRun } from "../run/find-run.ts";
 import { BY_OPTION, personOf } from "../screen/acting-person.ts";
-import { runDocument } from "../screen/documents.ts";
 import { counted } from "../screen/format.ts";
-import { doubtStep, formatNextSteps, type NextStep } from "../screen/next-steps.ts";
+import { type CommandStep, commandSteps, formatNextSteps } from "../screen/next-steps.ts";
 
 export const cancel: Command = {
   name: "cancel",
@@ -29,7 +30,7 @@ function cancelResult(
   runId: string,
   outcome: CancelOutcome,
 ): CommandResult {
-  const end = (exitCode: ExitCode, text: string, document: object, next: readonly NextStep[]) => ({
+  const end = (exitCode: ExitCode, text: string, document: object, next: readonly CommandStep[]) => ({
     exitCode,
     document: { kind: outcome.kind, runId, ...document, next },
     text: `${paragraph(text, context.stdout.columns)}${formatNextSteps(context, next)}`,
@@ -39,7 +40,7 @@ function cancelResult(
     case "ended": {
       const { inDoubt, run } = outcome;
       const resume = { what: "It can be resumed", commands: [commandHint(input, "resume", runId)] };
-      const next = [...inDoubt.map((id) => doubtStep(input, id)), resume];
+      const next = [...commandSteps(input, inDoubt.map(doubtStep)), resume];
       const text = `Run ${runId} is cancelled. ${doubtText(inDoubt.length)}`;
       return end(0, text, { run: runDocument(run, now), inDoubt }, next);
     }

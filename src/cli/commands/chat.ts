@@ -1,3 +1,4 @@
+import { hasEnded } from "../../account/run-status.ts";
 import { ConfigurationError, RunNotFoundError } from "../../core/errors.ts";
 import { assertRunId } from "../../core/step-path.ts";
 import { newRunId } from "../../engine/runner/new-run-id.ts";
@@ -16,7 +17,6 @@ import { findRun } from "../run/find-run.ts";
 import { isJobRun } from "../run/run-work.ts";
 import { BY_OPTION, personOf } from "../screen/acting-person.ts";
 import { canAsk } from "../screen/ask-person.ts";
-import { hasEnded } from "../screen/run-status.ts";
 
 /** So many exchanges of a conversation that continues are shown. */
 const SHOWN = 3;

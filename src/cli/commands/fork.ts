@@ -1,3 +1,5 @@
+import { callDocument } from "../../account/documents/call-documents.ts";
+import { runDocument } from "../../account/documents/run-documents.ts";
 import { inDoubtIfRunning } from "../../engine/runner/forecast/forecast-store.ts";
 import type { Fork } from "../../engine/runner/fork-run.ts";
 import { Runner } from "../../engine/runner/runner.ts";
@@ -12,7 +14,6 @@ import { pipelineOfRun } from "../job/run-target.ts";
 import { withExistingStore } from "../run/command-store.ts";
 import { findRun } from "../run/find-run.ts";
 import { isJobRun, runnerOptions } from "../run/run-work.ts";
-import { callDocument, runDocument } from "../screen/documents.ts";
 import { counted } from "../screen/format.ts";
 import { formatNextSteps } from "../screen/next-steps.ts";
 import { callColumns } from "../screen/run-report-text.ts";

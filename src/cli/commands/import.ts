@@ -1,11 +1,12 @@
 import { resolve } from "node:path";
+import { nextSteps } from "../../account/next-steps.ts";
 import { importBundle } from "../../store/moving-runs.ts";
 import type { Command } from "../context/command.ts";
 import { commandHint } from "../context/command-hint.ts";
 import { paragraph } from "../context/terminal-text.ts";
 import { withExistingStore } from "../run/command-store.ts";
 import { counted } from "../screen/format.ts";
-import { formatNextSteps, nextSteps } from "../screen/next-steps.ts";
+import { commandSteps, formatNextSteps } from "../screen/next-steps.ts";
 
 export const importCommand: Command = {
   name: "import",
@@ -23,7 +24,7 @@ export const importCommand: Command = {
         ? `Run ${runId} is in this store now, with the status ${status}: ${what}. The store ${from} has only its record.`
         : `Run ${runId} was imported before, and nothing was changed: ${moved === null ? `it is here, with the status ${status}` : `it has been moved to the store ${moved.to} since`}.`;
       const now = context.clock.now();
-      const next = isNew ? nextSteps(input, run, await store.listWaits(runId), [], now) : [];
+      const next = isNew ? commandSteps(input, nextSteps(run, await store.listWaits(runId), [], now)) : [];
       const hint = isNew ? [] : [{ what: "See it", commands: [commandHint(input, "show", runId)] }];
       return {
         exitCode: 0,

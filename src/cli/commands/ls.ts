@@ -1,14 +1,14 @@
+import { runHeadDocument } from "../../account/documents/run-documents.ts";
+import { type ShownStatus, shownStatus } from "../../account/run-status.ts";
+import { awaitedKind } from "../../account/wait-time.ts";
 import type { RunCursor, RunFilter, RunStatus, RunSummary, StoreReader } from "../../store/store.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { Command, CommandInput } from "../context/command.ts";
 import { paragraph } from "../context/terminal-text.ts";
 import { WrongUseError } from "../context/wrong-use-error.ts";
 import { withExistingStore } from "../run/command-store.ts";
-import { summaryDocument } from "../screen/documents.ts";
 import { formatAgo, formatMoment, formatMoney, formatWholeNumber, paintStatus } from "../screen/format.ts";
-import { type ShownStatus, shownStatus } from "../screen/run-status.ts";
 import { type Column, formatTable } from "../screen/table.ts";
-import { awaitedKind } from "../screen/wait-time.ts";
 
 /** Everything that the column `status` can show. */
 const STATUSES = Object.keys({
@@ -131,7 +131,7 @@ async function awaitedBy(store: StoreReader, runs: readonly RunSummary[]): Promi
 }
 
 function listedDocument(run: RunSummary, awaited: Awaited, now: number): object {
-  return { ...summaryDocument(run, now), waitsFor: awaited.get(run.runId) ?? [] };
+  return { ...runHeadDocument(run, now), waitsFor: awaited.get(run.runId) ?? [] };
 }
 
 function columns(

@@ -1,11 +1,12 @@
+import { callDocument } from "../../account/documents/call-documents.ts";
+import { doubtStep } from "../../account/next-steps.ts";
 import type { Command } from "../context/command.ts";
 import { paragraph } from "../context/terminal-text.ts";
 import { callsInDoubt } from "../run/calls-in-doubt.ts";
 import { withExistingStore } from "../run/command-store.ts";
 import { findRun } from "../run/find-run.ts";
-import { callDocument } from "../screen/documents.ts";
 import { counted } from "../screen/format.ts";
-import { doubtStep, formatNextSteps } from "../screen/next-steps.ts";
+import { commandSteps, formatNextSteps } from "../screen/next-steps.ts";
 import { callColumns } from "../screen/run-report-text.ts";
 import { formatTable } from "../screen/table.ts";
 
@@ -29,7 +30,10 @@ export const receipts: Command = {
         const ofTool = all.filter((call) => tool === null || call.tool === tool);
         const doubts = callsInDoubt(ofTool, await store.listWaits(runId));
         const calls = input.flag("inDoubt") ? doubts : ofTool;
-        const next = doubts.map(({ toolCallId }) => doubtStep(input, toolCallId));
+        const next = commandSteps(
+          input,
+          doubts.map(({ toolCallId }) => doubtStep(toolCallId)),
+        );
         const table = formatTable(context, callColumns(), calls);
         const nothing = `None of the ${counted(all.length, "tool call")} of run ${runId} matches.`;
         return {

@@ -1,3 +1,4 @@
+import { firingDocument, scheduleDocument } from "../../account/documents/worker-documents.ts";
 import { nearestName } from "../../core/naming/nearest-name.ts";
 import type { FiringRecord, ScheduleRecord, Store, StoreReader } from "../../store/store.ts";
 import type { CliContext } from "../context/cli-context.ts";
@@ -230,13 +231,4 @@ async function stateText(store: StoreReader, runId: string): Promise<string> {
   const run = await store.getRun(runId);
   if (run === null) return `run ${runId} of this minute was deleted, and is not started again`;
   return run.status === "queued" ? `run ${runId} waits for a worker` : `run ${runId} is ${run.status}`;
-}
-
-function scheduleDocument({ schedule, lastFiring, ...record }: ScheduleRecord) {
-  const { name: _, ...spec } = schedule;
-  return { ...record, ...spec, lastFiring: lastFiring === null ? null : firingDocument(lastFiring) };
-}
-
-function firingDocument({ name: _, ...firing }: FiringRecord) {
-  return firing;
 }

@@ -1,3 +1,5 @@
+import { eventDocument } from "../../account/documents/run-documents.ts";
+import { hasEnded } from "../../account/run-status.ts";
 import { asksPeople } from "../../core/wait.ts";
 import { cursorBehind } from "../../engine/watch/watch-cursor.ts";
 import { watchRun } from "../../engine/watch/watch-run.ts";
@@ -12,11 +14,9 @@ import { writePieces } from "../context/write-pieces.ts";
 import { withExistingStore } from "../run/command-store.ts";
 import { findRun } from "../run/find-run.ts";
 import { AnswerBlock } from "../screen/answer-block.ts";
-import { eventDocument } from "../screen/documents.ts";
 import { eventText } from "../screen/event-text.ts";
 import { formatTimeOfDay, paint } from "../screen/format.ts";
 import { formatNextSteps } from "../screen/next-steps.ts";
-import { hasEnded } from "../screen/run-status.ts";
 
 const POLL_MS = 200;
 const TYPE_COLUMNS = 16;

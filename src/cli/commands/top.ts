@@ -1,3 +1,4 @@
+import { workerDocument } from "../../account/documents/worker-documents.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { Command, CommandResult } from "../context/command.ts";
@@ -82,10 +83,6 @@ function viewDocument({ at, workers, ...activity }: ActivityView): object {
   return {
     at: isoTime(at),
     ...activity,
-    workers: workers.map((worker) => ({
-      ...worker,
-      startedAt: isoTime(worker.startedAt),
-      facts: { ...worker.facts, blockedAt: isoTime(worker.facts.blockedAt) },
-    })),
+    workers: workers.map(workerDocument),
   };
 }

@@ -1,3 +1,6 @@
+import { waitDocument } from "../../account/documents/conversation-documents.ts";
+import { choicesOf, hiddenBecause } from "../../account/wait-acts.ts";
+import { awaitedText, timeLimitText } from "../../account/wait-time.ts";
 import type { Json } from "../../core/json.ts";
 import type { RunRecord, StoreReader, WaitRecord } from "../../store/store.ts";
 import type { CliContext } from "../context/cli-context.ts";
@@ -7,12 +10,10 @@ import { cleanLine, cleanText } from "../context/terminal-text.ts";
 import { withExistingStore } from "../run/command-store.ts";
 import { findRun } from "../run/find-run.ts";
 import { needsMore, stillNeeded } from "../screen/acting-person.ts";
-import { waitDocument } from "../screen/documents.ts";
 import { formatAgo, formatMoment, formatValue, paint } from "../screen/format.ts";
 import { metadataText, placeText } from "../screen/run-place.ts";
 import { type Fact, formatFacts } from "../screen/table.ts";
-import { choicesOf, hiddenBecause, waitHints } from "../screen/wait-hints.ts";
-import { awaitedText, timeLimitText } from "../screen/wait-time.ts";
+import { waitHints } from "../screen/wait-hints.ts";
 
 export const waits: Command = {
   name: "waits",

@@ -1,3 +1,4 @@
+import { waitDocument } from "../../account/documents/conversation-documents.ts";
 import { reviveError } from "../../core/stored-error.ts";
 import type {
   CallAction,
@@ -10,9 +11,8 @@ import type { CliContext } from "../context/cli-context.ts";
 import type { CommandInput, CommandResult } from "../context/command.ts";
 import { commandHint } from "../context/command-hint.ts";
 import { cleanLine, paragraph } from "../context/terminal-text.ts";
-import { waitDocument } from "../screen/documents.ts";
 import { counted, formatMoney, formatValue } from "../screen/format.ts";
-import { formatNextSteps, type NextStep } from "../screen/next-steps.ts";
+import { type CommandStep, formatNextSteps } from "../screen/next-steps.ts";
 import { formatFacts } from "../screen/table.ts";
 import { waitHints } from "../screen/wait-hints.ts";
 import { resumeCommands } from "./run-outcome.ts";
@@ -66,7 +66,7 @@ function resumeSteps(
   input: CommandInput,
   runId: string,
   { isQuestion, ...error }: ForecastRefusal,
-): readonly NextStep[] {
+): readonly CommandStep[] {
   if (isQuestion || error.code === "run_busy") return [];
   return [{ what: "Resume it", commands: resumeCommands({ input }, reviveError(error), runId) }];
 }

@@ -1,6 +1,7 @@
 import { constants, existsSync } from "node:fs";
 import { access, stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
+import { isInterrupted } from "../../account/run-status.ts";
 import { asksPeople } from "../../core/wait.ts";
 import type { PawlConfig } from "../../engine/definition/config.ts";
 import type { RunRecord, StoreReader } from "../../store/store.ts";
@@ -10,7 +11,6 @@ import type { CliContext } from "../context/cli-context.ts";
 import type { CommandInput } from "../context/command.ts";
 import { commandHint } from "../context/command-hint.ts";
 import { counted, formatBytes } from "../screen/format.ts";
-import { isInterrupted } from "../screen/run-status.ts";
 import { callsInDoubt } from "./calls-in-doubt.ts";
 
 /** The result of one check of `pawl doctor`. */

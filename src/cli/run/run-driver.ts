@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { awaitedText } from "../../account/wait-time.ts";
 import { PawlError, RunBusyError, RunNotBegunError } from "../../core/errors.ts";
 import { asksPeople } from "../../core/wait.ts";
 import { rootOf } from "../../engine/definition/pipeline-root.ts";
@@ -17,7 +18,6 @@ import { LogScreen } from "../screen/log-screen.ts";
 import { stepText } from "../screen/progress-block.ts";
 import { phaseAt } from "../screen/progress-phase.ts";
 import { ProgressScreen, type RunScreen } from "../screen/progress-screen.ts";
-import { awaitedText } from "../screen/wait-time.ts";
 import { reportFailure, reportOutcome } from "./run-outcome.ts";
 import { type RunWork, runnerOptions } from "./run-work.ts";
 import { sleepAlong } from "./sleep-along.ts";

@@ -1,3 +1,6 @@
+import { waitDocument } from "../../account/documents/conversation-documents.ts";
+import { hiddenBecause } from "../../account/wait-acts.ts";
+import { awaitedText } from "../../account/wait-time.ts";
 import { BudgetExceededError, PausedError, type PawlError, ResumeError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
 import { asksPeople } from "../../core/wait.ts";
@@ -7,10 +10,8 @@ import type { CommandResult } from "../context/command.ts";
 import { commandHint } from "../context/command-hint.ts";
 import { cleanText, wrap } from "../context/terminal-text.ts";
 import { needsMore, stillNeeded } from "../screen/acting-person.ts";
-import { waitDocument } from "../screen/documents.ts";
 import { counted, formatMoney, formatWholeNumber, paint } from "../screen/format.ts";
-import { hiddenBecause, waitHints } from "../screen/wait-hints.ts";
-import { awaitedText } from "../screen/wait-time.ts";
+import { waitHints } from "../screen/wait-hints.ts";
 import { reportError } from "./report-error.ts";
 import type { RunWork } from "./run-work.ts";
 

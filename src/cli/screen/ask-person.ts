@@ -1,4 +1,5 @@
 import { isCancel, select, text } from "@clack/prompts";
+import { choicesOf, hiddenBecause } from "../../account/wait-acts.ts";
 import { AlreadySettledError, ConfigurationError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
 import type { Settlement } from "../../core/wait.ts";
@@ -7,7 +8,6 @@ import type { CliContext } from "../context/cli-context.ts";
 import { cleanLine, cleanText, wrap } from "../context/terminal-text.ts";
 import { needsMore, stillNeeded, userOf } from "./acting-person.ts";
 import { paint } from "./format.ts";
-import { choicesOf, hiddenBecause } from "./wait-hints.ts";
 
 /** What is needed to ask the user at the terminal, and to store the answers. */
 export type PromptContext = {

@@ -1,5 +1,5 @@
 import type { ExchangeStory } from "../../export/exchanges.ts";
-import { formatMoment, formatMoney, formatWholeNumber, isoTime } from "./format.ts";
+import { formatMoment, formatMoney, formatWholeNumber } from "./format.ts";
 import type { Column } from "./table.ts";
 
 /** The columns of the exchanges of a conversation. */
@@ -33,13 +33,4 @@ export function exchangeColumns(
     { title: "said", value: ({ said }) => said.map(({ text }) => text).join(" ⏎ "), rank: 1, atLeast: 14 },
     { title: "answer", value: ({ answer, why }) => answer ?? why ?? "", rank: 1, atLeast: 14 },
   ];
-}
-
-export function exchangeDocument(story: ExchangeStory): object {
-  return {
-    ...story,
-    beganAt: isoTime(story.beganAt),
-    endedAt: isoTime(story.endedAt),
-    said: story.said.map((each) => ({ ...each, sentAt: isoTime(each.sentAt) })),
-  };
 }

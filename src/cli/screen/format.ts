@@ -1,7 +1,6 @@
 import pico from "picocolors";
 import type { Json } from "../../core/json.ts";
 import { ownProperty } from "../../core/own-property.ts";
-import * as figures from "../../export/figures.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import { cleanLine } from "../context/terminal-text.ts";
 
@@ -50,26 +49,6 @@ export function formatAgo(at: number, now: number): string {
   return `${Math.floor(ms / DAY_MS)} d ago`;
 }
 
-/** Local date and time: `2026-01-31 09:05:00`. */
-export function formatTime(at: number): string {
-  const date = new Date(at);
-  const day = [date.getFullYear(), date.getMonth() + 1, date.getDate()];
-  return `${day.map(twoDigits).join("-")} ${formatTimeOfDay(at)}`;
-}
-
-/** Local time of day: `09:05:00`. */
-export function formatTimeOfDay(at: number): string {
-  const date = new Date(at);
-  return [date.getHours(), date.getMinutes(), date.getSeconds()].map(twoDigits).join(":");
-}
-
-/** A time of today, or of another day: `09:05`, `2026-01-31 09:05`. */
-export function formatMoment(at: number, now: number): string {
-  const [date, today] = [formatTime(at), formatTime(now)];
-  const isToday = date.slice(0, 10) === today.slice(0, 10);
-  return date.slice(isToday ? 11 : 0, -3);
-}
-
 function twoDigits(value: number): string {
   return String(value).padStart(2, "0");
 }
@@ -83,7 +62,8 @@ export function formatMoney(microDollars: number): string {
   return `$${(microDollars / MICRO).toFixed(microDollars < MICRO ? 4 : 2)}`;
 }
 
-export { counted, wholeNumber as formatWholeNumber } from "../../export/figures.ts";
+export { formatMoment, formatTime, formatTimeOfDay } from "../../account/local-time.ts";
+export { counted, isoTime, wholeNumber as formatWholeNumber } from "../../export/figures.ts";
 
 export function formatBytes(bytes: number): string {
   if (bytes < 1_000) return `${bytes} B`;
@@ -95,13 +75,6 @@ export function formatBytes(bytes: number): string {
 /** A value on one line: strings as they are, everything else as JSON. */
 export function formatValue(value: Json): string {
   return cleanLine(typeof value === "string" ? value : JSON.stringify(value));
-}
-
-/** Milliseconds since 1970 as ISO 8601. */
-export function isoTime(at: number): string;
-export function isoTime(at: number | null): string | null;
-export function isoTime(at: number | null): string | null {
-  return at === null ? null : figures.isoTime(at);
 }
 
 type Colour = "green" | "red" | "yellow" | "cyan" | "dim";

@@ -1,50 +1,10 @@
-import { type FileReference, filesIn } from "../../core/message.ts";
-import type { MessageRecord, MessageStatus, RunRecord, StoreReader } from "../../store/store.ts";
+import type { MailCounts } from "../../account/run-mail.ts";
+import type { RunRecord } from "../../store/store.ts";
 import { cleanLine } from "../context/terminal-text.ts";
-import { counted, formatMoment, isoTime } from "./format.ts";
+import { counted, formatMoment } from "./format.ts";
 import type { Fact } from "./table.ts";
 
 // Where a run waits for a worker, and what is in its mailbox.
-
-/** How many messages of a run there are, by status. */
-export type MailCounts = ReadonlyMap<MessageStatus, number>;
-
-const PAGE = 200;
-
-/** Every message to a run, a page at a time. */
-export async function* messagesOf(
-  store: StoreReader,
-  runId: string,
-): AsyncGenerator<MessageRecord, void, undefined> {
-  let after = 0;
-  for (;;) {
-    const page = await store.listMessages(runId, { after, limit: PAGE });
-    yield* page;
-    const last = page.at(-1);
-    if (last === undefined || page.length < PAGE) return;
-    after = last.messageNo;
-  }
-}
-
-/** A file that was sent with a message. */
-export type ReceivedFile = FileReference & { readonly messageNo: number };
-
-/** The files in the messages to a run; `onEach` gets every message. */
-export async function* receivedFiles(
-  store: StoreReader,
-  runId: string,
-  onEach: (message: MessageRecord) => void,
-): AsyncGenerator<ReceivedFile, void, undefined> {
-  for await (const message of messagesOf(store, runId)) {
-    onEach(message);
-    if (message.event === null)
-      for (const file of filesIn(message.body)) yield { ...file, messageNo: message.messageNo };
-  }
-}
-
-export function messageDocument(message: MessageRecord): object {
-  return { ...message, sentAt: isoTime(message.sentAt), settledAt: isoTime(message.settledAt) };
-}
 
 /** What was set of how a run is queued, found and reached; nothing of one that was started in the usual way. */
 export function placeFacts(run: RunRecord, mail: MailCounts, now: number): readonly Fact[] {

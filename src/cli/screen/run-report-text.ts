@@ -1,3 +1,6 @@
+import { type ListEnd, listEnd, type RunReport } from "../../account/run-report.ts";
+import { hasEnded, shownStatus } from "../../account/run-status.ts";
+import { awaitedText } from "../../account/wait-time.ts";
 import { isUnlikeFirst } from "../../core/call/duplicate-note.ts";
 import { isJsonObject, type Json } from "../../core/json.ts";
 import { ROOT_PATH } from "../../core/step-path.ts";
@@ -24,19 +27,16 @@ import {
   paint,
   paintStatus,
 } from "./format.ts";
-import { formatNextSteps, type NextStep } from "./next-steps.ts";
-import { outageText } from "./run-outage.ts";
+import { type CommandStep, formatNextSteps } from "./next-steps.ts";
+import { outageText } from "./outage-text.ts";
 import { placeFacts } from "./run-place.ts";
-import { type ListEnd, listEnd, type RunReport } from "./run-report.ts";
-import { hasEnded, shownStatus } from "./run-status.ts";
 import { type Column, type Fact, formatFacts, formatTable } from "./table.ts";
-import { awaitedText } from "./wait-time.ts";
 
 /** On a terminal; a pipe gets all of it. */
 const LONGEST_VALUE = 400;
 
 /** A run as `pawl show` prints it: what it is, what it did, and what to do next. */
-export function reportText(context: CliContext, report: RunReport, next: readonly NextStep[]): string {
+export function reportText(context: CliContext, report: RunReport, next: readonly CommandStep[]): string {
   return [
     headText(context, report),
     section(context, "Exchanges", exchangesText(context, report)),

@@ -1,56 +1,48 @@
-import { isJsonObject, type JsonObject } from "../../core/json.ts";
+import type { Act } from "../../account/act.ts";
+import { waitActs } from "../../account/wait-acts.ts";
 import type { WaitRecord } from "../../store/store.ts";
 import type { CommandInput } from "../context/command.ts";
 import { commandHint } from "../context/command-hint.ts";
 
 /** The commands that answer a wait, the most likely one first. */
 export function waitHints(input: CommandInput, wait: WaitRecord): readonly string[] {
-  const hint = (...words: readonly string[]) => commandHint(input, ...words);
-  const { waitId, toolCallId } = wait;
-  switch (wait.kind) {
-    case "approval":
-    case "possible_duplicate":
-      return [hint("approve", waitId), hint("deny", waitId, "--why", "…")];
-    case "in_doubt":
-      return settleHints(input, toolCallId ?? waitId);
-    case "escalation":
-      return [hint("settle", toolCallId ?? waitId, "--retry"), hint("answer", waitId, "…")];
-    case "question":
-      return answersOf(wait).map((answer) => hint("answer", waitId, answer));
-    case "time":
-      return [];
-    case "message":
-      return wait.matches === null
-        ? [hint("chat", wait.runId), hint("send", wait.runId, "…")]
-        : [hint("send", wait.runId, "--event", wait.matches, "{…}")];
-    case "budget":
-      return [hint("answer", waitId, higherThan(wait)), hint("deny", waitId, "--why", "…")];
+  return waitActs(wait).map((act) => actCommand(input, act));
+}
+
+/** The command of an act, ready to paste. `…` and `{…}` stand for what only the person knows. */
+export function actCommand(input: CommandInput, act: Act): string {
+  return commandHint(input, ...wordsOf(act));
+}
+
+function wordsOf(act: Act): readonly string[] {
+  switch (act.kind) {
+    case "approve":
+      return ["approve", act.waitId];
+    case "deny":
+      return ["deny", act.waitId, "--why", "…"];
+    case "answer":
+      return ["answer", act.waitId, act.suggested ?? "…"];
+    case "settle":
+      return ["settle", act.callId, ...SETTLEMENTS[act.as]];
+    case "resume":
+      return ["resume", act.runId];
+    case "cancel":
+      return ["cancel", act.runId];
+    case "follow":
+      return ["tail", act.runId, "--follow"];
+    case "send":
+      return act.event === null ? ["send", act.runId, "…"] : ["send", act.runId, "--event", act.event, "{…}"];
+    case "chat":
+      return ["chat", act.runId];
+    case "list_waits":
+      return ["waits", act.runId];
+    case "export_bundle":
+      return ["export", act.runId, "--bundle", "FILE", "--to", act.to];
   }
 }
 
-/** The commands that settle a call in doubt. */
-export function settleHints(input: CommandInput, callId: string): readonly string[] {
-  const hint = (...words: readonly string[]) => commandHint(input, "settle", callId, ...words);
-  return [hint("--succeeded", "{…}"), hint("--retry"), hint("--failed", "…")];
-}
-
-function answersOf({ subject }: WaitRecord): readonly string[] {
-  const choices = choicesOf(subject);
-  return choices.length === 0 ? ["…"] : choices;
-}
-
-/** The choices of a question, if it has any. */
-export function choicesOf({ arguments: asked }: JsonObject): readonly string[] {
-  const choices = isJsonObject(asked) ? asked.choices : null;
-  return Array.isArray(choices) ? choices.filter((choice) => typeof choice === "string") : [];
-}
-
-/** The reasons why parts of the subject are hidden, and what is known about them anyway. */
-export function hiddenBecause({ hidden }: JsonObject): readonly string[] {
-  return Array.isArray(hidden) ? hidden.filter((why) => typeof why === "string") : [];
-}
-
-/** Twice the limit: a number that works, for the user to change. */
-function higherThan({ subject }: WaitRecord): string {
-  return typeof subject.limit === "number" ? String(subject.limit * 2) : "…";
-}
+const SETTLEMENTS = {
+  succeeded: ["--succeeded", "{…}"],
+  retry: ["--retry"],
+  failed: ["--failed", "…"],
+} as const;

@@ -1,9 +1,10 @@
-import { isJsonObject } from "../../core/json.ts";
-import { factsOf, numberIn } from "../../export/event-facts.ts";
-import { LogReader } from "../../export/log-reader.ts";
-import type { EventRecord, ModelOutage, RunRecord, StoreReader } from "../../store/store.ts";
-import { formatDuration, formatTime, isoTime } from "./format.ts";
-import { hasEnded, isInterrupted } from "./run-status.ts";
+import { isJsonObject } from "../core/json.ts";
+import { factsOf, numberIn } from "../export/event-facts.ts";
+import { isoTime } from "../export/figures.ts";
+import { LogReader } from "../export/log-reader.ts";
+import type { EventRecord, ModelOutage, RunRecord, StoreReader } from "../store/store.ts";
+import type { WithIsoTimes } from "./iso-times.ts";
+import { hasEnded } from "./run-status.ts";
 
 /** The outage that a run waits out, as its log has it; `isAsking` if the next request is on its way. */
 export type RunOutage = ModelOutage & { readonly isAsking: boolean };
@@ -61,20 +62,9 @@ function outageIn(event: EventRecord): RunOutage | null {
   return { since, retryAt: numberIn(outage, "retryAt"), status: numberIn(outage, "status"), isAsking: false };
 }
 
-/** `unavailable since 2026-01-31 09:05:00 (3 min 05 s, HTTP 503); next request at …, in 12 s`. */
-export function outageText(
-  { since, retryAt, status, isAsking }: RunOutage,
-  run: RunRecord,
-  now: number,
-): string {
-  const how = status === null ? "no connection" : `HTTP ${status}`;
-  if (run.status !== "running" || isInterrupted(run, now))
-    return `unavailable from ${formatTime(since)} (${how}) until its worker stopped`;
-  const what = `unavailable since ${formatTime(since)} (${formatDuration(now - since)}, ${how})`;
-  if (isAsking || retryAt === null || retryAt <= now) return `${what}; it is asked again now`;
-  return `${what}; next request at ${formatTime(retryAt)}, in ${formatDuration(retryAt - now)}`;
-}
+/** The outage that a run waits out. */
+export type OutageDocument = WithIsoTimes<RunOutage, "since" | "retryAt">;
 
-export function outageDocument(outage: RunOutage): object {
+export function outageDocument(outage: RunOutage): OutageDocument {
   return { ...outage, since: isoTime(outage.since), retryAt: isoTime(outage.retryAt) };
 }

@@ -1,4 +1,4 @@
-import type { RunRecord, RunStatus } from "../../store/store.ts";
+import type { RunRecord, RunStatus } from "../store/store.ts";
 
 /** True for a running run whose lease has expired: its worker died. */
 export function isInterrupted(run: Pick<RunRecord, "status" | "leaseUntil">, now: number): boolean {

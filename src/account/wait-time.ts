@@ -1,12 +1,12 @@
-import type { WaitRecord } from "../../store/store.ts";
-import { formatTime } from "./format.ts";
+import type { WaitRecord } from "../store/store.ts";
+import { formatMoment } from "./local-time.ts";
 
 /** The times of a wait: when the clock acts on it, and what that is. */
 type TimedRecord = Pick<WaitRecord, "kind" | "dueAt" | "onDue" | "matches" | "escalatedAt">;
 
 /** `until 08:00`, `for payment.confirmed`, `for payment.confirmed, until 2026-11-18 08:00`; null for a question to people. */
 export function awaitedText({ kind, dueAt, matches }: TimedRecord, now: number): string | null {
-  const until = dueAt === null ? null : `until ${timeText(dueAt, now)}`;
+  const until = dueAt === null ? null : `until ${formatMoment(dueAt, now)}`;
   if (kind === "time") return until ?? "for a time";
   if (kind !== "message") return null;
   return [`for ${matches ?? "the next message"}`, ...(until === null ? [] : [until])].join(", ");
@@ -32,12 +32,6 @@ const AT_LAST = {
 
 /** The time limit of a question to people, or that it has passed; null if it has none. */
 export function timeLimitText({ dueAt, onDue, escalatedAt }: TimedRecord, now: number): string | null {
-  if (escalatedAt !== null) return `nobody answered in time, since ${timeText(escalatedAt, now)}`;
-  return dueAt === null ? null : `${timeText(dueAt, now)}; then ${AT_LAST[onDue?.action ?? "escalate"]}`;
-}
-
-/** Local time; with its day if that is another one. */
-function timeText(at: number, now: number): string {
-  const [day, time] = [formatTime(at).slice(0, 10), formatTime(at).slice(11, 16)];
-  return formatTime(now).startsWith(day) ? time : `${day} ${time}`;
+  if (escalatedAt !== null) return `nobody answered in time, since ${formatMoment(escalatedAt, now)}`;
+  return dueAt === null ? null : `${formatMoment(dueAt, now)}; then ${AT_LAST[onDue?.action ?? "escalate"]}`;
 }

@@ -1,9 +1,9 @@
-import type { Json } from "../../core/json.ts";
-import type { StepPath } from "../../core/step-path.ts";
-import { type ExchangeStory, exchangeStories, lastExchanges } from "../../export/exchanges.ts";
-import { everyRecord } from "../../export/record-pages.ts";
-import { requireRun } from "../../export/run-outline.ts";
-import { jsonPieces, type TextPieces } from "../../export/text-pieces.ts";
+import type { Json } from "../core/json.ts";
+import type { StepPath } from "../core/step-path.ts";
+import { type ExchangeStory, exchangeStories, lastExchanges } from "../export/exchanges.ts";
+import { everyRecord } from "../export/record-pages.ts";
+import { requireRun } from "../export/run-outline.ts";
+import { jsonPieces, type TextPieces } from "../export/text-pieces.ts";
 import type {
   ArtifactRecord,
   AttemptRecord,
@@ -17,28 +17,19 @@ import type {
   ToolCallRecord,
   TurnRecord,
   WaitRecord,
-} from "../../store/store.ts";
+} from "../store/store.ts";
+import { callDocument, turnDocument } from "./documents/call-documents.ts";
+import { exchangeDocument, messageDocument, waitDocument } from "./documents/conversation-documents.ts";
 import {
   artifactDocument,
   attemptDocument,
-  callDocument,
   checkpointDocument,
   lineageDocument,
   runDocument,
   stepDocument,
-  turnDocument,
-  waitDocument,
-} from "./documents.ts";
-import { exchangeDocument } from "./exchange-text.ts";
-import type { NextStep } from "./next-steps.ts";
+} from "./documents/run-documents.ts";
+import { type MailCounts, messagesOf, type ReceivedFile, receivedFiles } from "./run-mail.ts";
 import { outageDocument, type RunOutage, readOutage } from "./run-outage.ts";
-import {
-  type MailCounts,
-  messageDocument,
-  messagesOf,
-  type ReceivedFile,
-  receivedFiles,
-} from "./run-place.ts";
 import { isForNextText } from "./wait-time.ts";
 
 /** Longer lists are cut to their end; another command lists them in full. */
@@ -47,7 +38,7 @@ const MOST_LISTED = 20;
 /** The last records of a list and its full length. */
 export type ListEnd<T> = { readonly count: number; readonly last: readonly T[] };
 
-/** Everything that `pawl show` prints of a run. */
+/** A run at one glance: what is small of it, and the ends of its lists. */
 export type RunReport = {
   readonly run: RunRecord;
   readonly input: Json;
@@ -127,12 +118,12 @@ export async function readRunReport(store: StoreReader, runId: string): Promise<
   };
 }
 
-/** The whole stored run as a JSON document, written list by list. */
+/** The whole stored run as a JSON document, written list by list. `next` is as the reader of the document can use it. */
 export function reportDocument(
   store: StoreReader,
   { run, input, usage, outage, work, artifacts, attempts, lineages }: RunReport,
   now: number,
-  next: readonly NextStep[],
+  next: readonly object[],
 ): TextPieces {
   const lists = listsOf(store, run.runId);
   const document = {
