@@ -29,6 +29,13 @@ export type HandlerContext<Id extends OperationId> = {
   readonly requestId: string;
 };
 
+/** What a handler makes: lists and documents that nothing changes any more. */
+type Made<T> = T extends readonly (infer Item)[]
+  ? readonly Made<Item>[]
+  : T extends object
+    ? { readonly [Name in keyof T]: Made<T[Name]> }
+    : T;
+
 type Answers<Id extends OperationId> = Routes[Id]["answers"];
 
 /** The statuses and documents that an operation may answer with. */
@@ -38,7 +45,7 @@ export type HandlerAnswer<Id extends OperationId> =
         ? A extends z.ZodType
           ? {
               readonly status: Status;
-              readonly body: z.input<A>;
+              readonly body: Made<z.input<A>>;
               readonly headers?: Readonly<Record<string, string>>;
             }
           : never
