@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { BudgetName } from "../../../core/job/budgets.ts";
 import { amount, json, optionalTime, time } from "./common.ts";
 
 export const life = z
@@ -176,7 +177,18 @@ export const verification = z
     description: "Whether everything that is stored of a run is what was written.",
   });
 
-const budgets = z.record(z.string(), z.number().nonnegative());
+const budgets = z.partialRecord(
+  z.enum([
+    "maxWallclockMinutes",
+    "maxSteps",
+    "maxToolCalls",
+    "maxRetriesPerToolCall",
+    "maxSameErrorRepeats",
+    "maxTokens",
+    "maxCostUsd",
+  ] satisfies BudgetName[]),
+  z.number().nonnegative(),
+);
 const resumeFields = {
   from: z.enum(["turn", "milestone", "beginning"]).optional(),
   redoTurn: z.boolean().optional(),
