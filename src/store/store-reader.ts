@@ -14,7 +14,7 @@ import type {
   SleepingRun,
 } from "./queue-records.ts";
 import type { EndedQuery, EndedRun, Tombstone, TombstoneRange } from "./retention.ts";
-import type { RunFilter, RunSummary } from "./run-summary.ts";
+import type { RunCounts, RunFilter, RunSummary } from "./run-summary.ts";
 import type { RunUsage } from "./run-usage.ts";
 import type { DueSchedule, FiringRecord, ScheduleRecord } from "./schedule-records.ts";
 import type { CheckpointRecord, CheckpointSnapshot, StoredSlice } from "./session-records.ts";
@@ -68,6 +68,10 @@ export interface StoreReader {
   listRuns(filter?: RunFilter): Promise<readonly RunRecord[]>;
   /** The same runs, without what may be large: input, contract, output and context. For lists that people read. */
   listRunSummaries(filter?: RunFilter): Promise<readonly RunSummary[]>;
+  /** How many runs of the filter there are, by status: exactly for all runs, else up to 10,000 of each. */
+  countRuns(filter?: RunFilter): Promise<RunCounts>;
+  /** The summary of one run; null if there is none of this id. */
+  readRunHead(runId: string): Promise<RunSummary | null>;
   /** Runs that are ready for a worker, in the order in which they are to be claimed. */
   listReady(query: ReadyQuery): Promise<readonly ReadyRun[]>;
   /** How many runs wait for a worker, by queue and pipeline. Reads all of them: for people, and for metrics. */

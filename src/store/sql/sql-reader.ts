@@ -16,6 +16,7 @@ import * as listed from "./queries/listed-runs.ts";
 import { readMovedRows } from "./queries/moved-rows.ts";
 import * as queues from "./queries/queue-queries.ts";
 import * as retention from "./queries/retention-queries.ts";
+import { countRuns } from "./queries/run-counts.ts";
 import * as lists from "./queries/run-lists.ts";
 import * as readers from "./queries/run-queries.ts";
 import * as schedules from "./queries/schedule-queries.ts";
@@ -69,11 +70,19 @@ export abstract class SqlReader implements contract.StoreReader {
   }
 
   listRuns(filter: contract.RunFilter = {}): Promise<readonly contract.RunRecord[]> {
-    return this.read(() => listed.listRuns(filter));
+    return this.read(() => listed.listRuns(this.driver.now(), filter));
   }
 
   listRunSummaries(filter: contract.RunFilter = {}): Listed<"listRunSummaries"> {
-    return this.read(() => listed.listRunSummaries(filter));
+    return this.read(() => listed.listRunSummaries(this.driver.now(), filter));
+  }
+
+  countRuns(filter: contract.RunFilter = {}): Promise<contract.RunCounts> {
+    return this.read(() => countRuns(this.driver.now(), filter));
+  }
+
+  readRunHead(runId: string): Promise<contract.RunSummary | null> {
+    return this.read(() => listed.readRunHead(runId));
   }
 
   listReady(query: contract.ReadyQuery): Listed<"listReady"> {

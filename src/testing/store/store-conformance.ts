@@ -21,10 +21,12 @@ import { leaseChecks } from "./runs/leases.ts";
 import { leavingChecks } from "./runs/leaving.ts";
 import { listRangeChecks } from "./runs/list-ranges.ts";
 import { liveWorkerChecks } from "./runs/live-workers.ts";
+import { neededPeopleChecks } from "./runs/needed-people.ts";
 import { queueChecks } from "./runs/queue.ts";
 import { quotaChecks } from "./runs/quota.ts";
 import { resumeRequestChecks } from "./runs/resume-requests.ts";
 import { retentionChecks } from "./runs/retention.ts";
+import { runFilterChecks } from "./runs/run-filters.ts";
 import { runPageChecks } from "./runs/run-pages.ts";
 import { runChecks } from "./runs/runs.ts";
 import { overlapChecks } from "./runs/schedule-overlap.ts";
@@ -125,6 +127,8 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   "live workers": liveWorkerChecks,
   retention: retentionChecks,
   "pages of runs": runPageChecks,
+  "filters of runs": runFilterChecks,
+  "runs that need people": neededPeopleChecks,
   schedules: scheduleChecks,
   "overlap of schedules": overlapChecks,
   blobs: blobChecks,
