@@ -1,7 +1,6 @@
 import { z } from "zod";
 import type { Json } from "../../core/json.ts";
 import { isJsonList, isJsonObject } from "../../core/json.ts";
-import { json } from "../api/schemas/common.ts";
 
 /**
  * Texts that models, tools and people write, by the name of their field. Every other text of a document is a name, an id, a
@@ -32,7 +31,8 @@ export const WRITTEN_TEXTS: ReadonlySet<string> = new Set([
  */
 export function withoutContent(schema: z.ZodType, document: unknown): unknown {
   if (document === null || document === undefined) return document;
-  if (schema === json) return shapeOf(document as Json);
+  // Any JSON value: the only schema that names itself.
+  if (schema instanceof z.ZodLazy) return shapeOf(document as Json);
   if (schema instanceof z.ZodNullable || schema instanceof z.ZodOptional)
     return withoutContent(schema.unwrap() as z.ZodType, document);
   if (schema instanceof z.ZodArray && Array.isArray(document))

@@ -454,11 +454,21 @@ const ROUTES = {
   streamChat: {
     tag: "chat",
     summary: "The newest answer of a chat, and then live",
+    query: z.object({
+      from: z
+        .string()
+        .max(2_000)
+        .optional()
+        .meta({ description: "The id of the answer to begin with, in the place of the newest." }),
+    }),
     answers: { 200: "stream", 204: "empty" },
   },
   listChatMessages: {
     tag: "chat",
     summary: "What the store has of a chat, as UI messages",
+    query: z.object({
+      before: z.string().max(2_000).optional().meta({ description: "As an earlier answer has given it." }),
+    }),
     answers: { 200: json },
     problems: { 404: "There is no such chat." },
   },

@@ -48,5 +48,7 @@ export const ERROR_PROBLEMS = {
   pipeline_abort: { status: 409, title: "The run was ended by its own code." },
   infinite_redirect: { status: 409, title: "Steps of the run redirect to each other." },
   forecast_end: { status: 409, title: "The forecast ends here." },
+  network_refused: { status: 409, title: "A tool may not reach that address." },
+  mirrored_run: { status: 409, title: "The mirrored run has not succeeded." },
   export: { status: 500, title: "The export could not be written." },
 } as const satisfies { readonly [code: string]: ProblemKind };
