@@ -43,14 +43,10 @@ export function sessionHandlers(parts: SessionParts): Handlers<"createSession" |
 
 function meDocument(principal: Principal, { instance, hidesContent }: SessionParts) {
   const { name, role, scope, source, expiresAt } = principal;
-  const { pipelines, labels } = scope;
   return {
     name,
     role,
-    scope: {
-      pipelines: pipelines === null ? null : [...pipelines],
-      labels: labels === null ? null : { ...labels },
-    },
+    scope,
     source,
     instance,
     hidesContent: hidesContent(principal),

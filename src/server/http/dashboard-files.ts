@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { join, sep } from "node:path";
+import { join, relative, sep } from "node:path";
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
 import { HttpProblem } from "../http-problem.ts";
@@ -46,9 +46,7 @@ export class DashboardFiles {
       const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
       const paths = entries
         .filter((entry) => entry.isFile())
-        .map((entry) =>
-          join(entry.parentPath, entry.name).slice(folder.length).split(sep).filter(Boolean).join("/"),
-        );
+        .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join("/"));
       const files = new DashboardFiles(folder, paths);
       return files.#files.has(PAGE) ? files : null;
     } catch {
