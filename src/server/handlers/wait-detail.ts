@@ -93,5 +93,5 @@ async function askingTurn(
 }
 
 function textOf(part: AssistantPart): string {
-  return part.type === "text" ? part.text : "";
+  return part.type === "text" && typeof part.text === "string" ? part.text : "";
 }
