@@ -25,6 +25,7 @@ import { neededPeopleChecks } from "./runs/needed-people.ts";
 import { queueChecks } from "./runs/queue.ts";
 import { quotaChecks } from "./runs/quota.ts";
 import { retentionChecks } from "./runs/retention.ts";
+import { runChangeChecks } from "./runs/run-changes.ts";
 import { runFilterChecks } from "./runs/run-filters.ts";
 import { runPageChecks } from "./runs/run-pages.ts";
 import { runChecks } from "./runs/runs.ts";
@@ -127,6 +128,7 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   "pages of runs": runPageChecks,
   "filters of runs": runFilterChecks,
   "runs that need people": neededPeopleChecks,
+  "changes of runs": runChangeChecks,
   schedules: scheduleChecks,
   "overlap of schedules": overlapChecks,
   blobs: blobChecks,
