@@ -14,7 +14,7 @@ import type {
   SleepingRun,
 } from "./queue-records.ts";
 import type { EndedQuery, EndedRun, Tombstone, TombstoneRange } from "./retention.ts";
-import type { RunCounts, RunFilter, RunSummary } from "./run-summary.ts";
+import type { RunChangeQuery, RunChanges, RunCounts, RunFilter, RunSummary } from "./run-summary.ts";
 import type { RunUsage } from "./run-usage.ts";
 import type { DueSchedule, FiringRecord, ScheduleRecord } from "./schedule-records.ts";
 import type { CheckpointRecord, CheckpointSnapshot, StoredSlice } from "./session-records.ts";
@@ -72,6 +72,13 @@ export interface StoreReader {
   countRuns(filter?: RunFilter): Promise<RunCounts>;
   /** The summary of one run; null if there is none of this id. */
   readRunHead(runId: string): Promise<RunSummary | null>;
+  /**
+   * The runs that have changed since a cursor: a feed for one poller in a process, which misses no commit. Ask first, and
+   * read your lists then: a list may already have what the next answer brings again, so keep the summary with the higher
+   * `eventSeq`. A renewal of a lease is no change, and neither is time: read the head of a running run again when its lease
+   * has expired. A run that was deleted is not in it: see `listTombstones`.
+   */
+  listChangedRuns(query: RunChangeQuery): Promise<RunChanges>;
   /** Runs that are ready for a worker, in the order in which they are to be claimed. */
   listReady(query: ReadyQuery): Promise<readonly ReadyRun[]>;
   /** How many runs wait for a worker, by queue and pipeline. Reads all of them: for people, and for metrics. */

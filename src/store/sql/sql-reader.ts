@@ -11,6 +11,7 @@ import * as workers from "./intents/worker-intents.ts";
 import type { Leases } from "./leases.ts";
 import type { OwnerWatch } from "./owners.ts";
 import { readActivity } from "./queries/activity-queries.ts";
+import { listChangedRuns } from "./queries/changed-runs.ts";
 import * as exchanges from "./queries/exchange-queries.ts";
 import * as listed from "./queries/listed-runs.ts";
 import { readMovedRows } from "./queries/moved-rows.ts";
@@ -83,6 +84,10 @@ export abstract class SqlReader implements contract.StoreReader {
 
   readRunHead(runId: string): Promise<contract.RunSummary | null> {
     return this.read(() => listed.readRunHead(runId));
+  }
+
+  listChangedRuns({ after, limit }: contract.RunChangeQuery): Promise<contract.RunChanges> {
+    return this.read(() => listChangedRuns(this.driver.changeLog, after, limit));
   }
 
   listReady(query: contract.ReadyQuery): Listed<"listReady"> {

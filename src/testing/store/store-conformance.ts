@@ -26,6 +26,7 @@ import { queueChecks } from "./runs/queue.ts";
 import { quotaChecks } from "./runs/quota.ts";
 import { resumeRequestChecks } from "./runs/resume-requests.ts";
 import { retentionChecks } from "./runs/retention.ts";
+import { runChangeChecks } from "./runs/run-changes.ts";
 import { runFilterChecks } from "./runs/run-filters.ts";
 import { runPageChecks } from "./runs/run-pages.ts";
 import { runChecks } from "./runs/runs.ts";
@@ -129,6 +130,7 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   "pages of runs": runPageChecks,
   "filters of runs": runFilterChecks,
   "runs that need people": neededPeopleChecks,
+  "changes of runs": runChangeChecks,
   schedules: scheduleChecks,
   "overlap of schedules": overlapChecks,
   blobs: blobChecks,
