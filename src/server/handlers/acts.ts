@@ -8,7 +8,7 @@ import { cancelRun } from "./cancel.ts";
 import { requireRunner } from "./known-pipeline.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
 import { forecastRun, hasWorkerFor, requestResume } from "./resume.ts";
-import { requireRun } from "./run-scope.ts";
+import { requireRun } from "../scope/run-scope.ts";
 import { sendMessage } from "./send-message.ts";
 import type { ServerParts } from "./server-parts.ts";
 import { startRun, takenProblem } from "./start-run.ts";

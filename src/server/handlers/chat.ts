@@ -6,7 +6,7 @@ import type { Principal } from "../principal.ts";
 import { breakable } from "../live/breakable.ts";
 import { personOf } from "./acting-person.ts";
 import { isConversation } from "./known-pipeline.ts";
-import { hasPipeline, scopeKey } from "./run-scope.ts";
+import { hasPipeline, scopeKey } from "../scope/run-scope.ts";
 import type { ServerParts } from "./server-parts.ts";
 import { labelled } from "./start-run.ts";
 

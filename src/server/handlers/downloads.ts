@@ -5,7 +5,7 @@ import type { StoreReader, ToolCallRecord } from "../../store/store.ts";
 import type { Handlers } from "../handler.ts";
 import { HttpProblem } from "../http-problem.ts";
 import { download } from "./download.ts";
-import { notFound, requireRun } from "./run-scope.ts";
+import { notFound, requireRun } from "../scope/run-scope.ts";
 import type { ServerParts } from "./server-parts.ts";
 
 /** The bytes that runs have made. */

@@ -1,8 +1,8 @@
 import type { Handlers } from "../handler.ts";
 import type { RunAccounts } from "./run-accounts.ts";
-import { requireRun } from "./run-scope.ts";
+import { requireRun } from "../scope/run-scope.ts";
 import type { ServerParts } from "./server-parts.ts";
-import { timelineDocument } from "./timeline-document.ts";
+import { timelineDocument } from "../documents/timeline-document.ts";
 
 /** What happened in a run, told for people. */
 export function storyHandlers(

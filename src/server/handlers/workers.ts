@@ -4,8 +4,8 @@ import type { Handlers } from "../handler.ts";
 import type { Principal, Scope } from "../principal.ts";
 import { personOf } from "./acting-person.ts";
 import { readActivity } from "./activity.ts";
-import { firingDocument, scheduleDocument, workerDocument } from "./documents/worker-documents.ts";
-import { isInScope, isWhole, notFound } from "./run-scope.ts";
+import { firingDocument, scheduleDocument, workerDocument } from "../documents/worker-documents.ts";
+import { isInScope, isWhole, notFound } from "../scope/run-scope.ts";
 import type { ServerParts } from "./server-parts.ts";
 
 type WorkerOperation =

@@ -1,12 +1,12 @@
 import type { Clock } from "../../engine/ports/clock.ts";
 import { isoTime } from "../../export/figures.ts";
 import type { EventRecord, RunChangeCursor, RunSummary, StoreReader } from "../../store/store.ts";
-import { type RunHeadDocument, runHeadDocument } from "../handlers/documents/run-head-document.ts";
-import { isInScope } from "../handlers/run-scope.ts";
+import { type RunHeadDocument, runHeadDocument } from "../documents/run-head-document.ts";
+import { isInScope } from "../scope/run-scope.ts";
 import { HttpProblem } from "../http-problem.ts";
 import type { Scope } from "../principal.ts";
 import type { LivePlace } from "./live-place.ts";
-import { type FollowedRun, LiveStream } from "./live-stream.ts";
+import { type FollowedRun, LiveStream, type NamedEvent } from "./live-stream.ts";
 import { LiveTotals } from "./live-totals.ts";
 import { RunningRuns } from "./running-runs.ts";
 
@@ -56,7 +56,7 @@ export class LiveHub {
   #isLooking = false;
   #running = new RunningRuns();
   readonly #totals: LiveTotals;
-  /** Pages of logs: streams that follow the same run share them. */
+  /** Pages of logs that are being read: streams that follow the same run share them. */
   readonly #pages = new Map<string, Promise<readonly EventRecord[]>>();
 
   constructor(parts: LiveHubParts) {
@@ -135,10 +135,8 @@ export class LiveHub {
     stream.hold();
     try {
       const changes = await store.listChangedRuns({ after: place.cursor, limit: MOST_CHANGES });
-      stream.release();
       const heads = changes.runs.map((run) => ({ run, head: runHeadDocument(run, clock.now()) }));
-      if (changes.isReset) stream.sendUpTo(changes.cursor, [RESET]);
-      else sendHeads(stream, heads, changes.cursor);
+      stream.release(changes.cursor, changes.isReset ? [RESET] : headsFor(stream, heads));
     } catch (error) {
       this.#leave(stream);
       throw error;
@@ -161,7 +159,10 @@ export class LiveHub {
       const commits = this.#parts.store.commitsSeen();
       if (commits === null) ms = SERVER_MS;
       // Read before what it counts: what is committed meanwhile shows in the next one.
-      if (commits === null || commits !== this.#seen) await this.#readChanges();
+      if (commits === null || commits !== this.#seen) {
+        this.#totals.lookForGone();
+        await this.#readChanges();
+      }
       this.#seen = commits;
       await this.#readLeases();
       await this.#totals.send([...this.#streams], this.#parts.clock.monotonic());
@@ -177,18 +178,21 @@ export class LiveHub {
 
   async #readChanges(): Promise<void> {
     const { store, clock } = this.#parts;
-    const after = await this.#begin();
-    const { runs, cursor, isReset } = await store.listChangedRuns({ after, limit: MOST_CHANGES });
+    const before = this.#begin();
+    const { runs, cursor, isReset } = await store.listChangedRuns({
+      after: await before,
+      limit: MOST_CHANGES,
+    });
+    // The last stream was closed meanwhile: the next one begins with the present.
+    if (this.#cursor !== before) return;
     this.#cursor = Promise.resolve(cursor);
     if (runs.length === 0 && !isReset) return;
-    this.#pages.clear();
     this.#totals.expire();
     const now = clock.now();
     for (const run of runs) this.#running.note(run, now);
     const heads = runs.map((run) => ({ run, head: runHeadDocument(run, now) }));
     for (const stream of this.#streams) {
-      if (isReset) stream.sendUpTo(cursor, [RESET]);
-      else sendHeads(stream, heads, cursor);
+      stream.sendUpTo(cursor, isReset ? [RESET] : headsFor(stream, heads));
       const own = runs.find(({ runId }) => runId === stream.runId);
       if (own !== undefined) stream.logGrew(own.eventSeq);
     }
@@ -210,22 +214,25 @@ export class LiveHub {
 
   #readLog(runId: string, after: number): Promise<readonly EventRecord[]> {
     const key = `${after} ${runId}`;
-    const page = this.#pages.get(key) ?? this.#parts.store.listEvents(runId, { after, limit: EVENTS_AT_ONCE });
+    const known = this.#pages.get(key);
+    if (known !== undefined) return known;
+    const page = this.#parts.store.listEvents(runId, { after, limit: EVENTS_AT_ONCE });
     this.#pages.set(key, page);
+    const forget = () => this.#pages.delete(key);
+    page.then(forget, forget);
     return page;
   }
 }
 
-const RESET = ["reset", { why: "More has changed than is remembered: fetch everything again." }] as const;
+const RESET: NamedEvent = [
+  "reset",
+  { why: "More has changed than is remembered: fetch everything again." },
+];
 
 type Head = { readonly run: RunSummary; readonly head: RunHeadDocument };
 
-function sendHeads(stream: LiveStream, heads: readonly Head[], cursor: RunChangeCursor): void {
-  const seen = heads.filter(({ run }) => isInScope(stream.scope, run));
-  stream.sendUpTo(
-    cursor,
-    seen.map(({ head }) => ["head", head] as const),
-  );
+function headsFor({ scope }: LiveStream, heads: readonly Head[]): readonly NamedEvent[] {
+  return heads.filter(({ run }) => isInScope(scope, run)).map(({ head }) => ["head", head]);
 }
 
 /** All runs that workers hold or have left. */

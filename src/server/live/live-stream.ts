@@ -1,7 +1,7 @@
 import { RunDeletedError, RunNotFoundError } from "../../core/errors.ts";
 import type { EventRecord, RunChangeCursor } from "../../store/store.ts";
 import type { Scope } from "../principal.ts";
-import { eventDocument } from "../handlers/documents/ledger-documents.ts";
+import { eventDocument } from "../documents/ledger-documents.ts";
 import { eventText } from "./live-event.ts";
 import { livePlaceText } from "./live-place.ts";
 
@@ -10,6 +10,9 @@ const MOST_WAITING_CHARS = 1024 * 1024;
 
 /** The run whose log a stream has, and the number of the last event that its reader knows. */
 export type FollowedRun = { readonly runId: string; readonly after: number };
+
+/** What a stream sends, and its name. */
+export type NamedEvent = readonly [event: string, data: unknown];
 
 /** Reads some events of a run behind one. */
 export type LogReading = (runId: string, after: number) => Promise<readonly EventRecord[]>;
@@ -61,7 +64,7 @@ export class LiveStream {
    * Some events, after which the reader has everything up to the cursor. Only the last one has it as its id: a connection
    * that breaks between two of them continues before all of them.
    */
-  sendUpTo(cursor: RunChangeCursor, events: readonly (readonly [event: string, data: unknown])[]): void {
+  sendUpTo(cursor: RunChangeCursor, events: readonly NamedEvent[]): void {
     this.#later(() => {
       this.#cursor = cursor;
       for (const [i, [event, data]] of events.entries())
@@ -74,9 +77,11 @@ export class LiveStream {
     this.#held = [];
   }
 
-  release(): void {
+  /** Sends what the reader has missed, and after it what has come meanwhile. */
+  release(cursor: RunChangeCursor, missed: readonly NamedEvent[]): void {
     const held = this.#held ?? [];
     this.#held = null;
+    this.sendUpTo(cursor, missed);
     for (const act of held) act();
   }
 

@@ -1,9 +1,8 @@
 import type { StoreReader, Tombstone } from "../../store/store.ts";
-import { runFilterIn } from "../handlers/run-filter.ts";
-import { hasPipeline, scopeKey } from "../handlers/run-scope.ts";
+import { runFilterIn } from "../scope/run-filter.ts";
+import { hasPipeline, scopeKey } from "../scope/run-scope.ts";
 import type { Scope } from "../principal.ts";
 import type { LiveStream } from "./live-stream.ts";
-import { countOpenWaits } from "./open-waits.ts";
 
 /** Figures change with every commit. People read them once a second at the most. */
 const EVERY_MS = 1_000;
@@ -18,6 +17,7 @@ export class LiveTotals {
   readonly #store: StoreReader;
   readonly #sent = new Map<string, { counts: string; waits: string }>();
   #isStale = false;
+  #mayBeGone = false;
   #readAt = Number.NEGATIVE_INFINITY;
   #lastGone: Pick<Tombstone, "deletedAt" | "runId"> | null = null;
 
@@ -32,16 +32,23 @@ export class LiveTotals {
     this.#sent.clear();
   }
 
-  /** Something has changed. */
+  /** Runs have changed. */
   expire(): void {
     this.#isStale = true;
   }
 
+  /** Something was committed, perhaps a deletion: that is no change of a run. */
+  lookForGone(): void {
+    this.#mayBeGone = true;
+  }
+
   async send(streams: readonly LiveStream[], now: number): Promise<void> {
-    if (!this.#isStale || now - this.#readAt < EVERY_MS) return;
-    this.#isStale = false;
+    if (!(this.#isStale || this.#mayBeGone) || now - this.#readAt < EVERY_MS) return;
     this.#readAt = now;
-    await this.#sendGone(streams);
+    this.#mayBeGone = false;
+    if (await this.#sendGone(streams)) this.#isStale = true;
+    if (!this.#isStale) return;
+    this.#isStale = false;
     for (const [key, group] of Map.groupBy(streams, ({ scope }) => scopeKey(scope)))
       await this.#sendFigures(key, group);
   }
@@ -51,7 +58,8 @@ export class LiveTotals {
     const filter = scope === undefined ? null : runFilterIn(scope);
     if (scope === undefined || filter === null) return;
     const counts = await this.#store.countRuns(filter);
-    const waits = { open: await countOpenWaits(this.#store, scope) };
+    const asking = await this.#store.listRunSummaries({ ...filter, needsPerson: true });
+    const waits = { open: asking.reduce((sum, { openWaits }) => sum + openWaits, 0) };
     const before = this.#sent.get(key);
     const sent = { counts: JSON.stringify(counts), waits: JSON.stringify(waits) };
     this.#sent.set(key, sent);
@@ -61,7 +69,8 @@ export class LiveTotals {
     }
   }
 
-  async #sendGone(streams: readonly LiveStream[]): Promise<void> {
+  /** True if there were any. */
+  async #sendGone(streams: readonly LiveStream[]): Promise<boolean> {
     const newest = await this.#store.listTombstones({ limit: MOST_GONE });
     const last = this.#lastGone;
     const known = newest.findIndex((stone) => last !== null && !isLater(stone, last));
@@ -70,6 +79,7 @@ export class LiveTotals {
     for (const stone of gone.toReversed())
       for (const stream of streams)
         if (mayKnow(stream.scope, stone)) stream.send("gone", { runId: stone.runId });
+    return gone.length > 0;
   }
 }
 

@@ -1,6 +1,6 @@
-import { shownStatus } from "../../../account/run-status.ts";
-import { isoTime } from "../../../export/figures.ts";
-import type { RunSummary } from "../../../store/store.ts";
+import { shownStatus } from "../../account/run-status.ts";
+import { isoTime } from "../../export/figures.ts";
+import type { RunSummary } from "../../store/store.ts";
 
 /** A run in a list, with the status that it has for people at this time. */
 export function runHeadDocument(run: RunSummary, now: number) {

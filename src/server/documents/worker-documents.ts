@@ -1,6 +1,6 @@
-import type { Json } from "../../../core/json.ts";
-import { isoTime } from "../../../export/figures.ts";
-import type { FiringRecord, LiveWorker, ScheduleRecord } from "../../../store/store.ts";
+import type { Json } from "../../core/json.ts";
+import { isoTime } from "../../export/figures.ts";
+import type { FiringRecord, LiveWorker, ScheduleRecord } from "../../store/store.ts";
 
 /** A worker reports each few seconds: one that has not for this long has died, or cannot. */
 const SILENT_MS = 15_000;

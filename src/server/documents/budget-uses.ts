@@ -1,6 +1,6 @@
-import type { Budgets } from "../../../core/job/budgets.ts";
-import type { RunRecord } from "../../../store/store.ts";
-import { hasEnded } from "../../../account/run-status.ts";
+import type { Budgets } from "../../core/job/budgets.ts";
+import type { RunRecord } from "../../store/store.ts";
+import { hasEnded } from "../../account/run-status.ts";
 
 type BudgetUse = {
   readonly name: keyof Budgets;
