@@ -20,9 +20,11 @@ import type { DueSchedule, FiringRecord, ScheduleRecord } from "./schedule-recor
 import type { CheckpointRecord, CheckpointSnapshot, StoredSlice } from "./session-records.ts";
 import type { BundlePart, BundlePosition } from "./store-moving.ts";
 import type {
+  AnsweredWaitRange,
   CheckpointRange,
   EventRange,
   ModelCallRange,
+  OpenWaitRange,
   StepRange,
   ToolCallAttemptRange,
   ToolCallRange,
@@ -192,7 +194,9 @@ export interface StoreReader {
   /** The waits of a run in order, answered or not. */
   listWaits(runId: string, range?: WaitRange): Promise<readonly WaitRecord[]>;
   /** The open waits of all runs, oldest first. */
-  listOpenWaits(): Promise<readonly WaitRecord[]>;
+  listOpenWaits(range?: OpenWaitRange): Promise<readonly WaitRecord[]>;
+  /** What people have answered, newest first. */
+  listAnsweredWaits(range: AnsweredWaitRange): Promise<readonly WaitRecord[]>;
   /** True if someone asked to cancel the run. */
   isCancelRequested(runId: string): Promise<boolean>;
   /** The artifacts of the run, by name. */

@@ -23,7 +23,7 @@ import * as readers from "./queries/run-queries.ts";
 import * as schedules from "./queries/schedule-queries.ts";
 import * as sessions from "./queries/session-queries.ts";
 import * as turnReaders from "./queries/turn-queries.ts";
-import { listWaits } from "./queries/wait-queries.ts";
+import { listAnsweredWaits, listWaits } from "./queries/wait-queries.ts";
 import type { SqlScript } from "./script.ts";
 import { findAddress } from "./tables/address-rows.ts";
 import * as artifacts from "./tables/artifact-rows.ts";
@@ -327,8 +327,12 @@ export abstract class SqlReader implements contract.StoreReader {
     return this.read(() => listWaits(runId, range));
   }
 
-  listOpenWaits(): Promise<readonly contract.WaitRecord[]> {
-    return this.read(() => listTrustedWaits());
+  listOpenWaits(range?: contract.OpenWaitRange): Listed<"listOpenWaits"> {
+    return this.read(() => listTrustedWaits(range));
+  }
+
+  listAnsweredWaits(range: contract.AnsweredWaitRange): Listed<"listAnsweredWaits"> {
+    return this.read(() => listAnsweredWaits(range));
   }
 
   isCancelRequested(runId: string): Promise<boolean> {

@@ -63,6 +63,7 @@ import { messageChecks } from "./waits/messages.ts";
 import { peopleChecks } from "./waits/people.ts";
 import { questionChecks } from "./waits/questions.ts";
 import { waitingTimeChecks } from "./waits/waiting-time.ts";
+import { waitListChecks } from "./waits/wait-lists.ts";
 import { waitChecks } from "./waits/waits.ts";
 
 export type { ConformanceDatabase, OpenConformanceDatabase, StoresOfCheck } from "./check.ts";
@@ -100,6 +101,7 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   approvals: approvalChecks,
   people: peopleChecks,
   waits: waitChecks,
+  "lists of waits": waitListChecks,
   answers: answerChecks,
   questions: questionChecks,
   "the clock": clockWaitChecks,

@@ -25,7 +25,10 @@ export const FAN_OUTS: readonly { readonly text: RegExp; readonly why: string }[
     text: /^SELECT (?:run_id, count\(\*\) AS events|rowid AS place, hash) FROM/,
     why: "The feed of changes, for people.",
   },
-  { text: /^SELECT waits\.\*.* WHERE waits\.status = 'open'/, why: "The open questions, for people." },
+  {
+    text: /^SELECT waits\.\*.* WHERE waits\.status = '(?:open|answered)'/,
+    why: "The open questions and what was answered, for people.",
+  },
   {
     text: /^SELECT run_id, epoch FROM runs WHERE status = 'running' AND owner = \?/,
     why: "Closing a store.",
