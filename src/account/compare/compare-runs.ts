@@ -9,7 +9,7 @@ import { type ComparedTurn, comparedTurn, isSameAnswer, type TurnWithCost } from
 import { pathsWithTurns, type TurnPair, turnPairs } from "./turn-pairs.ts";
 
 /** One of two runs that are compared. */
-export type ComparedRun = Pick<RunRecord, "runId" | "pipeline" | "status" | "charged" | "forkedFrom"> & {
+type ComparedRun = Pick<RunRecord, "runId" | "pipeline" | "status" | "charged" | "forkedFrom"> & {
   readonly tookMs: number;
 };
 

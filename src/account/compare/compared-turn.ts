@@ -9,7 +9,7 @@ import { transcriptCall } from "../transcript/shown-values.ts";
 import type { TranscriptCall, TranscriptPart } from "../transcript/transcript-items.ts";
 
 /** A turn of one of two runs. */
-export type TurnSide = {
+type TurnSide = {
   readonly parts: readonly TranscriptPart[];
   readonly committed: boolean;
   readonly charged: Amount;
@@ -18,7 +18,7 @@ export type TurnSide = {
 };
 
 /** Calls of two runs that have the same effect, or a call that only one of them has. */
-export type ComparedCall = { readonly a: TranscriptCall | null; readonly b: TranscriptCall | null };
+type ComparedCall = { readonly a: TranscriptCall | null; readonly b: TranscriptCall | null };
 
 /** A turn of two runs, side by side. */
 export type ComparedTurn = {
