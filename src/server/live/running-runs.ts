@@ -31,7 +31,7 @@ export class RunningRuns {
   isDue(now: number): boolean {
     if (this.#runs.size === 0 || now - this.#readAt < LEAST_MS) return false;
     if (now - this.#readAt >= RENEWALS_MS) return true;
-    return this.#runs.values().some((run) => !run.isInterrupted && run.leaseUntil <= now);
+    return [...this.#runs.values()].some((run) => !run.isInterrupted && run.leaseUntil <= now);
   }
 
   /** All runs that are running now. Returns those whose heads have to be sent again. */
