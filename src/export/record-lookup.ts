@@ -2,6 +2,7 @@ import type { StepPath } from "../core/step-path.ts";
 import { parseWaitId, waitId } from "../core/wait.ts";
 import type {
   CheckpointRecord,
+  MessageRecord,
   ModelCallRecord,
   StepRecord,
   StoreReader,
@@ -29,6 +30,7 @@ export class RecordLookup {
   readonly #attempts = new LastPage<ToolCallAttempt>();
   readonly #waits = new LastPage<WaitRecord>();
   readonly #checkpoints = new LastPage<CheckpointRecord>();
+  readonly #messages = new LastPage<MessageRecord>();
 
   constructor(reader: StoreReader, runId: string) {
     this.#reader = reader;
@@ -87,6 +89,14 @@ export class RecordLookup {
           this.#runId,
           index === 1 ? { limit: RECORDS_PER_PAGE } : pageAfter({ waitId: waitId(this.#runId, index - 1) }),
         ),
+    );
+  }
+
+  /** The message of this number. */
+  message(messageNo: number): Promise<MessageRecord | null> {
+    return this.#messages.find(
+      (message) => message.messageNo === messageNo,
+      () => this.#reader.listMessages(this.#runId, pageAfter(messageNo - 1)),
     );
   }
 

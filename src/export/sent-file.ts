@@ -1,4 +1,5 @@
 import { isJsonObject, type Json } from "../core/json.ts";
+import type { FileReference } from "../core/message.ts";
 import { numberIn, textIn } from "./event-facts.ts";
 import { counted } from "./figures.ts";
 
@@ -16,6 +17,11 @@ export function fileIn(item: Json): ShownFile | null {
   const [mediaType, size, hash] = [textIn(item, "mediaType"), numberIn(item, "size"), textIn(item, "hash")];
   if (mediaType === null || size === null || hash === null) return null;
   return { name: textIn(item, "filename") ?? NO_NAME, mediaType, size, hash };
+}
+
+/** A file of a stored message. */
+export function shownFile({ filename, mediaType, size, blobId }: FileReference): ShownFile {
+  return { name: filename ?? NO_NAME, mediaType, size, hash: blobId };
 }
 
 /** Of a file without a name. */

@@ -109,6 +109,14 @@ export type RunCounts = {
 /** Where the feed of changes continues. Opaque, and a plain text: it may be sent to others and stored. */
 export type RunChangeCursor = string;
 
+/** Which changes to read. */
+export type RunChangeQuery = {
+  /** The cursor of the last answer; null for the first call, which only says where the feed begins. */
+  readonly after: RunChangeCursor | null;
+  /** The most runs that are worth an answer, up to 1,000: if more have changed, `isReset` is true. */
+  readonly limit: number;
+};
+
 /** What has changed since a cursor. */
 export type RunChanges = {
   /** The runs that have changed, each once and as it is now, in the order of their last changes. */

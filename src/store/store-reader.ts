@@ -14,15 +14,17 @@ import type {
   SleepingRun,
 } from "./queue-records.ts";
 import type { EndedQuery, EndedRun, Tombstone, TombstoneRange } from "./retention.ts";
-import type { RunCounts, RunFilter, RunSummary } from "./run-summary.ts";
+import type { RunChangeQuery, RunChanges, RunCounts, RunFilter, RunSummary } from "./run-summary.ts";
 import type { RunUsage } from "./run-usage.ts";
 import type { DueSchedule, FiringRecord, ScheduleRecord } from "./schedule-records.ts";
 import type { CheckpointRecord, CheckpointSnapshot, StoredSlice } from "./session-records.ts";
 import type { BundlePart, BundlePosition } from "./store-moving.ts";
 import type {
+  AnsweredWaitRange,
   CheckpointRange,
   EventRange,
   ModelCallRange,
+  OpenWaitRange,
   StepRange,
   ToolCallAttemptRange,
   ToolCallRange,
@@ -72,6 +74,13 @@ export interface StoreReader {
   countRuns(filter?: RunFilter): Promise<RunCounts>;
   /** The summary of one run; null if there is none of this id. */
   readRunHead(runId: string): Promise<RunSummary | null>;
+  /**
+   * The runs that have changed since a cursor: a feed for one poller in a process, which misses no commit. Ask first, and
+   * read your lists then: a list may already have what the next answer brings again, so keep the summary with the higher
+   * `eventSeq`. A renewal of a lease is no change, and neither is time: read the head of a running run again when its lease
+   * has expired. A run that was deleted is not in it: see `listTombstones`.
+   */
+  listChangedRuns(query: RunChangeQuery): Promise<RunChanges>;
   /** Runs that are ready for a worker, in the order in which they are to be claimed. */
   listReady(query: ReadyQuery): Promise<readonly ReadyRun[]>;
   /** How many runs wait for a worker, by queue and pipeline. Reads all of them: for people, and for metrics. */
@@ -185,7 +194,9 @@ export interface StoreReader {
   /** The waits of a run in order, answered or not. */
   listWaits(runId: string, range?: WaitRange): Promise<readonly WaitRecord[]>;
   /** The open waits of all runs, oldest first. */
-  listOpenWaits(): Promise<readonly WaitRecord[]>;
+  listOpenWaits(range?: OpenWaitRange): Promise<readonly WaitRecord[]>;
+  /** What people have answered, newest first. */
+  listAnsweredWaits(range: AnsweredWaitRange): Promise<readonly WaitRecord[]>;
   /** True if someone asked to cancel the run. */
   isCancelRequested(runId: string): Promise<boolean>;
   /** The artifacts of the run, by name. */

@@ -18,7 +18,7 @@ export function turnDocument({ calls, ...turn }: TurnRecord): TurnDocument {
 }
 
 /** The outcome of a call. */
-export type ReceiptDocument = WithIsoTimes<Receipt, "at">;
+type ReceiptDocument = WithIsoTimes<Receipt, "at">;
 
 /** A row of the ledger. */
 export type CallDocument = WithIsoTimes<

@@ -67,7 +67,10 @@ function openCall(
       const retry = retryBy(waits);
       return [retry === null ? IN_DOUBT[recovery] : `${retry}, so a resume sends it again.`];
     }
-    default:
+    case "succeeded":
+    case "failed":
+    case "deduplicated":
+    case "cancelled":
       throw new Error(`Call ${toolCallId} is ${status}, and has no receipt.`);
   }
 }

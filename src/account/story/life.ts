@@ -3,7 +3,7 @@ import type { AttemptRecord, RunRecord } from "../../store/store.ts";
 import { isInterrupted } from "../run-status.ts";
 
 /** The worker of a life. `host` and `pid` are null if the name of the owner does not have them. */
-export type LifeOwner = {
+type LifeOwner = {
   readonly name: string;
   readonly host: string | null;
   readonly pid: number | null;

@@ -7,7 +7,7 @@ import { everyRecord } from "../../export/record-pages.ts";
 import type { LineageRecord, ModelCallRecord, StoreReader } from "../../store/store.ts";
 
 /** Some requests to models, and what they were charged. */
-export type LostCalls = { readonly modelCalls: number; readonly charged: Amount };
+type LostCalls = { readonly modelCalls: number; readonly charged: Amount };
 
 /** What a run has paid for and does not have. No request is counted twice. */
 export type LostWork = {

@@ -5,7 +5,7 @@ import type { ExchangeFigures } from "../exchanges.ts";
 import { amountText, counted, duration, timeOfDay } from "../figures.ts";
 import { code, inline, sentence, shortFence } from "../markdown.ts";
 import type { Incident } from "../run-incidents.ts";
-import { fileText, NO_NAME } from "../sent-file.ts";
+import { fileText, shownFile } from "../sent-file.ts";
 import { shortage } from "./transcript-run.ts";
 
 // The texts about conversations: what people wrote, and how exchanges begin and end.
@@ -29,9 +29,7 @@ export function writtenText({
 export function takenText({ body, sentBy, messageNo }: MessageRecord): string {
   const who = `**${inline(sentBy)}**, message ${messageNo}:`;
   const text = writtenIn(body);
-  const files = filesIn(body).map(
-    ({ filename: name = NO_NAME, blobId: hash, ...file }) => `- ${inline(fileText({ name, hash, ...file }))}`,
-  );
+  const files = filesIn(body).map((file) => `- ${inline(fileText(shownFile(file)))}`);
   const written = text === "" && files.length > 0 ? [] : [shortFence(text, "all of it is in the store")];
   return [who, ...written, ...(files.length === 0 ? [] : [files.join("\n")])].join("\n\n");
 }

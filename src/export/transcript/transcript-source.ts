@@ -60,9 +60,8 @@ export class TranscriptSource {
   }
 
   /** The message of this number. */
-  async findMessage(messageNo: number): Promise<MessageRecord | null> {
-    const range = { after: messageNo - 1, limit: 1 };
-    return (await this.#reader.listMessages(this.outline.run.runId, range))[0] ?? null;
+  findMessage(messageNo: number): Promise<MessageRecord | null> {
+    return this.#records.message(messageNo);
   }
 
   /** The exchange of this number, with what it cost. */

@@ -26,19 +26,26 @@ export function answeredModel(call: ModelCallRecord): string {
   }
 }
 
-/** The model's answer, part by part. */
-export function responseText({ response, calls }: TurnRecord): readonly string[] {
+/** The parts of a model's answer, each call with its row of the ledger. */
+export function answerParts({ response, calls }: Pick<TurnRecord, "response" | "calls">): readonly {
+  readonly part: AssistantPart;
+  readonly call: ToolCallRecord | null;
+}[] {
   const { content } = response;
   const rows = new Map<AssistantPart, ToolCallRecord | undefined>(
     ledgerCallsOf(content).map((part, index) => [part, calls[index]]),
   );
-  const parts = content
-    // Results of calls that the provider ran are in their receipts.
-    .filter((part) => part.type !== "tool-result" || calls.length === 0)
-    .map((part) => {
-      const call = rows.get(part);
-      return call === undefined ? partText(part) : askedCall(call);
-    });
+  return (
+    content
+      // Results of calls that the provider ran are in their receipts.
+      .filter((part) => part.type !== "tool-result" || calls.length === 0)
+      .map((part) => ({ part, call: rows.get(part) ?? null }))
+  );
+}
+
+/** The model's answer, part by part. */
+export function responseText(turn: TurnRecord): readonly string[] {
+  const parts = answerParts(turn).map(({ part, call }) => (call === null ? partText(part) : askedCall(call)));
   return parts.length === 0 ? ["The answer is empty."] : parts;
 }
 

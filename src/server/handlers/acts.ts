@@ -8,7 +8,7 @@ import { cancelRun } from "./cancel.ts";
 import { requireRunner } from "./known-pipeline.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
 import { forecastRun, hasWorkerFor, requestResume } from "./resume.ts";
-import { requireRun } from "./run-scope.ts";
+import { requireRun } from "../scope/run-scope.ts";
 import { sendMessage } from "./send-message.ts";
 import type { ServerParts } from "./server-parts.ts";
 import { startRun, takenProblem } from "./start-run.ts";
@@ -34,12 +34,12 @@ export function actHandlers(parts: ServerParts): Handlers<ActOperation> {
   return {
     startRun: async ({ headers, body }, { principal }) => {
       const started = await startRun(parts, principal, { key: headers["idempotency-key"] }, body);
-      return { status: started.existed ? 200 : 201, body: started };
+      return started.existed ? { status: 200, body: started } : { status: 201, body: started };
     },
 
     putRun: async ({ params: { runId }, body }, { principal }) => {
       const started = await startRun(parts, principal, { runId }, body);
-      return { status: started.existed ? 200 : 201, body: started };
+      return started.existed ? { status: 200, body: started } : { status: 201, body: started };
     },
 
     forecastRun: async ({ params: { runId }, body }, { principal }) => {
@@ -64,7 +64,8 @@ export function actHandlers(parts: ServerParts): Handlers<ActOperation> {
     cancelRun: async ({ params: { runId } }, { principal }) => {
       await requireRun(store, principal, runId);
       const outcome = await cancelRun(parts, principal, runId);
-      return { status: outcome === "requested" ? 202 : 200, body: { runId, outcome } };
+      const body = { runId, outcome };
+      return outcome === "requested" ? { status: 202, body } : { status: 200, body };
     },
 
     forkRun: async ({ params: { runId }, body: { atTurn, step, runId: forkId } }, { principal }) => {

@@ -9,7 +9,7 @@ import { HttpProblem } from "../http-problem.ts";
 import type { Principal } from "../principal.ts";
 import { cancelRun } from "./cancel.ts";
 import { requestResume } from "./resume.ts";
-import { requireRun } from "./run-scope.ts";
+import { requireRun } from "../scope/run-scope.ts";
 import type { ServerParts } from "./server-parts.ts";
 
 type BulkRequest = z.output<typeof bulkRequest>;

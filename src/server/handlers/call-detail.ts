@@ -1,6 +1,6 @@
 import { callStory } from "../../account/story/call-story.ts";
 import type { StoreReader, ToolCallRecord } from "../../store/store.ts";
-import { callAttemptDocument, callDocument } from "./documents/ledger-documents.ts";
+import { callAttemptDocument, callDocument } from "../documents/ledger-documents.ts";
 
 /** A call has few attempts: its tool decides how often it is retried. */
 const MOST_ATTEMPTS = 100;

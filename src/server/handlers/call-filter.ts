@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { isoTime } from "../../export/figures.ts";
 import type { StoreReader, ToolCallRecord } from "../../store/store.ts";
-import { callDocument } from "./documents/ledger-documents.ts";
+import { callDocument } from "../documents/ledger-documents.ts";
 import { listCursor, placeInList } from "./list-cursor.ts";
 import type { ListPage } from "./list-page.ts";
 

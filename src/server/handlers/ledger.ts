@@ -10,10 +10,10 @@ import {
   modelCallDocument,
   stepDocument,
   turnDocument,
-} from "./documents/ledger-documents.ts";
-import { waitDocument } from "./documents/wait-documents.ts";
+} from "../documents/ledger-documents.ts";
+import { waitDocument } from "../documents/wait-documents.ts";
 import { readListPage } from "./list-page.ts";
-import { requireRun } from "./run-scope.ts";
+import { requireRun } from "../scope/run-scope.ts";
 import type { ServerParts } from "./server-parts.ts";
 
 type LedgerOperation =

@@ -9,7 +9,7 @@ import { HttpProblem } from "../http-problem.ts";
 import type { Principal, Scope } from "../principal.ts";
 import { personOf } from "./acting-person.ts";
 import { requireRunner } from "./known-pipeline.ts";
-import { hasPipeline, isInScope, isWhole, scopeKey } from "./run-scope.ts";
+import { hasPipeline, isInScope, isWhole, scopeKey } from "../scope/run-scope.ts";
 import type { ServerParts } from "./server-parts.ts";
 
 type NewRunRequest = z.output<typeof newRun>;

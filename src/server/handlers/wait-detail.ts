@@ -7,8 +7,8 @@ import { asksPeople, asksPermission, parseWaitId, waitId } from "../../core/wait
 import type { RunRecord, StoreReader, WaitRecord } from "../../store/store.ts";
 import type { Principal } from "../principal.ts";
 import { personOf } from "./acting-person.ts";
-import { waitDocument } from "./documents/wait-documents.ts";
-import { notFound } from "./run-scope.ts";
+import { waitDocument } from "../documents/wait-documents.ts";
+import { notFound } from "../scope/run-scope.ts";
 
 /** How far back an earlier call of the same tool is looked for. */
 const TURNS_BACK = 200;
@@ -93,5 +93,5 @@ async function askingTurn(
 }
 
 function textOf(part: AssistantPart): string {
-  return part.type === "text" ? part.text : "";
+  return part.type === "text" && typeof part.text === "string" ? part.text : "";
 }

@@ -11,6 +11,7 @@ import * as workers from "./intents/worker-intents.ts";
 import type { Leases } from "./leases.ts";
 import type { OwnerWatch } from "./owners.ts";
 import { readActivity } from "./queries/activity-queries.ts";
+import { listChangedRuns } from "./queries/changed-runs.ts";
 import * as exchanges from "./queries/exchange-queries.ts";
 import * as listed from "./queries/listed-runs.ts";
 import { readMovedRows } from "./queries/moved-rows.ts";
@@ -22,7 +23,7 @@ import * as readers from "./queries/run-queries.ts";
 import * as schedules from "./queries/schedule-queries.ts";
 import * as sessions from "./queries/session-queries.ts";
 import * as turnReaders from "./queries/turn-queries.ts";
-import { listWaits } from "./queries/wait-queries.ts";
+import { listAnsweredWaits, listWaits } from "./queries/wait-queries.ts";
 import type { SqlScript } from "./script.ts";
 import { findAddress } from "./tables/address-rows.ts";
 import * as artifacts from "./tables/artifact-rows.ts";
@@ -83,6 +84,10 @@ export abstract class SqlReader implements contract.StoreReader {
 
   readRunHead(runId: string): Promise<contract.RunSummary | null> {
     return this.read(() => listed.readRunHead(runId));
+  }
+
+  listChangedRuns({ after, limit }: contract.RunChangeQuery): Promise<contract.RunChanges> {
+    return this.read(() => listChangedRuns(this.driver.changeLog, after, limit));
   }
 
   listReady(query: contract.ReadyQuery): Listed<"listReady"> {
@@ -322,8 +327,12 @@ export abstract class SqlReader implements contract.StoreReader {
     return this.read(() => listWaits(runId, range));
   }
 
-  listOpenWaits(): Promise<readonly contract.WaitRecord[]> {
-    return this.read(() => listTrustedWaits());
+  listOpenWaits(range?: contract.OpenWaitRange): Listed<"listOpenWaits"> {
+    return this.read(() => listTrustedWaits(range));
+  }
+
+  listAnsweredWaits(range: contract.AnsweredWaitRange): Listed<"listAnsweredWaits"> {
+    return this.read(() => listAnsweredWaits(range));
   }
 
   isCancelRequested(runId: string): Promise<boolean> {

@@ -26,6 +26,7 @@ import { queueChecks } from "./runs/queue.ts";
 import { quotaChecks } from "./runs/quota.ts";
 import { resumeRequestChecks } from "./runs/resume-requests.ts";
 import { retentionChecks } from "./runs/retention.ts";
+import { runChangeChecks } from "./runs/run-changes.ts";
 import { runFilterChecks } from "./runs/run-filters.ts";
 import { runPageChecks } from "./runs/run-pages.ts";
 import { runChecks } from "./runs/runs.ts";
@@ -62,6 +63,7 @@ import { messageChecks } from "./waits/messages.ts";
 import { peopleChecks } from "./waits/people.ts";
 import { questionChecks } from "./waits/questions.ts";
 import { waitingTimeChecks } from "./waits/waiting-time.ts";
+import { waitListChecks } from "./waits/wait-lists.ts";
 import { waitChecks } from "./waits/waits.ts";
 
 export type { ConformanceDatabase, OpenConformanceDatabase, StoresOfCheck } from "./check.ts";
@@ -99,6 +101,7 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   approvals: approvalChecks,
   people: peopleChecks,
   waits: waitChecks,
+  "lists of waits": waitListChecks,
   answers: answerChecks,
   questions: questionChecks,
   "the clock": clockWaitChecks,
@@ -129,6 +132,7 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   "pages of runs": runPageChecks,
   "filters of runs": runFilterChecks,
   "runs that need people": neededPeopleChecks,
+  "changes of runs": runChangeChecks,
   schedules: scheduleChecks,
   "overlap of schedules": overlapChecks,
   blobs: blobChecks,

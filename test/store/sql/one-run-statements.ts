@@ -17,7 +17,18 @@ export const FAN_OUTS: readonly { readonly text: RegExp; readonly why: string }[
     text: /^SELECT runs\.\*.* WHERE pipeline = \? AND input_hash = \?/,
     why: "A run that was started without an id is looked for by its input, before it begins.",
   },
-  { text: /^SELECT waits\.\*.* WHERE waits\.status = 'open'/, why: "The open questions, for people." },
+  {
+    text: /^SELECT (?:status|\d+ AS place), .*count\(\*\) AS n FROM |^SELECT count\(\*\) AS n FROM runs WHERE status = 'running' AND lease_until/,
+    why: "The runs of each status are counted, for people.",
+  },
+  {
+    text: /^SELECT (?:run_id, count\(\*\) AS events|rowid AS place, hash) FROM/,
+    why: "The feed of changes, for people.",
+  },
+  {
+    text: /^SELECT waits\.\*.* WHERE waits\.status = '(?:open|answered)'/,
+    why: "The open questions and what was answered, for people.",
+  },
   {
     text: /^SELECT run_id, epoch FROM runs WHERE status = 'running' AND owner = \?/,
     why: "Closing a store.",

@@ -13,7 +13,7 @@ import { ChatProblem, notFound } from "./chat-problem.ts";
 import { type NewChatMessage, readChatRequest, readMessage } from "./chat-request.ts";
 import { type ChatRoom, type ChatUser, chatSetup, findRoom, roomOf } from "./chat-room.ts";
 import { answerTo, continued, ended, resumed, type WatchedChat, withdrawnMessage } from "./chat-stream.ts";
-import { eventStreamResponse } from "./event-stream-response.ts";
+import { uiEventStream } from "./ui-event-stream.ts";
 import { assertNoForm, readJsonBody } from "./json-body.ts";
 import type { UIChunkOptions } from "./ui-chunks.ts";
 
@@ -298,7 +298,7 @@ class Chats {
     const { errorText } = this.#options;
     const chat = { runner: this.#runner, store: this.#store, runId, signal };
     const made = chunks(errorText === undefined ? chat : { ...chat, errorText });
-    return eventStreamResponse(made, () => left.abort());
+    return uiEventStream(made, () => left.abort());
   }
 }
 

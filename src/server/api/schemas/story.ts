@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { BudgetName } from "../../../core/job/budgets.ts";
 import { amount, json, optionalTime, time } from "./common.ts";
+import { waitKind } from "./run.ts";
 
 export const life = z
   .object({
@@ -8,8 +9,10 @@ export const life = z
     epoch: z.int(),
     owner: z.string(),
     startedAt: time,
-    endedAt: time.meta({ description: "When it released the run, or its last sign of life." }),
-    end: z.enum(["released", "died", "open"]),
+    endedAt: time.meta({ description: "When it left the run, or its last sign of life." }),
+    end: z.enum(["released", "left", "died", "open"]).meta({
+      description: "`left`: it gave the run up in good order, for the next one to resume.",
+    }),
     goneBy: optionalTime.meta({
       description: "Of one that died: when the next one found the run without an owner.",
     }),
@@ -19,22 +22,27 @@ export const life = z
   })
   .meta({ id: "Life", description: "One time that a worker held the run, from its claim to its end." });
 
+const place = {
+  step: z.string().nullable(),
+  turn: z.int().nullable(),
+  toolCallId: z.string().nullable(),
+};
+const category = z.enum(["step", "turn", "model", "tool"]);
+
 export const slice = z
   .object({
     id: z.string(),
     life: z.int(),
     lane: z.int(),
-    category: z.enum(["attempt", "step", "turn", "model", "tool", "wait"]),
+    depth: z.int(),
+    category,
     name: z.string(),
     start: z.int(),
     end: z.int(),
-    isCut: z.boolean().meta({ description: "It was open when its life ended." }),
+    isCut: z.boolean().meta({ description: "Its worker died in it: how long it took is unknown." }),
+    isOpen: z.boolean().meta({ description: "A worker is busy with it now." }),
     outcome: z.string().nullable(),
-    step: z.string().nullable(),
-    turn: z.int().nullable(),
-    toolCallId: z.string().nullable(),
-    waitId: z.string().nullable(),
-    args: json,
+    ...place,
   })
   .meta({
     id: "TimelineSlice",
@@ -44,26 +52,51 @@ export const slice = z
 export const merged = z
   .object({
     life: z.int(),
+    lastLife: z.int(),
     lane: z.int(),
-    category: z.string(),
+    category,
     count: z.int(),
+    cut: z.int(),
     start: z.int(),
     end: z.int(),
   })
   .meta({ id: "MergedSlices", description: "Slices that are too short to show one by one." });
 
 export const mark = z
-  .object({ life: z.int(), name: z.string(), at: z.int(), scope: z.enum(["attempt", "lane"]), args: json })
-  .meta({ id: "TimelineMark" });
+  .object({
+    life: z.int(),
+    kind: z.enum(["commit", "checkpoint", "lineage", "compaction", "artifact", "crash"]),
+    name: z.string(),
+    at: z.int(),
+    until: z.int(),
+    count: z.int(),
+    ...place,
+  })
+  .meta({ id: "TimelineMark", description: "Something that happened at one moment, or several of a kind." });
+
+export const timelineWait = z
+  .object({
+    waitId: z.string(),
+    kind: waitKind,
+    toolCallId: z.string().nullable(),
+    status: z.enum(["open", "answered", "withdrawn"]),
+    start: z.int(),
+    end: z.int().nullable(),
+    people: z.array(z.string()),
+  })
+  .meta({ id: "TimelineWait" });
 
 export const timeline = z
   .object({
-    from: z.int(),
+    from: z.int().meta({ description: "The beginning of the whole run, whatever the window is." }),
     to: z.int(),
     lives: z.array(life),
+    livesLeftOut: z.int(),
     slices: z.array(slice),
     merged: z.array(merged),
     marks: z.array(mark),
+    waits: z.array(timelineWait),
+    waitsLeftOut: z.int(),
     minMs: z.int().meta({ description: "Shorter slices were merged." }),
     eventSeq: z.int(),
     isLive: z.boolean(),
@@ -74,19 +107,26 @@ export const transcriptItem = z
   .object({
     id: z.string(),
     kind: z.enum([
-      "input",
-      "message",
+      "user",
+      "follow_up",
       "assistant",
-      "call",
+      "dropped",
+      "calls",
       "wait",
+      "answer",
       "life",
+      "fork",
+      "step",
+      "exchange_begun",
+      "exchange_ended",
       "lineage",
       "compaction",
-      "exchange",
-      "step",
-      "end",
+      "request",
+      "artifact",
+      "run",
     ]),
-    at: optionalTime,
+    at: time,
+    seq: z.int().meta({ description: "The event of the log that it is from." }),
     step: z.string().nullable(),
     turn: z.int().nullable(),
     isAbandoned: z.boolean(),
@@ -101,8 +141,8 @@ export const transcript = z
       .string()
       .nullable()
       .meta({ description: "The cursor of earlier items; null at the beginning." }),
-    after: z.string().nullable().meta({ description: "The cursor of later items." }),
-    eventSeq: z.int(),
+    after: z.string().meta({ description: "The cursor of later items, now or when the run has grown." }),
+    isNewest: z.boolean().meta({ description: "There were no later items." }),
   })
   .meta({ id: "Transcript", description: "A part of the conversation, in order." });
 
@@ -115,7 +155,7 @@ export const comparedTurn = z
     b: json,
     calls: z.array(
       z.object({
-        match: z.enum(["same", "changed", "only_a", "only_b"]),
+        match: z.enum(["same", "only_a", "only_b"]),
         tool: z.string(),
         a: z.string().nullable(),
         b: z.string().nullable(),
@@ -125,18 +165,26 @@ export const comparedTurn = z
   })
   .meta({ id: "ComparedTurn" });
 
+const change = { path: z.string(), a: json, b: json };
+
 export const comparison = z
   .object({
     a: z.string(),
     b: z.string(),
+    hasSameInput: z.boolean(),
     samePrefix: z.int().meta({ description: "How many turns they begin with in common." }),
+    differsAfter: z
+      .string()
+      .nullable()
+      .meta({ description: "The cursor of the first turn that differs; null for the beginning." }),
     turns: z.array(comparedTurn),
     nextCursor: z.string().nullable(),
-    setup: z.array(z.object({ path: z.string(), a: json, b: json })).meta({
+    setup: z.array(z.object({ step: z.string(), ...change })).meta({
       description: "What differs of the model, the prompt, the tools and the settings.",
     }),
-    output: z.object({ isSame: z.boolean(), a: json, b: json }),
+    output: z.object({ isSame: z.boolean(), changes: z.array(z.object(change)) }),
     spent: z.object({ a: amount, b: amount }),
+    tookMs: z.object({ a: z.int(), b: z.int() }),
   })
   .meta({ id: "Comparison", description: "Two runs side by side." });
 

@@ -1,8 +1,8 @@
-import { choicesOf } from "../../../account/wait-acts.ts";
-import type { Json } from "../../../core/json.ts";
-import { approvalNeedOf } from "../../../core/person.ts";
-import { isoTime } from "../../../export/figures.ts";
-import type { WaitRecord } from "../../../store/store.ts";
+import { choicesOf } from "../../account/wait-acts.ts";
+import type { Json } from "../../core/json.ts";
+import { approvalNeedOf } from "../../core/person.ts";
+import { isoTime } from "../../export/figures.ts";
+import type { WaitRecord } from "../../store/store.ts";
 
 /** A wait of a run of this pipeline. */
 export function waitDocument(wait: WaitRecord, pipeline: string) {

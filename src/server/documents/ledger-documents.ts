@@ -1,6 +1,6 @@
-import type { Json } from "../../../core/json.ts";
-import { factsOf } from "../../../export/event-facts.ts";
-import { isoTime } from "../../../export/figures.ts";
+import type { Json } from "../../core/json.ts";
+import { factsOf } from "../../export/event-facts.ts";
+import { isoTime } from "../../export/figures.ts";
 import type {
   AttemptRecord,
   CheckpointRecord,
@@ -12,7 +12,7 @@ import type {
   ToolCallAttempt,
   ToolCallRecord,
   TurnRecord,
-} from "../../../store/store.ts";
+} from "../../store/store.ts";
 
 // The records of one run as the API shows them: times in ISO 8601, and nothing that only Pawl itself uses.
 
