@@ -1,22 +1,23 @@
-import type { AccessRecord, AccessStore, NewAudit } from "../../src/server/access/access-port.ts";
+import type {
+  AccessRecord,
+  AccessStore,
+  AuditEntry,
+  AuditRange,
+  AuditRecord,
+  NewAccess,
+} from "../../src/server/access/access-port.ts";
 
-/** The part of a store that knows people, in memory. */
+/** The part of a store that knows people, in memory: what is in it is seen without a query, and its clock can be set. */
 export class MemoryAccessStore implements AccessStore {
   readonly records = new Map<string, { record: AccessRecord; hash: string }>();
-  readonly audit: NewAudit[] = [];
+  readonly audit: AuditEntry[] = [];
   now = () => Date.now();
 
-  async grantAccess({ hash, ...access }: Parameters<AccessStore["grantAccess"]>[0]): Promise<AccessRecord> {
-    const accessId = `acc_${this.records.size + 1}`;
-    const record = {
-      ...access,
-      accessId,
-      createdAt: this.now(),
-      redeemedAt: null,
-      lastUsedAt: null,
-      revokedAt: null,
-    };
-    this.records.set(accessId, { record, hash: Buffer.from(hash).toString("hex") });
+  async grantAccess({ hash, madeFrom = null, ...access }: NewAccess): Promise<AccessRecord> {
+    const id = `acc_${this.records.size + 1}`;
+    const times = { createdAt: this.now(), redeemedAt: null, lastUsedAt: null, revokedAt: null };
+    const record = { ...access, ...times, madeFrom, id };
+    this.records.set(id, { record, hash: Buffer.from(hash).toString("hex") });
     return record;
   }
 
@@ -25,13 +26,11 @@ export class MemoryAccessStore implements AccessStore {
     if (found === null || found.kind !== "code" || found.redeemedAt !== null || found.revokedAt !== null)
       return null;
     if (found.expiresAt !== null && found.expiresAt <= this.now()) return null;
-    return this.#change(found.accessId, { redeemedAt: this.now() });
+    return this.#change(found.id, { redeemedAt: this.now() });
   }
 
-  async revokeAccess(accessId: string): Promise<boolean> {
-    if (!this.records.has(accessId)) return false;
-    this.#change(accessId, { revokedAt: this.now() });
-    return true;
+  async revokeAccess(id: string): Promise<AccessRecord | null> {
+    return this.records.has(id) ? this.#change(id, { revokedAt: this.now() }) : null;
   }
 
   async findAccess(hash: Uint8Array): Promise<AccessRecord | null> {
@@ -39,8 +38,8 @@ export class MemoryAccessStore implements AccessStore {
     return [...this.records.values()].find((each) => each.hash === wanted)?.record ?? null;
   }
 
-  async getAccess(accessId: string): Promise<AccessRecord | null> {
-    return this.records.get(accessId)?.record ?? null;
+  async getAccess(id: string): Promise<AccessRecord | null> {
+    return this.records.get(id)?.record ?? null;
   }
 
   async listAccess(): Promise<readonly AccessRecord[]> {
@@ -49,13 +48,24 @@ export class MemoryAccessStore implements AccessStore {
 
   async noteAccessUse(): Promise<void> {}
 
-  async recordAudit(entries: readonly NewAudit[]): Promise<void> {
+  async recordAudit(entries: readonly AuditEntry[]): Promise<void> {
     this.audit.push(...entries);
   }
 
-  #change(accessId: string, change: Partial<AccessRecord>): AccessRecord {
-    const known = this.records.get(accessId);
-    if (known === undefined) throw new Error(`There is no access ${accessId}.`);
+  async listAudit({
+    limit = 100,
+    after = Number.POSITIVE_INFINITY,
+  }: AuditRange = {}): Promise<readonly AuditRecord[]> {
+    const rows = this.audit.map((entry, index) => ({ ...entry, no: index + 1, at: this.now() }));
+    return rows
+      .filter(({ no }) => no < after)
+      .reverse()
+      .slice(0, limit);
+  }
+
+  #change(id: string, change: Partial<AccessRecord>): AccessRecord {
+    const known = this.records.get(id);
+    if (known === undefined) throw new Error(`There is no access ${id}.`);
     known.record = { ...known.record, ...change };
     return known.record;
   }

@@ -131,7 +131,7 @@ export class Access {
     const { cookies, clock } = this.#options;
     return {
       principal: this.#principal(record, "session", expiresAt),
-      cookie: cookies.set({ accessId: record.accessId, expiresAt }, clock.now()),
+      cookie: cookies.set({ accessId: record.id, expiresAt }, clock.now()),
     };
   }
 
@@ -149,7 +149,7 @@ export class Access {
     const made = await this.#known.ofSecret(token);
     if (made === null) return null;
     const hash = hashOfSecret(newSecret());
-    const { name, role, scope, accessId } = made;
+    const { name, role, scope, id } = made;
     const expiresAt = clock.now() + CODE_MS;
     await store.grantAccess({
       kind: "code",
@@ -158,7 +158,7 @@ export class Access {
       scope,
       hash,
       createdBy: name,
-      madeFrom: accessId,
+      madeFrom: id,
       expiresAt,
     });
     return store.redeemCode(hash);
@@ -178,6 +178,6 @@ export class Access {
  * Two sessions of one token are one person: an approval that takes two people must not be given by one who signs in twice. For
  * the same reason all codes of one name, which `pawl serve` makes for the user of its machine, are one person.
  */
-function personId({ accessId, kind, name, madeFrom }: AccessRecord): string {
-  return madeFrom ?? (kind === "code" ? `local:${name}` : accessId);
+function personId({ id, kind, name, madeFrom }: AccessRecord): string {
+  return madeFrom ?? (kind === "code" ? `local:${name}` : id);
 }

@@ -1,5 +1,5 @@
 import type { Clock } from "../../engine/ports/clock.ts";
-import type { AccessStore, NewAudit } from "./access-port.ts";
+import type { AccessStore, AuditEntry } from "./access-port.ts";
 
 /** Reads are written together, this long after the first of them. */
 const BATCH_MS = 1_000;
@@ -17,7 +17,7 @@ export class AuditTrail {
   readonly #clock: Clock;
   readonly #onError: (error: unknown) => void;
   readonly #readings = new Map<string, number>();
-  #waiting: NewAudit[] = [];
+  #waiting: AuditEntry[] = [];
   #cancel: (() => void) | null = null;
   #writing: Promise<void> = Promise.resolve();
 
@@ -28,12 +28,12 @@ export class AuditTrail {
   }
 
   /** Resolves once the rows are durable. */
-  async act(entries: readonly NewAudit[]): Promise<void> {
+  async act(entries: readonly AuditEntry[]): Promise<void> {
     await this.#store.recordAudit(entries);
   }
 
   /** Returns at once. */
-  read(entries: readonly NewAudit[]): void {
+  read(entries: readonly AuditEntry[]): void {
     const fresh = entries.filter((entry) => this.#isNewReading(entry));
     if (fresh.length === 0) return;
     this.#waiting.push(...fresh);
@@ -47,8 +47,8 @@ export class AuditTrail {
     await this.#writing;
   }
 
-  #isNewReading({ who, accessId, act, target, status }: NewAudit): boolean {
-    const key = JSON.stringify([who, accessId, act, target, status]);
+  #isNewReading({ who, act, target, status }: AuditEntry): boolean {
+    const key = JSON.stringify([who, act, target, status]);
     const now = this.#clock.monotonic();
     const last = this.#readings.get(key);
     if (last !== undefined && now - last < ONE_READING_MS) return false;

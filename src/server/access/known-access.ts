@@ -77,7 +77,7 @@ export class KnownAccess {
     if (forgotten === this.#forgotten)
       this.#kept.set(key, { record, until: this.#clock.monotonic() + KEPT_MS });
     // For people who look for tokens that nobody uses. No request waits for it, or fails with it.
-    void this.#store.noteAccessUse(record.accessId).catch(() => undefined);
+    void this.#store.noteAccessUse(record.id).catch(() => undefined);
     return record;
   }
 }

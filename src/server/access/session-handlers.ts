@@ -12,6 +12,8 @@ export type SessionParts = {
   readonly hidesContent: (principal: Principal) => boolean;
 };
 
+const UNKNOWN = { name: "unknown", id: null, role: null };
+
 /** Sign-in and sign-out, and who is signed in. */
 export function sessionHandlers(parts: SessionParts): Handlers<"createSession" | "deleteSession" | "getMe"> {
   const { access, audit } = parts;
@@ -21,7 +23,7 @@ export function sessionHandlers(parts: SessionParts): Handlers<"createSession" |
       try {
         const { principal, cookie } = await access.signIn(body);
         const { name, id, role } = principal;
-        await audit.act([{ ...entry, who: name, accessId: id, role, status: 200, problem: null }]);
+        await audit.act([{ ...entry, who: { name, id, role }, status: 200, problem: null }]);
         return {
           status: 200,
           body: meDocument(principal, parts),
@@ -29,9 +31,7 @@ export function sessionHandlers(parts: SessionParts): Handlers<"createSession" |
         };
       } catch (error) {
         if (error instanceof HttpProblem && error.status === 401)
-          await audit.act([
-            { ...entry, who: "unknown", accessId: null, role: null, status: 401, problem: error.code },
-          ]);
+          await audit.act([{ ...entry, who: UNKNOWN, status: 401, problem: error.code }]);
         throw error;
       }
     },

@@ -47,9 +47,9 @@ export function tokenHandlers(
   };
 }
 
-function tokenDocument({ accessId, kind, name, role, scope, createdBy, ...times }: AccessRecord) {
+function tokenDocument({ id, kind, name, role, scope, createdBy, ...times }: AccessRecord) {
   return {
-    id: accessId,
+    id,
     kind,
     name,
     role,

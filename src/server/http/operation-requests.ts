@@ -120,15 +120,8 @@ async function record(
 ): Promise<void> {
   const kind = auditKind(id);
   if (principal === null || kind === "none") return;
-  const { name, id: accessId, role } = principal;
-  const entries = auditTargets(about).map((target) => ({
-    who: name,
-    accessId,
-    role,
-    act: id,
-    target,
-    ...end,
-  }));
+  const who = { name: principal.name, id: principal.id, role: principal.role };
+  const entries = auditTargets(about).map((target) => ({ who, act: id, target, ...end }));
   if (kind === "act") await audit.act(entries);
   // What the client had already was read all the same.
   else audit.read(entries.map((entry) => ({ ...entry, status: end.status === 304 ? 200 : end.status })));

@@ -13,9 +13,7 @@ describe("an act", () => {
     const response = await server.request("/v1/runs/q%2F1/stop", { method: "POST", headers });
     expect(server.store.audit).toEqual([
       {
-        who: "bo",
-        accessId: "acc_1",
-        role: "operator",
+        who: { name: "bo", id: "acc_1", role: "operator" },
         act: "stopRun",
         target: "q/1",
         status: 200,
@@ -57,7 +55,7 @@ describe("a sign-in", () => {
     const code = await server.access.newCode({ name: "ana", role: "admin" });
     await server.request("/v1/session", json({ code }));
     await server.request("/v1/session", json({ code }));
-    expect(server.store.audit.map(({ who, status }) => [who, status])).toEqual([
+    expect(server.store.audit.map(({ who, status }) => [who.name, status])).toEqual([
       ["ana", 200],
       ["unknown", 401],
     ]);

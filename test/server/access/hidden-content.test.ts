@@ -13,7 +13,7 @@ const OTHER_TEXTS = new Set(
   `a act after answeredBy argumentsHash b before blobId by callId calls category code concurrencyKey correlationId createdBy cron
    currentStep duplicateOf effect end endStatus entrypoint errorCode event finishReason forkedFrom forks from hash host id
    idempotencyKey identityHash inputHash instance kind messageId name newestRunId nextCursor onDue outcome overlap owner path
-   pausedBy phase pipeline pipelines problems queue queues recovery requestId resumedFrom role row runId runIds scope secret
+   pausedBy people phase pipeline pipelines problems queue queues recovery requestId resumedFrom role row runId runIds scope secret
    sentBy skipped source startedBy status step stepPath stillNeeded target timeZone to tool toolCallId traceParent type
    version waitId workerId workerVersion`.split(/\s+/),
 );
