@@ -1,11 +1,8 @@
-/** What a principal may do. Each role may do what those before it may. */
-export type Role = "viewer" | "operator" | "admin";
+import type { Role } from "../core/access/role.ts";
+import type { Scope } from "../core/access/scope.ts";
 
-/** Which runs a principal sees and acts on; null for all. Every label must be in the metadata of the run. */
-export type Scope = {
-  readonly pipelines: readonly string[] | null;
-  readonly labels: { readonly [name: string]: string } | null;
-};
+export type { Role } from "../core/access/role.ts";
+export type { Scope } from "../core/access/scope.ts";
 
 /** Who makes a request. */
 export type Principal = {

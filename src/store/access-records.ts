@@ -48,6 +48,8 @@ export type AuditRange = {
   readonly target?: string;
   /** Those from this time on, in milliseconds since 1970. */
   readonly since?: number;
+  /** Those up to this time, in milliseconds since 1970. */
+  readonly until?: number;
 };
 
 /** The result of checking the audit log. Whoever keeps the last hash elsewhere notices if entries are missing at the end. */

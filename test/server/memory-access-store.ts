@@ -1,14 +1,15 @@
 import type {
+  AccessReader,
   AccessRecord,
   AccessStore,
   AuditEntry,
   AuditRange,
   AuditRecord,
   NewAccess,
-} from "../../src/server/access/access-port.ts";
+} from "../../src/store/store.ts";
 
 /** The part of a store that knows people, in memory: what is in it is seen without a query, and its clock can be set. */
-export class MemoryAccessStore implements AccessStore {
+export class MemoryAccessStore implements Omit<AccessStore & AccessReader, "trimAudit" | "verifyAudit"> {
   readonly records = new Map<string, { record: AccessRecord; hash: string }>();
   readonly audit: AuditEntry[] = [];
   now = () => Date.now();

@@ -1,7 +1,8 @@
+import { accessHash } from "../../src/core/access/access-secret.ts";
 import { systemClock } from "../../src/engine/ports/system-clock.ts";
 import { Access, type Authenticate } from "../../src/server/access/access.ts";
 import { AuditTrail } from "../../src/server/access/audit-trail.ts";
-import { hashOfSecret, newSecret, sessionKey } from "../../src/server/access/secrets.ts";
+import { newSecret, sessionKey } from "../../src/server/access/secrets.ts";
 import { SessionCookies } from "../../src/server/access/session-cookie.ts";
 import { sessionHandlers } from "../../src/server/access/session-handlers.ts";
 import { OPERATIONS, type OperationId } from "../../src/server/api/operations.ts";
@@ -87,7 +88,7 @@ export function testServer(options: TestServerOptions = {}): TestServer {
   };
   const token: TestServer["token"] = async (role, { name = role, scope = ALL, expiresAt = null } = {}) => {
     const secret = newSecret();
-    const hash = hashOfSecret(secret);
+    const hash = accessHash(secret);
     await store.grantAccess({
       kind: "token",
       name,

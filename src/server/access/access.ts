@@ -1,10 +1,12 @@
+import { accessHash } from "../../core/access/access-secret.ts";
+import { EVERYTHING } from "../../core/access/scope.ts";
 import type { Clock } from "../../engine/ports/clock.ts";
+import type { AccessRecord, Store } from "../../store/store.ts";
 import { HttpProblem } from "../http-problem.ts";
 import type { Principal, Role, Scope } from "../principal.ts";
-import type { AccessRecord, AccessStore } from "./access-port.ts";
 import { FailedLogins } from "./failed-logins.ts";
-import { KnownAccess } from "./known-access.ts";
-import { hashOfSecret, newSecret } from "./secrets.ts";
+import { type AccessLookUps, KnownAccess } from "./known-access.ts";
+import { newSecret } from "./secrets.ts";
 import { SESSION_MS, type SessionCookies } from "./session-cookie.ts";
 
 /** Who makes a request, as the program that serves the handler knows it. */
@@ -24,7 +26,7 @@ export type Authenticate = (request: Request) => Promise<HostPrincipal | null> |
 export type Recognized = { readonly principal: Principal | null; readonly cookie: string | null };
 
 export type AccessOptions = {
-  readonly store: AccessStore;
+  readonly store: AccessLookUps & Pick<Store, "grantAccess" | "redeemCode" | "revokeAccess">;
   readonly cookies: SessionCookies;
   readonly clock: Clock;
   readonly authenticate: Authenticate | null;
@@ -34,7 +36,6 @@ export type AccessOptions = {
   readonly maxFailedLogins: number;
 };
 
-const ALL_RUNS: Scope = { pipelines: null, labels: null };
 const CODE_MS = 5 * 60_000;
 
 /** Recognizes who makes a request: by a bearer token, by the host's own authentication, or by the cookie of a session. */
@@ -89,8 +90,8 @@ export class Access {
     await store.grantAccess({
       ...who,
       kind: "code",
-      scope: ALL_RUNS,
-      hash: hashOfSecret(secret),
+      scope: EVERYTHING,
+      hash: accessHash(secret),
       createdBy: who.name,
       madeFrom: null,
       expiresAt: clock.now() + CODE_MS,
@@ -103,7 +104,7 @@ export class Access {
     this.#known.forget();
   }
 
-  #ofHost({ name, id, role, scope = ALL_RUNS }: HostPrincipal): Principal {
+  #ofHost({ name, id, role, scope = EVERYTHING }: HostPrincipal): Principal {
     return { name, id, role: this.#role(role), scope, source: "host", expiresAt: null };
   }
 
@@ -138,7 +139,7 @@ export class Access {
   /** A code is redeemed once, whoever tries at the same time. */
   async #redeemed(code: string): Promise<AccessRecord | null> {
     this.#failures.assertFew();
-    const record = await this.#options.store.redeemCode(hashOfSecret(code));
+    const record = await this.#options.store.redeemCode(accessHash(code));
     if (record === null) this.#failures.add();
     return record;
   }
@@ -148,7 +149,7 @@ export class Access {
     const { store, clock } = this.#options;
     const made = await this.#known.ofSecret(token);
     if (made === null) return null;
-    const hash = hashOfSecret(newSecret());
+    const hash = accessHash(newSecret());
     const { name, role, scope, id } = made;
     const expiresAt = clock.now() + CODE_MS;
     await store.grantAccess({

@@ -1,5 +1,5 @@
 import type { Clock } from "../../engine/ports/clock.ts";
-import type { AccessStore, AuditEntry } from "./access-port.ts";
+import type { AuditEntry, Store } from "../../store/store.ts";
 
 /** Reads are written together, this long after the first of them. */
 const BATCH_MS = 1_000;
@@ -13,7 +13,7 @@ const MOST_REMEMBERED = 10_000;
  * killed) is a reading that is not on record; an act is not acknowledged before its row is durable.
  */
 export class AuditTrail {
-  readonly #store: Pick<AccessStore, "recordAudit">;
+  readonly #store: Pick<Store, "recordAudit">;
   readonly #clock: Clock;
   readonly #onError: (error: unknown) => void;
   readonly #readings = new Map<string, number>();
@@ -21,7 +21,7 @@ export class AuditTrail {
   #cancel: (() => void) | null = null;
   #writing: Promise<void> = Promise.resolve();
 
-  constructor(store: Pick<AccessStore, "recordAudit">, clock: Clock, onError: (error: unknown) => void) {
+  constructor(store: Pick<Store, "recordAudit">, clock: Clock, onError: (error: unknown) => void) {
     this.#store = store;
     this.#clock = clock;
     this.#onError = onError;

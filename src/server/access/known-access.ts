@@ -1,11 +1,15 @@
+import { decideAccess } from "../../core/access/access-decision.ts";
+import { accessHash } from "../../core/access/access-secret.ts";
 import type { Clock } from "../../engine/ports/clock.ts";
-import type { AccessRecord, AccessStore } from "./access-port.ts";
+import type { AccessRecord, Store } from "../../store/store.ts";
 import type { FailedLogins } from "./failed-logins.ts";
-import { hashOfSecret } from "./secrets.ts";
 
 /** A revocation by another process is seen within this time. */
 const KEPT_MS = 3_000;
 const MOST_KEPT = 1_000;
+
+/** What is asked of a store with each request. */
+export type AccessLookUps = Pick<Store, "findAccess" | "getAccess" | "noteAccessUse">;
 
 type Kept = { readonly record: AccessRecord; readonly until: number };
 
@@ -14,7 +18,7 @@ type Kept = { readonly record: AccessRecord; readonly until: number };
  * exists is kept, so that wrong secrets do not fill the memory.
  */
 export class KnownAccess {
-  readonly #store: AccessStore;
+  readonly #store: AccessLookUps;
   readonly #clock: Clock;
   readonly #failures: FailedLogins;
   readonly #kept = new Map<string, Kept>();
@@ -22,7 +26,7 @@ export class KnownAccess {
   readonly #proven = new Set<string>();
   #forgotten = 0;
 
-  constructor(store: AccessStore, clock: Clock, failures: FailedLogins) {
+  constructor(store: AccessLookUps, clock: Clock, failures: FailedLogins) {
     this.#store = store;
     this.#clock = clock;
     this.#failures = failures;
@@ -30,8 +34,8 @@ export class KnownAccess {
 
   /** The token with this secret, if it may be used now. */
   async ofSecret(secret: string): Promise<AccessRecord | null> {
-    const hash = hashOfSecret(secret);
-    const key = hash.toString("hex");
+    const hash = accessHash(secret);
+    const key = Buffer.from(hash).toString("hex");
     if (!this.#proven.has(key)) this.#failures.assertFew();
     const record = await this.#found(key, () => this.#store.findAccess(hash));
     if (record === null || record.kind !== "token" || !this.#isValid(record)) {
@@ -59,8 +63,8 @@ export class KnownAccess {
     this.#forgotten += 1;
   }
 
-  #isValid({ revokedAt, expiresAt }: AccessRecord): boolean {
-    return revokedAt === null && (expiresAt === null || expiresAt > this.#clock.now());
+  #isValid(record: AccessRecord): boolean {
+    return decideAccess(record, this.#clock.now()).kind === "valid";
   }
 
   async #found(key: string, find: () => Promise<AccessRecord | null>): Promise<AccessRecord | null> {

@@ -8,7 +8,3 @@ export function isWithin(inner: Scope, outer: Scope): boolean {
   const labels = Object.entries(outer.labels ?? {});
   return hasPipelines && labels.every(([name, value]) => inner.labels?.[name] === value);
 }
-
-export function isWholeScope({ pipelines, labels }: Scope): boolean {
-  return pipelines === null && Object.keys(labels ?? {}).length === 0;
-}

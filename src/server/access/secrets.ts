@@ -1,13 +1,9 @@
-import { createHash, createHmac, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto";
+import { ACCESS_SECRET_BYTES, accessSecret } from "../../core/access/access-secret.ts";
 
-/** A new token or code: 32 random bytes, in a form that scanners of leaked secrets can find. */
+/** A new token or code. */
 export function newSecret(): string {
-  return `pawl_${randomBytes(32).toString("base64url")}`;
-}
-
-/** What is stored of a secret. A secret is random, so its plain hash cannot be guessed from. */
-export function hashOfSecret(secret: string): Buffer {
-  return createHash("sha256").update(secret).digest();
+  return accessSecret(randomBytes(ACCESS_SECRET_BYTES));
 }
 
 /**

@@ -1,14 +1,15 @@
+import { accessHash } from "../../core/access/access-secret.ts";
 import type { Clock } from "../../engine/ports/clock.ts";
 import { isoTime } from "../../export/figures.ts";
+import type { AccessRecord, Store } from "../../store/store.ts";
 import type { Handlers } from "../handler.ts";
 import { HttpProblem } from "../http-problem.ts";
-import type { AccessRecord, AccessStore } from "./access-port.ts";
 import { isWithin } from "./scope-decision.ts";
-import { hashOfSecret, newSecret } from "./secrets.ts";
+import { newSecret } from "./secrets.ts";
 
 /** Tokens. An admin of a scope makes, sees and revokes those of that scope only: else the scope would be no limit. */
 export function tokenHandlers(
-  store: AccessStore,
+  store: Pick<Store, "listAccess" | "getAccess" | "grantAccess" | "revokeAccess">,
   clock: Pick<Clock, "now">,
 ): Handlers<"listTokens" | "createToken" | "revokeToken"> {
   return {
@@ -31,7 +32,7 @@ export function tokenHandlers(
         name,
         role,
         scope,
-        hash: hashOfSecret(secret),
+        hash: accessHash(secret),
         createdBy: principal.name,
         madeFrom: null,
         expiresAt: expiresInMs === undefined ? null : clock.now() + expiresInMs,

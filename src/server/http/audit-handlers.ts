@@ -1,20 +1,20 @@
 import { z } from "zod";
 import type { Clock } from "../../engine/ports/clock.ts";
 import { isoTime } from "../../export/figures.ts";
-import type { AccessStore, AuditRange, AuditRecord } from "../access/access-port.ts";
-import { isWholeScope } from "../access/scope-decision.ts";
+import type { AuditRange, AuditRecord, Store } from "../../store/store.ts";
 import type { Handlers } from "../handler.ts";
 import { readListPage } from "../handlers/list-page.ts";
 import { HttpProblem } from "../http-problem.ts";
+import { isWhole } from "../scope/run-scope.ts";
 
 /** The audit log. Its rows are about all runs, so it is only for admins of all runs. */
 export function auditHandlers(
-  store: Pick<AccessStore, "listAudit">,
+  store: Pick<Store, "listAudit">,
   clock: Pick<Clock, "now">,
 ): Handlers<"listAudit"> {
   return {
     listAudit: async ({ query: { cursor, limit, ...filter } }, { principal }) => {
-      if (!isWholeScope(principal.scope))
+      if (!isWhole(principal.scope))
         throw new HttpProblem(
           403,
           "scope_too_small",

@@ -10,7 +10,6 @@ import { Runner } from "../../engine/runner/runner.ts";
 import { assertStore, type RunnerOptions } from "../../engine/runner/runner-options.ts";
 import type { Store } from "../../store/store.ts";
 import { Access, type Authenticate } from "../access/access.ts";
-import { accessStoreOf } from "../access/access-port.ts";
 import { AuditTrail } from "../access/audit-trail.ts";
 import { sessionKey } from "../access/secrets.ts";
 import { SessionCookies } from "../access/session-cookie.ts";
@@ -134,12 +133,11 @@ async function setUp(
   const { store, publicUrl = null, readOnly = false, hasWorker = false, onError = printError } = options;
   const clock = systemClock;
   const storeId = await store.storeId();
-  const people = accessStoreOf(store);
-  const audit = new AuditTrail(people, clock, (error) =>
+  const audit = new AuditTrail(store, clock, (error) =>
     onError(error, { requestId: "-", operation: "recordAudit" }),
   );
   const access = new Access({
-    store: people,
+    store,
     cookies: new SessionCookies({
       key: sessionKey(store.redactionKey(), storeId),
       storeId,
@@ -166,8 +164,8 @@ async function setUp(
     handlers: {
       ...documentHandlers,
       ...sessionHandlers({ access, audit, instance: parts.instance, hidesContent }),
-      ...tokenHandlers(people, clock),
-      ...auditHandlers(people, clock),
+      ...tokenHandlers(store, clock),
+      ...auditHandlers(store, clock),
       ...makeHandlers(parts),
     },
     access,

@@ -2,7 +2,6 @@ import type { Server, ServerResponse } from "node:http";
 import { createAdaptorServer } from "@hono/node-server";
 import { ConfigurationError } from "../../core/errors.ts";
 import { once } from "../../core/once.ts";
-import { accessStoreOf } from "../access/access-port.ts";
 import { hostsOfServer } from "./allowed-hosts.ts";
 import { decideBinding } from "./binding-decision.ts";
 import { type HandlerOptions, handlerWith, type PawlHandler } from "./create-handler.ts";
@@ -78,7 +77,7 @@ export async function serveWith(
 
 async function hasLivingToken({ store }: HandlerOptions): Promise<boolean> {
   const now = Date.now();
-  return (await accessStoreOf(store).listAccess()).some(
+  return (await store.listAccess()).some(
     ({ kind, revokedAt, expiresAt }) =>
       kind === "token" && revokedAt === null && (expiresAt === null || expiresAt > now),
   );

@@ -50,13 +50,14 @@ export function* lastEntry(): SqlScript<Pick<ChainedEntry, "no" | "hash">> {
 const [DEFAULT_LIMIT, MOST_LISTED] = [100, 1_000];
 
 export function* listAudit(range: AuditRange): SqlScript<AuditRecord[]> {
-  const { after, who, act, target, since, limit = DEFAULT_LIMIT } = range;
+  const { after, who, act, target, since, until, limit = DEFAULT_LIMIT } = range;
   const conditions: [condition: string, value: SqlValue | undefined][] = [
     ["audit_no < ?", after],
     ["who = ?", who],
     ["act = ?", act],
     ["target = ?", target],
     ["at >= ?", since],
+    ["at <= ?", until],
   ];
   const given = conditions.flatMap(([condition, value]) =>
     value === undefined ? [] : [{ condition, value }],

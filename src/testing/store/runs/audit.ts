@@ -58,6 +58,7 @@ export const auditChecks: readonly Check[] = [
     assert.deepEqual(await numbers(store, { act: "runs.cancel", after: 5 }), [3, 1]);
     assert.deepEqual(await numbers(store, { target: "run-1", limit: 1 }), [5]);
     assert.deepEqual(await numbers(store, { since: now() - 2_000 }), [5, 4]);
+    assert.deepEqual(await numbers(store, { since: now() - 4_000, until: now() - 3_000 }), [3, 2]);
     assert.deepEqual(await numbers(store, { who: "nobody" }), []);
   }),
 
