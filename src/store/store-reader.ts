@@ -2,6 +2,7 @@ import type { Json } from "../core/json.ts";
 import type { Message } from "../core/message.ts";
 import type { StepPath } from "../core/step-path.ts";
 import type { ResultLimits } from "../core/usage/result-share.ts";
+import type { AccessReader } from "./access-store.ts";
 import type { ExchangeRange, ExchangeRecord, Mailbox, RunRequestsSeen } from "./exchange/exchange-records.ts";
 import type { LiveParts } from "./live-parts.ts";
 import type {
@@ -58,7 +59,7 @@ import type { LiveWorker, QueueActivity } from "./worker-records.ts";
  * be read in parts, so that a reader of a long run holds one part at a time. Each part is one consistent
  * state; later parts may be newer.
  */
-export interface StoreReader {
+export interface StoreReader extends AccessReader {
   /** The answers that are being written now. A store need not have them: then nobody sees an answer before it is whole. */
   readonly live?: LiveParts;
   /** The number of the last event of each of these runs, without those that do not exist. For viewers, which ask often. */

@@ -87,7 +87,7 @@ export function readResumeRequest(given: ResumeRequest): {
     throw new ConfigurationError(`redoTurn is ${kindOf(flag)}: give true or false.`);
   for (const [name, text] of Object.entries({ acceptDivergence, reason } as { [name: string]: unknown }))
     if (text !== null && (typeof text !== "string" || text.trim() === ""))
-      throw new ConfigurationError(`${name} is ${kindOf(text)}: give a sentence, or leave it out.`);
+      throw new ConfigurationError(`${name} is ${JSON.stringify(text)}: give a sentence, or leave it out.`);
   assertWholeNumber("ifSeq", ifSeq);
   return { work: { from, redoTurn, acceptDivergence }, allowance: readAllowance(given), reason, ifSeq };
 }

@@ -25,8 +25,10 @@ import * as sessions from "./queries/session-queries.ts";
 import * as turnReaders from "./queries/turn-queries.ts";
 import { listAnsweredWaits, listWaits } from "./queries/wait-queries.ts";
 import type { SqlScript } from "./script.ts";
+import * as access from "./tables/access-rows.ts";
 import { findAddress } from "./tables/address-rows.ts";
 import * as artifacts from "./tables/artifact-rows.ts";
+import * as audit from "./tables/audit-rows.ts";
 import { readBlob } from "./tables/blob-rows.ts";
 import { listWorkers } from "./tables/live-worker-rows.ts";
 import { getTombstone } from "./tables/missing-run.ts";
@@ -165,6 +167,26 @@ export abstract class SqlReader implements contract.StoreReader {
 
   listTombstones(range: contract.TombstoneRange = {}): Listed<"listTombstones"> {
     return this.read(() => retention.listTombstones(range));
+  }
+
+  findAccess(hash: Uint8Array): Promise<contract.AccessRecord | null> {
+    return this.read(() => access.findAccess(hash));
+  }
+
+  getAccess(id: string): Promise<contract.AccessRecord | null> {
+    return this.read(() => access.getAccess(id));
+  }
+
+  listAccess(): Listed<"listAccess"> {
+    return this.read(() => access.listAccess());
+  }
+
+  listAudit(range: contract.AuditRange = {}): Listed<"listAudit"> {
+    return this.read(() => audit.listAudit(range));
+  }
+
+  verifyAudit(): Promise<contract.AuditVerification> {
+    return this.read(() => audit.verifyAudit());
   }
 
   listSchedules(): Listed<"listSchedules"> {

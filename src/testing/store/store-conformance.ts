@@ -11,7 +11,9 @@ import { settlementChecks } from "./calls/settlements.ts";
 import { toolCallChecks } from "./calls/tool-calls.ts";
 import type { Check, OpenConformanceDatabase, StoresOfCheck } from "./check.ts";
 import { runCheck } from "./check.ts";
+import { accessChecks } from "./runs/access.ts";
 import { arrivingChecks } from "./runs/arriving.ts";
+import { auditChecks } from "./runs/audit.ts";
 import { budgetChecks } from "./runs/budgets.ts";
 import { cancelChecks } from "./runs/cancel.ts";
 import { claimQuotaChecks } from "./runs/claim-quota.ts";
@@ -125,6 +127,8 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   "life of a fork": forkLifeChecks,
   cancel: cancelChecks,
   "resume requests": resumeRequestChecks,
+  access: accessChecks,
+  "the audit log": auditChecks,
   workers: workerChecks,
   queue: queueChecks,
   "live workers": liveWorkerChecks,

@@ -1,6 +1,6 @@
-import { assertBudgetRaised } from "../../../core/run/resume-request.ts";
 import { PawlError } from "../../../core/errors.ts";
 import type { JsonObject } from "../../../core/json.ts";
+import { assertBudgetRaised } from "../../../core/run/resume-request.ts";
 import { childPath, ROOT_PATH, type StepPath } from "../../../core/step-path.ts";
 import { decideTurn } from "../../../core/turn/turn-decision.ts";
 import type { Amount } from "../../../core/usage/usage.ts";

@@ -7,13 +7,7 @@ import { parseToolCallId, toolCallId } from "../../../core/step-path.ts";
 import type { StoredError } from "../../../core/stored-error.ts";
 import { allowanceAfter } from "../../../core/usage/allowance.ts";
 import { isMailWait, type NewWait } from "../../../core/wait.ts";
-import type {
-  ClaimOptions,
-  ClaimOutcome,
-  Fence,
-  ModelCallRecord,
-  RunEnd,
-} from "../../store.ts";
+import type { ClaimOptions, ClaimOutcome, Fence, ModelCallRecord, RunEnd } from "../../store.ts";
 import { type AbandonedAttempts, ANYTHING } from "../leases.ts";
 import { get, type SqlScript } from "../script.ts";
 import { findArtifactHash } from "../tables/artifact-rows.ts";
@@ -42,8 +36,8 @@ import { limitReached, stall, stallsAtClaim } from "./claim-limits.ts";
 import { leaveRunningCalls } from "./in-doubt.ts";
 import { endAttempt, markRunningSteps, settleOpenCalls } from "./left-open.ts";
 import { answerFromMailbox } from "./message-intents.ts";
-import { insertAttempt, marksFacts, takesText } from "./run-creation.ts";
 import { keepRequestLeft, reasoned, withRequest } from "./resume-intents.ts";
+import { insertAttempt, marksFacts, takesText } from "./run-creation.ts";
 import { cancelRequestedBy, endAbandoned, endCancelRequest, freeLease } from "./run-interruption.ts";
 import { openWaits, queueIfAnswered, withdrawBudgetWaits } from "./wait-intents.ts";
 
@@ -94,6 +88,7 @@ function* unlessLimited(
 }
 
 function* claim(tx: Transaction, row: RunRow, given: ClaimOptions): SqlScript<ClaimOutcome> {
+  const isReplaced = given.replacesRequest === true && row.resumeRequest !== null;
   const options = yield* withRequest(row, given);
   const parts = yield* readPartsOfRecord(row);
   const left = yield* leftOpen(tx.leases, row);
@@ -115,6 +110,7 @@ function* claim(tx: Transaction, row: RunRow, given: ClaimOptions): SqlScript<Cl
     epoch: row.epoch,
     ...marksFacts(row),
     ...attempt,
+    ...(isReplaced ? { replacesRequest: true } : {}),
     ...(raised.length === 0 ? {} : { budgets: Object.fromEntries(raised) }),
     ...leaving.facts,
     ...(restored.length === 0 ? {} : { messages: [...restored] }),

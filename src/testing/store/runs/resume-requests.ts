@@ -3,15 +3,7 @@ import { BudgetExceededError, ConfigurationError, RunNotFoundError } from "../..
 import type { JsonObject } from "../../../core/json.ts";
 import type { RequestedResume, ResumeRequest, Store } from "../../../store/store.ts";
 import { assertRefused, type Check, check, checkSeveral, rejection } from "../check.ts";
-import {
-  claimOptions,
-  FAILED,
-  LEASE_MS,
-  newRun,
-  SampleRun,
-  SUCCEEDED,
-  sha256,
-} from "../sample-run.ts";
+import { claimOptions, FAILED, LEASE_MS, newRun, SampleRun, SUCCEEDED, sha256 } from "../sample-run.ts";
 import { milestoneTurn, startLineage } from "../sample-session.ts";
 
 const ANN = { by: "Ann 🙂", authenticated: { name: "ann", by: "pawl", id: "a-1" } } as const;
@@ -20,15 +12,16 @@ const MILESTONE: ResumeRequest = { from: "milestone", reason: "A better prompt."
 const READY = { pipelines: ["report"], queues: ["default"], limit: 10 };
 
 /** The ways in which a run stops, so that a person may want it resumed. */
-const STOPPED: { readonly [how: string]: (run: SampleRun, advance: (ms: number) => void) => Promise<unknown> } =
-  {
-    failed: ({ store, fence }) => store.releaseRun(fence, FAILED),
-    cancelled: ({ store, fence }) => store.releaseRun(fence, { status: "cancelled", error: null }),
-    waiting: (run) => run.waiting(run.approval(1, 1, ARGUMENTS)),
-    queued: ({ store, fence }) => store.releaseRun(fence, { status: "queued" }),
-    "interrupted by its closing store": ({ store, fence }) => store.interruptRun(fence),
-    "silent for too long": (_, advance) => Promise.resolve(advance(LEASE_MS)),
-  };
+const STOPPED: {
+  readonly [how: string]: (run: SampleRun, advance: (ms: number) => void) => Promise<unknown>;
+} = {
+  failed: ({ store, fence }) => store.releaseRun(fence, FAILED),
+  cancelled: ({ store, fence }) => store.releaseRun(fence, { status: "cancelled", error: null }),
+  waiting: (run) => run.waiting(run.approval(1, 1, ARGUMENTS)),
+  queued: ({ store, fence }) => store.releaseRun(fence, { status: "queued" }),
+  "interrupted by its closing store": ({ store, fence }) => store.interruptRun(fence),
+  "silent for too long": (_, advance) => Promise.resolve(advance(LEASE_MS)),
+};
 
 /** A run whose first turn has a call that was not started. */
 async function withPreparedCall(store: Store): Promise<SampleRun> {
