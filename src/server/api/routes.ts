@@ -341,7 +341,7 @@ const ROUTES = {
   listErrors: {
     tag: "reports",
     summary: "Failed runs, grouped by their error",
-    query: z.object({ ...since, ...limitQuery(200, 50) }),
+    query: z.object({ since: since.since, ...limitQuery(200, 50) }),
     answers: { 200: house.errorList },
   },
   listPipelines: {

@@ -1,8 +1,6 @@
 import { isoTime } from "../../export/figures.ts";
 import type { HeldRun } from "../../store/store.ts";
 import type { Principal } from "../principal.ts";
-import { isWhole } from "../scope/run-scope.ts";
-import { scopedActivity } from "./scoped-activity.ts";
 import type { ServerParts } from "./server-parts.ts";
 
 /** The most runs that are listed. */
@@ -11,15 +9,13 @@ const MOST_LISTED = 100;
 /** Who holds what, and what waits. */
 export async function readActivity({ store, clock }: ServerParts, { scope }: Principal) {
   const now = clock.now();
-  const activity = isWhole(scope)
-    ? await store.readActivity({ limit: MOST_LISTED })
-    : await scopedActivity(store, scope, now);
+  const activity = await store.readActivity({ ...scope, limit: MOST_LISTED });
   return {
     asOf: isoTime(now),
     ready: activity.ready.map((each) => ({ ...each, oldestMs: Math.round(each.oldestMs) })),
     sleeping: activity.sleeping.map((each) => ({ ...each, nextInMs: Math.round(each.nextInMs) })),
     running: activity.running,
-    held: activity.held.slice(0, MOST_LISTED).map(heldDocument),
+    held: activity.held.map(heldDocument),
     waits: activity.waits.map((each) => ({ ...each, oldestMs: Math.round(each.oldestMs) })),
   };
 }

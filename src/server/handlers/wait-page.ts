@@ -30,15 +30,6 @@ const KINDS: { readonly [K in WaitKind]: true } = {
 };
 const ASKING = (Object.keys(KINDS) as WaitKind[]).filter(asksPeople);
 
-/** The open waits in a scope that ask people, oldest first. */
-export function openWaitsIn(
-  store: Pick<StoreReader, "listOpenWaits">,
-  scope: Scope,
-  limit: number,
-): Promise<readonly WaitRecord[]> {
-  return store.listOpenWaits({ ...scope, kinds: ASKING, limit });
-}
-
 /** A page of the waits of all runs in the scope: the open ones oldest first, the answered ones newest first. */
 export async function readWaitPage({ store, clock }: ServerParts, { scope }: Principal, query: WaitQuery) {
   const { status, kind, runId, cursor, limit } = query;

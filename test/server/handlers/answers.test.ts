@@ -102,7 +102,10 @@ const cases: { readonly [Id in RunOperation]: Case } = {
   listModelCalls: ({ call }) => notEmpty(call("listModelCalls", CLERK)),
   listRunWaits: ({ call }) => notEmpty(call("listRunWaits", CLERK)),
   listMessages: ({ call }) => notEmpty(call("listMessages", { params: { runId: "talk-1" } })),
-  listCheckpoints: ({ call }) => notEmpty(call("listCheckpoints", CLERK)),
+  listCheckpoints: async ({ call }) => {
+    await call("forkRun", { ...CLERK, body: { atTurn: 1, runId: "fork-1" } });
+    return notEmpty(call("listCheckpoints", { params: { runId: "fork-1" } }));
+  },
   listAttempts: ({ call }) => notEmpty(call("listAttempts", CLERK)),
   getSession: ({ call }) => call("getSession", CLERK),
   listEvents: async ({ call }) => {
@@ -123,12 +126,10 @@ const cases: { readonly [Id in RunOperation]: Case } = {
     });
     return answer;
   },
-  getBlob: async ({ call, store, blobId }) => {
+  getBlob: async ({ call, blobId }) => {
     const asked = { params: { runId: "clerk-1", blobId } };
     const answer = await call("getBlob", asked);
     expect((await answer.response?.text())?.length).toBeGreaterThan(300_000);
-    await store.requestCancel("clerk-1");
-    await store.collectBlobs({ olderThanMs: 0 } as never).catch(() => undefined);
     await expect(call("getBlob", { params: { runId: "report-1", blobId } })).rejects.toMatchObject({
       status: 404,
     });
@@ -256,7 +257,7 @@ const cases: { readonly [Id in RunOperation]: Case } = {
     expect(answer.body.answer).toEqual({ approved: false, why: "Too much." });
     return answer;
   },
-  answerWait: async ({ call, store, work }) => {
+  answerWait: async ({ call, store }) => {
     await store.enqueueRun({
       runId: "asks-1",
       pipeline: "report",
@@ -266,7 +267,6 @@ const cases: { readonly [Id in RunOperation]: Case } = {
       shape: [],
       limit: { tokens: null, microDollars: null },
     });
-    void work;
     const claimed = await store.claimRun("asks-1", { leaseMs: 30_000, from: ["queued"] });
     if (claimed.kind !== "claimed") throw new Error("It is not claimed.");
     await store.releaseRun(
