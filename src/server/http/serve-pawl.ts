@@ -1,5 +1,7 @@
 import type { Server, ServerResponse } from "node:http";
-import { createAdaptorServer } from "@hono/node-server";
+import type { Socket } from "node:net";
+import { setImmediate } from "node:timers/promises";
+import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
 import { ConfigurationError } from "../../core/errors.ts";
 import { once } from "../../core/once.ts";
 import { hostsOfServer } from "./allowed-hosts.ts";
@@ -50,13 +52,14 @@ export async function serveWith(
   const decision = decideBinding({ host, publicUrl, hasToken });
   if (decision.kind === "refused") throw new ConfigurationError(decision.why);
   let handler: PawlHandler | null = null;
+  const streams = new OpenStreams();
   // The handler is made once the port is known: it answers to that one only.
   const server = createAdaptorServer({
-    fetch: (request) => handler?.fetch(request) ?? new Response(null, { status: 503 }),
+    fetch: async (request, { outgoing }: HttpBindings) =>
+      handler === null ? unavailable() : streams.note(await handler.fetch(request), outgoing),
     overrideGlobalObjects: false,
     serverOptions: { requestTimeout: 60_000, headersTimeout: 20_000, keepAliveTimeout: 65_000 },
   }) as Server;
-  const responses = openResponses(server);
   const bound = await listen(server, port, host);
   const own = handlerWith(options, { hosts: hostsOfServer(bound, publicUrl), checks });
   handler = own;
@@ -69,10 +72,14 @@ export async function serveWith(
     port: bound,
     loginUrl: async (who) => `${url}/#code=${await own.createLoginCode(who)}`,
     close: once(async () => {
-      await stop(server, responses);
+      await stop(server, streams);
       await own.close();
     }),
   };
+}
+
+function unavailable(): Response {
+  return new Response(null, { status: 503 });
 }
 
 async function hasLivingToken({ store }: HandlerOptions): Promise<boolean> {
@@ -107,29 +114,36 @@ function whyNotListening(error: unknown, port: number, host: string): string {
   return `The server cannot listen on ${host}:${port}: ${error instanceof Error ? error.message : String(error)}.`;
 }
 
-function openResponses(server: Server): ReadonlySet<ServerResponse> {
-  const open = new Set<ServerResponse>();
-  server.on("request", (_, response: ServerResponse) => {
-    open.add(response);
-    response.once("close", () => open.delete(response));
-  });
-  return open;
-}
-
 /**
  * A stream is broken, and never ended: a page takes one that ends in good order for a whole answer. What else is being answered
  * gets a moment.
  */
-async function stop(server: Server, responses: ReadonlySet<ServerResponse>): Promise<void> {
+async function stop(server: Server, streams: OpenStreams): Promise<void> {
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());
-  for (const response of responses) if (isStream(response)) response.socket?.destroy();
+  streams.break();
   server.closeIdleConnections();
   const timer = setTimeout(() => server.closeAllConnections(), GRACE_MS);
   await closed;
   clearTimeout(timer);
+  // What fed the broken streams hears of it first, and takes their end for that of their readers.
+  await setImmediate();
 }
 
-function isStream(response: ServerResponse): boolean {
-  return String(response.getHeader("content-type") ?? "").startsWith("text/event-stream");
+/** The sockets of the streams that are open. */
+class OpenStreams {
+  readonly #sockets = new Set<Socket>();
+
+  /** Notes where an answer is sent to, if it is a stream. */
+  note(response: Response, { socket }: ServerResponse): Response {
+    const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
+    if (!isStream || socket === null) return response;
+    this.#sockets.add(socket);
+    socket.once("close", () => this.#sockets.delete(socket));
+    return response;
+  }
+
+  break(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
 }

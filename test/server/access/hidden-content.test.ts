@@ -10,7 +10,7 @@ const SECRET = "the moon is made of cheese";
 
 /** Texts that are names, ids, hashes, words and versions: nobody writes a sentence into them. */
 const OTHER_TEXTS = new Set(
-  `a act after answeredBy argumentsHash b before blobId by callId calls category code concurrencyKey correlationId createdBy cron
+  `a act after answeredBy argumentsHash b before blobId budget by callId calls category code concurrencyKey correlationId createdBy cron
    currentStep duplicateOf effect end endStatus entrypoint errorCode event finishReason forkedFrom forks from hash host id
    idempotencyKey identityHash inputHash instance kind messageId name newestRunId nextCursor onDue outcome overlap owner path
    pausedBy people phase pipeline pipelines problems queue queues recovery requestId resumedFrom role row runId runIds scope secret
