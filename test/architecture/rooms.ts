@@ -49,6 +49,7 @@ export const rooms: Readonly<Record<string, readonly Rank[]>> = {
     "off-thread-worker.ts",
   ],
   "src/adapters/ai-sdk": [".", ["chat", "mirror"], "index.ts"],
+  "src/server": ["api", ".", "access", "scope", "documents", "live", "handlers", "http", "index.ts"],
   "src/testing": [".", "crash", "store", "index.ts"],
   "src/testing/crash": [
     "databases",

@@ -1,10 +1,10 @@
 // Every operation about runs answers as its schema says. A case for each: the table of routes is the list.
 
 import { expect, test } from "vitest";
+import type { RunOperation } from "../../../src/server/handlers/make-handlers.ts";
 import { memoryStore } from "../../engine/run-fixture.ts";
 import { ACME_OPERATOR, putRun, type SampleWorld, sampleWorld } from "./sample-world.ts";
 import { type Answered, RUN_OPERATIONS } from "./server-world.ts";
-import type { RunOperation } from "../../../src/server/handlers/make-handlers.ts";
 
 const CLERK = { params: { runId: "clerk-1" } };
 const REPORT = { params: { runId: "report-1" } };
@@ -32,7 +32,10 @@ const cases: { readonly [Id in RunOperation]: Case } = {
     return answer;
   },
   startRun: async ({ call }) => {
-    const asked = { headers: { "idempotency-key": "order-7" }, body: { pipeline: "clerk", input: "Refund 7" } };
+    const asked = {
+      headers: { "idempotency-key": "order-7" },
+      body: { pipeline: "clerk", input: "Refund 7" },
+    };
     const first = await call("startRun", asked);
     expect(first).toMatchObject({ status: 201, body: { existed: false } });
     const again = await call("startRun", asked);
@@ -56,7 +59,10 @@ const cases: { readonly [Id in RunOperation]: Case } = {
     const answer = await call("getRun", CLERK);
     expect(answer.body).toMatchObject({ head: { status: "waiting", openWaits: 1 }, turns: 1 });
     expect(answer.body.next[0].acts[0]).toMatchObject({ act: "approve" });
-    expect((await call("getRun", REPORT)).body.next).toMatchObject([{ acts: [{ act: "settle" }, {}, {}] }, {}]);
+    expect((await call("getRun", REPORT)).body.next).toMatchObject([
+      { acts: [{ act: "settle" }, {}, {}] },
+      {},
+    ]);
     expect((await call("getRun", { params: { runId: "talk-1" } })).body.isConversation).toBe(true);
     return answer;
   },
@@ -156,12 +162,16 @@ const cases: { readonly [Id in RunOperation]: Case } = {
   },
   resumeRun: async ({ call, store }) => {
     const { body } = await call("forecastRun", { ...CLERK, body: {} });
-    await expect(
-      call("resumeRun", { ...CLERK, body: { ifSeq: body.eventSeq - 1 } }),
-    ).rejects.toMatchObject({ status: 409, code: "forecast_changed" });
+    await expect(call("resumeRun", { ...CLERK, body: { ifSeq: body.eventSeq - 1 } })).rejects.toMatchObject({
+      status: 409,
+      code: "forecast_changed",
+    });
     const answer = await call("resumeRun", { ...CLERK, body: { ifSeq: body.eventSeq, reason: "Try." } });
     expect(answer.body.hasWorker).toBe(true);
-    expect(await store.getRun("clerk-1")).toMatchObject({ status: "queued", resumeRequest: { reason: "Try." } });
+    expect(await store.getRun("clerk-1")).toMatchObject({
+      status: "queued",
+      resumeRequest: { reason: "Try." },
+    });
     expect((await call("getRun", CLERK)).body.resumeRequested).toMatchObject({ by: "ann" });
     return answer;
   },
@@ -170,15 +180,20 @@ const cases: { readonly [Id in RunOperation]: Case } = {
     return call("cancelRun", CLERK);
   },
   forkRun: async ({ call, store }) => {
-    const answer = await call("forkRun", { ...CLERK, body: { atTurn: 1, runId: "fork-1" }, as: ACME_OPERATOR });
+    const answer = await call("forkRun", {
+      ...CLERK,
+      body: { atTurn: 1, runId: "fork-1" },
+      as: ACME_OPERATOR,
+    });
     expect(answer).toMatchObject({ status: 201, body: { runId: "fork-1" } });
     expect(await store.getRun("fork-1")).toMatchObject({
       metadata: { tenant: "acme" },
       startedBy: { authenticated: { id: "token-acme" } },
     });
-    await expect(
-      call("forkRun", { ...CLERK, body: { atTurn: 1, runId: "talk-1" } }),
-    ).rejects.toMatchObject({ status: 409, code: "run_exists" });
+    await expect(call("forkRun", { ...CLERK, body: { atTurn: 1, runId: "talk-1" } })).rejects.toMatchObject({
+      status: 409,
+      code: "run_exists",
+    });
     return answer;
   },
   sendMessage: async ({ call }) => {
@@ -226,15 +241,19 @@ const cases: { readonly [Id in RunOperation]: Case } = {
   },
   approveWait: async ({ call, approval }) => {
     const asked = { params: { waitId: approval.waitId } };
-    await expect(
-      call("approveWait", { ...asked, body: { argumentsHash: "00" } }),
-    ).rejects.toMatchObject({ status: 409, code: "arguments_changed" });
+    await expect(call("approveWait", { ...asked, body: { argumentsHash: "00" } })).rejects.toMatchObject({
+      status: 409,
+      code: "arguments_changed",
+    });
     const answer = await call("approveWait", { ...asked, body: { argumentsHash: approval.argumentsHash } });
     expect(answer.body).toMatchObject({ status: "answered", people: [{ authenticated: { by: "pawl" } }] });
     return answer;
   },
   denyWait: async ({ call, approval }) => {
-    const answer = await call("denyWait", { params: { waitId: approval.waitId }, body: { why: "Too much." } });
+    const answer = await call("denyWait", {
+      params: { waitId: approval.waitId },
+      body: { why: "Too much." },
+    });
     expect(answer.body.answer).toEqual({ approved: false, why: "Too much." });
     return answer;
   },
