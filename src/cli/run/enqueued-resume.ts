@@ -1,11 +1,11 @@
+import { runDocument } from "../../account/documents/run-documents.ts";
 import type { ResumeOutcome, ResumeRequest, Store } from "../../store/store.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { CommandInput, CommandResult } from "../context/command.ts";
 import { commandHint } from "../context/command-hint.ts";
 import { paragraph } from "../context/terminal-text.ts";
 import { personOf } from "../screen/acting-person.ts";
-import { runDocument } from "../screen/documents.ts";
-import { formatNextSteps, type NextStep } from "../screen/next-steps.ts";
+import { type CommandStep, formatNextSteps } from "../screen/next-steps.ts";
 
 /** Leaves the resume to a worker. */
 export async function enqueueResume(
@@ -30,7 +30,7 @@ function toldOf(
   input: CommandInput,
   runId: string,
   outcome: ResumeOutcome,
-): { readonly text: string; readonly next: readonly NextStep[] } {
+): { readonly text: string; readonly next: readonly CommandStep[] } {
   const follow = { what: "Follow it", commands: [commandHint(input, "tail", runId, "--follow")] };
   const show = { what: "Show it", commands: [commandHint(input, "show", runId)] };
   switch (outcome.kind) {

@@ -1,5 +1,5 @@
-import { needsMore, stillNeeded } from "../../account/approvers.ts";
 import { isCancel, select, text } from "@clack/prompts";
+import { needsMore, stillNeeded } from "../../account/approvers.ts";
 import { choicesOf, hiddenBecause } from "../../account/wait-acts.ts";
 import { AlreadySettledError, ConfigurationError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";

@@ -1,6 +1,6 @@
+import { hasEnded } from "../../account/run-status.ts";
 import type { Budgets } from "../../core/job/budgets.ts";
 import type { RunRecord } from "../../store/store.ts";
-import { hasEnded } from "../../account/run-status.ts";
 
 type BudgetUse = {
   readonly name: keyof Budgets;
@@ -29,12 +29,7 @@ export function budgetUses(
   ].flat();
 }
 
-function use(
-  name: keyof Budgets,
-  limit: number | null,
-  used: number,
-  reserved = 0,
-): readonly BudgetUse[] {
+function use(name: keyof Budgets, limit: number | null, used: number, reserved = 0): readonly BudgetUse[] {
   return limit === null ? [] : [{ name, limit, used, reserved }];
 }
 

@@ -25,7 +25,9 @@ export function joinedBuckets(buckets: readonly SpendBucket[]): readonly SpendBu
 export function pipelineSpends(buckets: readonly SpendBucket[]) {
   return [...Map.groupBy(buckets, ({ pipeline }) => pipeline ?? "")]
     .map(([pipeline, group]) => ({ pipeline, ...joinedCharge(Object.values(joinedCharges(group))) }))
-    .toSorted((a, b) => b.charged.microDollars - a.charged.microDollars || b.charged.tokens - a.charged.tokens);
+    .toSorted(
+      (a, b) => b.charged.microDollars - a.charged.microDollars || b.charged.tokens - a.charged.tokens,
+    );
 }
 
 export function sumOf(amounts: readonly Amount[]): Amount {

@@ -1,14 +1,14 @@
+import { lookNow } from "../../engine/run/run-lookers.ts";
 import { isoTime } from "../../export/figures.ts";
 import type { ToolCallRecord } from "../../store/store.ts";
-import { lookNow } from "../../engine/run/run-lookers.ts";
 import type { Handlers } from "../handler.ts";
+import { requireRun } from "../scope/run-scope.ts";
 import { personOf } from "./acting-person.ts";
 import { actOnMany } from "./bulk.ts";
 import { cancelRun } from "./cancel.ts";
 import { requireRunner } from "./known-pipeline.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
 import { forecastRun, hasWorkerFor, requestResume } from "./resume.ts";
-import { requireRun } from "../scope/run-scope.ts";
 import { sendMessage } from "./send-message.ts";
 import type { ServerParts } from "./server-parts.ts";
 import { startRun, takenProblem } from "./start-run.ts";
@@ -71,7 +71,8 @@ export function actHandlers(parts: ServerParts): Handlers<ActOperation> {
     forkRun: async ({ params: { runId }, body: { atTurn, step, runId: forkId } }, { principal }) => {
       const { pipeline } = await requireRun(store, principal, runId);
       const runner = requireRunner(parts, pipeline);
-      if (forkId !== undefined && (await store.getRun(forkId)) !== null) throw takenProblem(`run id ${forkId}`);
+      if (forkId !== undefined && (await store.getRun(forkId)) !== null)
+        throw takenProblem(`run id ${forkId}`);
       const { run, laterEffects } = await runner.fork(runId, {
         atTurn,
         startedBy: personOf(principal),

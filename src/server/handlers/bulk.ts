@@ -7,9 +7,9 @@ import type { RunRecord, ToolCallRecord } from "../../store/store.ts";
 import type { bulkRequest } from "../api/schemas/story.ts";
 import { HttpProblem } from "../http-problem.ts";
 import type { Principal } from "../principal.ts";
+import { requireRun } from "../scope/run-scope.ts";
 import { cancelRun } from "./cancel.ts";
 import { requestResume } from "./resume.ts";
-import { requireRun } from "../scope/run-scope.ts";
 import type { ServerParts } from "./server-parts.ts";
 
 type BulkRequest = z.output<typeof bulkRequest>;

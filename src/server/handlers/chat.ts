@@ -2,11 +2,11 @@ import type { ChatHandler } from "../../adapters/ai-sdk/chat/chat-handler.ts";
 import type { Json } from "../../core/json.ts";
 import type { Handlers } from "../handler.ts";
 import { HttpProblem } from "../http-problem.ts";
-import type { Principal } from "../principal.ts";
 import { breakable } from "../live/breakable.ts";
+import type { Principal } from "../principal.ts";
+import { hasPipeline, scopeKey } from "../scope/run-scope.ts";
 import { personOf } from "./acting-person.ts";
 import { isConversation } from "./known-pipeline.ts";
-import { hasPipeline, scopeKey } from "../scope/run-scope.ts";
 import type { ServerParts } from "./server-parts.ts";
 import { labelled } from "./start-run.ts";
 

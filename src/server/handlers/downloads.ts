@@ -4,8 +4,8 @@ import { everyRecord } from "../../export/record-pages.ts";
 import type { StoreReader, ToolCallRecord } from "../../store/store.ts";
 import type { Handlers } from "../handler.ts";
 import { HttpProblem } from "../http-problem.ts";
-import { download } from "./download.ts";
 import { notFound, requireRun } from "../scope/run-scope.ts";
+import { download } from "./download.ts";
 import type { ServerParts } from "./server-parts.ts";
 
 /** The bytes that runs have made. */
@@ -24,7 +24,9 @@ export function downloadHandlers({
       const bytes = await store.readArtifact(runId, name);
       if (bytes !== null) return download(bytes, name);
       const artifacts = await store.listArtifacts(runId);
-      throw artifacts.some((each) => each.name === name) ? deleted(`artifact ${name}`) : notFound("artifact", name);
+      throw artifacts.some((each) => each.name === name)
+        ? deleted(`artifact ${name}`)
+        : notFound("artifact", name);
     },
 
     getBlob: async ({ params: { runId, blobId } }, { principal }) => {

@@ -1,7 +1,5 @@
 import { z } from "zod";
 import { isoTime } from "../../export/figures.ts";
-import type { Handlers } from "../handler.ts";
-import { filteredCalls } from "./call-filter.ts";
 import {
   attemptDocument,
   checkpointDocument,
@@ -12,8 +10,10 @@ import {
   turnDocument,
 } from "../documents/ledger-documents.ts";
 import { waitDocument } from "../documents/wait-documents.ts";
-import { readListPage } from "./list-page.ts";
+import type { Handlers } from "../handler.ts";
 import { requireRun } from "../scope/run-scope.ts";
+import { filteredCalls } from "./call-filter.ts";
+import { readListPage } from "./list-page.ts";
 import type { ServerParts } from "./server-parts.ts";
 
 type LedgerOperation =
@@ -154,4 +154,3 @@ export function ledgerHandlers({ store, clock }: ServerParts): Handlers<LedgerOp
     },
   };
 }
-

@@ -38,7 +38,11 @@ export function placeInList<T>(
   return known.data;
 }
 
-function parsed(cursor: string): { readonly v?: unknown; readonly place?: unknown; readonly filter?: unknown } {
+function parsed(cursor: string): {
+  readonly v?: unknown;
+  readonly place?: unknown;
+  readonly filter?: unknown;
+} {
   try {
     const value: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString("utf8"));
     return typeof value === "object" && value !== null ? value : {};

@@ -46,7 +46,11 @@ export function liveHandlers(
 }
 
 /** What is wrong with the request is answered, before there is a stream that could only break. */
-async function assertWatchable(store: StoreReader, { runId, moved }: RunRecord, after: string): Promise<void> {
+async function assertWatchable(
+  store: StoreReader,
+  { runId, moved }: RunRecord,
+  after: string,
+): Promise<void> {
   if (moved !== null)
     throw new RunMovedError(`Run ${runId} was moved to the store ${moved.to}: watch it there.`, {
       runId,

@@ -1,9 +1,10 @@
+import { isInScope } from "../../core/access/scope.ts";
 import { isoTime } from "../../export/figures.ts";
 import type { ErrorGroup } from "../../store/store.ts";
 import type { Handlers } from "../handler.ts";
 import type { Scope } from "../principal.ts";
 import { runFilterIn } from "../scope/run-filter.ts";
-import { hasPipeline, isInScope } from "../scope/run-scope.ts";
+import { hasPipeline } from "../scope/run-scope.ts";
 import { isConversation } from "./known-pipeline.ts";
 import type { ServerParts } from "./server-parts.ts";
 import { readSpend } from "./spend.ts";
@@ -31,7 +32,11 @@ export function reportHandlers(parts: ServerParts): Handlers<"getSpend" | "listE
       const names = new Set([...known, ...(await storedPipelines(parts, scope))]);
       const items = [...names].sort().map((name) => {
         const runner = pipelines.get(name);
-        return { name, isKnown: runner !== undefined, isConversation: runner !== undefined && isConversation(runner) };
+        return {
+          name,
+          isKnown: runner !== undefined,
+          isConversation: runner !== undefined && isConversation(runner),
+        };
       });
       return { status: 200, body: { items } };
     },
@@ -48,7 +53,16 @@ async function storedPipelines({ store }: ServerParts, scope: Scope): Promise<re
   return [...runs.map(({ pipeline }) => pipeline), ...schedules.map(({ schedule }) => schedule.pipeline)];
 }
 
-function errorGroupDocument({ pipeline, code, step, runs, firstAt, lastAt, newestRunId, newestMessage }: ErrorGroup) {
+function errorGroupDocument({
+  pipeline,
+  code,
+  step,
+  runs,
+  firstAt,
+  lastAt,
+  newestRunId,
+  newestMessage,
+}: ErrorGroup) {
   return {
     pipeline,
     code,

@@ -1,7 +1,7 @@
 import type { z } from "zod";
-import { isoTime } from "../../export/figures.ts";
 import type { Json } from "../../core/json.ts";
 import type { ResumeForecast } from "../../engine/runner/forecast/forecast.ts";
+import { isoTime } from "../../export/figures.ts";
 import type { ResumeOutcome, RunRecord } from "../../store/store.ts";
 import type { forecastRequest, resumeRequest } from "../api/schemas/story.ts";
 import { HttpProblem } from "../http-problem.ts";

@@ -6,9 +6,9 @@ import { everyRecord } from "../../export/record-pages.ts";
 import type { RunRecord, StoreReader, ToolCallRecord } from "../../store/store.ts";
 import { budgetUses } from "../documents/budget-uses.ts";
 import { runHeadDocument } from "../documents/run-head-document.ts";
+import { notFound } from "../scope/run-scope.ts";
 import { isConversation } from "./known-pipeline.ts";
 import type { RunAccounts } from "./run-accounts.ts";
-import { notFound } from "../scope/run-scope.ts";
 import type { ServerParts } from "./server-parts.ts";
 
 /** A run, and what can be done about it. */

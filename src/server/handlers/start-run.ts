@@ -1,15 +1,16 @@
 import type { z } from "zod";
+import { isInScope, mergeScopeLabels } from "../../core/access/scope.ts";
 import { canonicalHash } from "../../core/canonical-json.ts";
-import { PawlError, RunDeletedError } from "../../core/errors.ts";
+import { ConfigurationError, PawlError, RunDeletedError } from "../../core/errors.ts";
 import type { RunSpecInput } from "../../core/job/run-spec-input.ts";
 import type { EnqueuedRun, EnqueueOptions } from "../../engine/runner/queue-options.ts";
 import type { RunMetadata } from "../../store/store.ts";
 import type { newRun } from "../api/schemas/run.ts";
 import { HttpProblem } from "../http-problem.ts";
 import type { Principal, Scope } from "../principal.ts";
+import { hasPipeline, isWhole, scopeKey } from "../scope/run-scope.ts";
 import { personOf } from "./acting-person.ts";
 import { requireRunner } from "./known-pipeline.ts";
-import { hasPipeline, isInScope, isWhole, scopeKey } from "../scope/run-scope.ts";
 import type { ServerParts } from "./server-parts.ts";
 
 type NewRunRequest = z.output<typeof newRun>;
@@ -28,7 +29,10 @@ export async function startRun(
   request: NewRunRequest,
 ): Promise<EnqueuedRun> {
   const { scope } = principal;
-  if (!hasPipeline(scope, request.pipeline)) throw outsideScope(`pipeline ${request.pipeline}`);
+  if (!hasPipeline(scope, request.pipeline))
+    throw outsideScope(
+      `Pipeline ${request.pipeline} is outside of your scope: start another one, or ask for another token.`,
+    );
   const runner = requireRunner(parts, request.pipeline);
   const options = { ...identityIn(scope, identity), ...enqueueOptions(principal, request) };
   const taken = () => takenProblem("runId" in identity ? `run id ${identity.runId}` : "key");
@@ -71,24 +75,20 @@ function enqueueOptions(principal: Principal, request: NewRunRequest): EnqueueOp
   };
 }
 
-/** The metadata of a new run with the labels of the scope. Another value for one of them would put it into another scope. */
+/** The metadata of a new run, with the labels of the scope. */
 export function labelled(scope: Scope, given: RunMetadata | undefined): RunMetadata | undefined {
-  const labels = Object.entries(scope.labels ?? {});
-  for (const [name, value] of labels) {
-    const other = given !== undefined && Object.hasOwn(given, name) ? given[name] : value;
-    if (other !== value) throw outsideScope(`the label ${name}`);
+  try {
+    return mergeScopeLabels(scope, given ?? null) ?? undefined;
+  } catch (error) {
+    throw ConfigurationError.isInstance(error) ? outsideScope(error.message) : error;
   }
-  return labels.length === 0 ? given : { ...given, ...Object.fromEntries(labels) };
 }
 
-function outsideScope(what: string): HttpProblem {
-  return new HttpProblem(
-    403,
-    "outside_scope",
-    `The run would be outside of your scope because of ${what}: leave it out, or ask for another token.`,
-  );
+function outsideScope(message: string): HttpProblem {
+  return new HttpProblem(403, "outside_scope", message);
 }
 
+/** The same for a run in the scope and for one outside of it. */
 export function takenProblem(what: string): HttpProblem {
   return new HttpProblem(409, "run_exists", `The ${what} is another run's: use another one.`);
 }

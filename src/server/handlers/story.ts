@@ -31,7 +31,10 @@ export function storyHandlers(
     getTranscript: async ({ params: { runId }, query: { before, after, limit } }, { principal }) => {
       await requireRun(store, principal, runId);
       const list = { list: "transcript", runId };
-      const place = { before: placeInList(before, list, z.string()), after: placeInList(after, list, z.string()) };
+      const place = {
+        before: placeInList(before, list, z.string()),
+        after: placeInList(after, list, z.string()),
+      };
       const page = await readTranscriptPage(store, runId, {
         limit,
         ...(place.before === undefined ? {} : { before: place.before }),

@@ -5,10 +5,10 @@ import { approvalNeedOf, decideApproval, decisionOf } from "../../core/person.ts
 import { type ParsedToolCallId, parseToolCallId } from "../../core/step-path.ts";
 import { asksPeople, asksPermission, parseWaitId, waitId } from "../../core/wait.ts";
 import type { RunRecord, StoreReader, WaitRecord } from "../../store/store.ts";
-import type { Principal } from "../principal.ts";
-import { personOf } from "./acting-person.ts";
 import { waitDocument } from "../documents/wait-documents.ts";
+import type { Principal } from "../principal.ts";
 import { notFound } from "../scope/run-scope.ts";
+import { personOf } from "./acting-person.ts";
 
 /** How far back an earlier call of the same tool is looked for. */
 const TURNS_BACK = 200;
@@ -48,7 +48,12 @@ export async function readWaitDetail(
 }
 
 /** Why this principal cannot be the one who answers; null if they can. The same decision is made when they do. */
-function reasonNotToAnswer(wait: WaitRecord, run: RunRecord, principal: Principal, now: number): string | null {
+function reasonNotToAnswer(
+  wait: WaitRecord,
+  run: RunRecord,
+  principal: Principal,
+  now: number,
+): string | null {
   if (wait.status !== "open") return `It is ${wait.status}.`;
   if (!asksPeople(wait.kind)) return "It is not for people: the clock or a message answers it.";
   if (wait.distrusted !== undefined) return wait.distrusted;
@@ -56,7 +61,9 @@ function reasonNotToAnswer(wait: WaitRecord, run: RunRecord, principal: Principa
   if (!asksPermission(wait.kind)) return null;
   const decision = decisionOf(personOf(principal), now);
   const progress = decideApproval(approvalNeedOf(wait.subject), run.startedBy, wait.people, decision);
-  return progress.kind === "refused" || progress.kind === "again" ? `You cannot approve it: ${progress.why}.` : null;
+  return progress.kind === "refused" || progress.kind === "again"
+    ? `You cannot approve it: ${progress.why}.`
+    : null;
 }
 
 /** The last call of the same tool before this one, in the last turns of the same step. */

@@ -1,10 +1,10 @@
 import { AlreadySettledError } from "../../core/errors.ts";
+import { waitDocument } from "../documents/wait-documents.ts";
 import type { Handlers } from "../handler.ts";
+import { notFound, requireRunOfCall, requireRunOfWait } from "../scope/run-scope.ts";
 import { personOf } from "./acting-person.ts";
 import { answered, assertShown, settledProblem } from "./answering.ts";
 import { readCallDetail } from "./call-detail.ts";
-import { waitDocument } from "../documents/wait-documents.ts";
-import { notFound, requireRunOfCall, requireRunOfWait } from "../scope/run-scope.ts";
 import type { ServerParts } from "./server-parts.ts";
 import { readWaitDetail, requireWait } from "./wait-detail.ts";
 import { readWaitPage } from "./wait-page.ts";

@@ -1,11 +1,12 @@
+import { isInScope } from "../../core/access/scope.ts";
 import { isoTime } from "../../export/figures.ts";
 import type { LiveWorker, ScheduleRecord } from "../../store/store.ts";
+import { firingDocument, scheduleDocument, workerDocument } from "../documents/worker-documents.ts";
 import type { Handlers } from "../handler.ts";
 import type { Principal, Scope } from "../principal.ts";
+import { isWhole, notFound } from "../scope/run-scope.ts";
 import { personOf } from "./acting-person.ts";
 import { readActivity } from "./activity.ts";
-import { firingDocument, scheduleDocument, workerDocument } from "../documents/worker-documents.ts";
-import { isInScope, isWhole, notFound } from "../scope/run-scope.ts";
 import type { ServerParts } from "./server-parts.ts";
 
 type WorkerOperation =
@@ -34,7 +35,9 @@ export function workerHandlers(parts: ServerParts): Handlers<WorkerOperation> {
     getActivity: async (_, { principal }) => ({ status: 200, body: await readActivity(parts, principal) }),
 
     listWorkers: async (_, { principal }) => {
-      const workers = (await store.listWorkers()).filter((worker) => isWorkerInScope(principal.scope, worker));
+      const workers = (await store.listWorkers()).filter((worker) =>
+        isWorkerInScope(principal.scope, worker),
+      );
       return { status: 200, body: { items: workers.map(workerDocument), asOf: isoTime(clock.now()) } };
     },
 

@@ -1,8 +1,8 @@
+import { isInScope } from "../../core/access/scope.ts";
 import type { Clock } from "../../engine/ports/clock.ts";
 import { isoTime } from "../../export/figures.ts";
 import type { EventRecord, RunChangeCursor, RunSummary, StoreReader } from "../../store/store.ts";
 import { type RunHeadDocument, runHeadDocument } from "../documents/run-head-document.ts";
-import { isInScope } from "../scope/run-scope.ts";
 import { HttpProblem } from "../http-problem.ts";
 import type { Scope } from "../principal.ts";
 import type { LivePlace } from "./live-place.ts";
@@ -224,10 +224,7 @@ export class LiveHub {
   }
 }
 
-const RESET: NamedEvent = [
-  "reset",
-  { why: "More has changed than is remembered: fetch everything again." },
-];
+const RESET: NamedEvent = ["reset", { why: "More has changed than is remembered: fetch everything again." }];
 
 type Head = { readonly run: RunSummary; readonly head: RunHeadDocument };
 

@@ -1,7 +1,7 @@
 import { RunDeletedError, RunNotFoundError } from "../../core/errors.ts";
 import type { EventRecord, RunChangeCursor } from "../../store/store.ts";
-import type { Scope } from "../principal.ts";
 import { eventDocument } from "../documents/ledger-documents.ts";
+import type { Scope } from "../principal.ts";
 import { eventText } from "./live-event.ts";
 import { livePlaceText } from "./live-place.ts";
 

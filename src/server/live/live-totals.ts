@@ -1,7 +1,7 @@
 import type { StoreReader, Tombstone } from "../../store/store.ts";
+import type { Scope } from "../principal.ts";
 import { runFilterIn } from "../scope/run-filter.ts";
 import { hasPipeline, scopeKey } from "../scope/run-scope.ts";
-import type { Scope } from "../principal.ts";
 import type { LiveStream } from "./live-stream.ts";
 
 /** Figures change with every commit. People read them once a second at the most. */

@@ -41,10 +41,7 @@ export function pipelinesIn(
 }
 
 /** The labels of the scope and those that are asked for; null if they contradict each other. */
-function metadataIn(
-  { labels }: Scope,
-  where: readonly string[],
-): { readonly [name: string]: string } | null {
+function metadataIn({ labels }: Scope, where: readonly string[]): { readonly [name: string]: string } | null {
   const found = new Map(Object.entries(labels ?? {}));
   for (const text of where) {
     const [name, value] = labelOf(text);

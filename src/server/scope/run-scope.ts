@@ -1,13 +1,11 @@
+import { isInScope } from "../../core/access/scope.ts";
 import { canonicalHash } from "../../core/canonical-json.ts";
 import { missingRunError } from "../../core/run/missing-run.ts";
 import { parseToolCallId } from "../../core/step-path.ts";
 import { parseWaitId } from "../../core/wait.ts";
-import type { RunMetadata, RunRecord, Store } from "../../store/store.ts";
+import type { RunRecord, Store } from "../../store/store.ts";
 import { HttpProblem } from "../http-problem.ts";
 import type { Principal, Scope } from "../principal.ts";
-
-/** What a scope looks at. */
-type ScopedRun = { readonly pipeline: string; readonly metadata: RunMetadata | null };
 
 /** True if all runs are in the scope. */
 export function isWhole({ pipelines, labels }: Scope): boolean {
@@ -16,16 +14,6 @@ export function isWhole({ pipelines, labels }: Scope): boolean {
 
 export function hasPipeline({ pipelines }: Scope, pipeline: string): boolean {
   return pipelines === null || pipelines.includes(pipeline);
-}
-
-/** True if the run is in the scope. */
-export function isInScope(scope: Scope, { pipeline, metadata }: ScopedRun): boolean {
-  return (
-    hasPipeline(scope, pipeline) &&
-    Object.entries(scope.labels ?? {}).every(([name, value]) =>
-      [metadata !== null && Object.hasOwn(metadata, name) ? metadata[name] : undefined].flat().includes(value),
-    )
-  );
 }
 
 /** The same text for the same scope, however it is written down. */
@@ -75,7 +63,14 @@ async function requireRunOf(
   return run;
 }
 
-const WHAT = { run: "run", wait: "wait", tool_call: "tool call", schedule: "schedule", blob: "blob", artifact: "artifact" };
+const WHAT = {
+  run: "run",
+  wait: "wait",
+  tool_call: "tool call",
+  schedule: "schedule",
+  blob: "blob",
+  artifact: "artifact",
+};
 
 /** The same for what does not exist and for what is outside of the scope. */
 export function notFound(what: keyof typeof WHAT, id: string): HttpProblem {

@@ -53,7 +53,9 @@ test("an approval is a row: the run continues when a worker takes it, and the ca
     waitId: null,
   });
   const [wait] = await world.store.listWaits("clerk-1");
-  expect(wait?.people).toMatchObject([{ name: "ben", authenticated: { name: "ben", by: "pawl", id: "token-ben" } }]);
+  expect(wait?.people).toMatchObject([
+    { name: "ben", authenticated: { name: "ben", by: "pawl", id: "token-ben" } },
+  ]);
 });
 
 test("a call that takes two people is not approved by one of them twice, nor by the starter of the run", async () => {
@@ -66,7 +68,8 @@ test("a call that takes two people is not approved by one of them twice, nor by 
   const approval = run.approval(1, 1, "ab");
   await run.waiting({ ...approval, subject: { ...approval.subject, people: 2, notStarter: true } });
   const asked = { params: { waitId: "run-1~1" } };
-  const approve = (as: typeof BEN) => world.call("approveWait", { ...asked, body: { argumentsHash: "ab" }, as });
+  const approve = (as: typeof BEN) =>
+    world.call("approveWait", { ...asked, body: { argumentsHash: "ab" }, as });
 
   const starter = await world.call("getWait", asked);
   expect(starter.body).toMatchObject({ mayAnswer: false, peopleNeeded: 2, notStarter: true });
@@ -140,9 +143,11 @@ test("the id of a run that was deleted is not free, and another tenant does not 
     message: "The run id clerk-1 is another run's: use another one.",
   });
   expect(await failureOf(putRun(world, "clerk-1", principal()))).toMatchObject({ code: "run_deleted" });
-  expect(await failureOf(world.call("getRun", { params: { runId: "clerk-1" }, as: stranger }))).toMatchObject({
-    status: 404,
-  });
+  expect(await failureOf(world.call("getRun", { params: { runId: "clerk-1" }, as: stranger }))).toMatchObject(
+    {
+      status: 404,
+    },
+  );
   const seen = world.call("getRun", { params: { runId: "clerk-1" }, as: principal() });
   expect(await failureOf(seen)).toMatchObject({ code: "run_deleted" });
 });

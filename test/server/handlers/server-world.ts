@@ -2,6 +2,7 @@
 
 import { expect } from "vitest";
 import { z } from "zod";
+import { EVERYTHING } from "../../../src/core/access/scope.ts";
 import { systemClock } from "../../../src/engine/ports/system-clock.ts";
 import { agent, type Clock, conversation, Runner, type Store, tool } from "../../../src/index.ts";
 import { OPERATIONS, type OperationId } from "../../../src/server/api/operations.ts";
@@ -10,7 +11,6 @@ import { makeHandlers, type RunOperation } from "../../../src/server/handlers/ma
 import type { Principal, Scope } from "../../../src/server/principal.ts";
 import { scriptedModel } from "../../../src/testing/index.ts";
 
-export const EVERYTHING: Scope = { pipelines: null, labels: null };
 export const ACME: Scope = { pipelines: null, labels: { tenant: "acme" } };
 export const OTHER: Scope = { pipelines: null, labels: { tenant: "other" } };
 

@@ -19,7 +19,10 @@ async function twoProcesses() {
 test("a page sees what another process commits, and the figures after it", async () => {
   const { store, world } = await twoProcesses();
   const page = await openLive(world);
-  expect(await page.next()).toMatchObject({ event: "hello", data: { version: "1.0.0", instance: "server-1" } });
+  expect(await page.next()).toMatchObject({
+    event: "hello",
+    data: { version: "1.0.0", instance: "server-1" },
+  });
   const run = await SampleRun.create(store, "run-1");
   await page.until("head", ({ runId, status }) => runId === "run-1" && status === "running");
   await page.until("counts", ({ counts }) => counts.running === 1);
@@ -74,7 +77,9 @@ test("a renewal of a lease is no head of its own, and keeps a run from being sho
   expect(statuses.length).toBeLessThanOrEqual(5);
 });
 
-test("a stream continues after a restart of the server without a gap in the log", { timeout: 60_000 }, async () => {
+test("a stream continues after a restart of the server without a gap in the log", {
+  timeout: 60_000,
+}, async () => {
   const { served, store, world: first } = await twoProcesses();
   const run = await SampleRun.create(store, "run-1");
   const seqs: number[] = [];
@@ -82,7 +87,10 @@ test("a stream continues after a restart of the server without a gap in the log"
   let world = first;
   let lastId: string | null = null;
   for (let restart = 1; restart <= 8; restart++) {
-    const asked = { query: { run: "run-1", after: "0" }, headers: lastId === null ? {} : { "last-event-id": lastId } };
+    const asked = {
+      query: { run: "run-1", after: "0" },
+      headers: lastId === null ? {} : { "last-event-id": lastId },
+    };
     const page = await openLive(world, asked);
     const writing = [run.committed(2 * restart - 1), SampleRun.create(store, `other-${restart}`)];
     await page.until("log");
@@ -112,7 +120,10 @@ test("a stream continues after a restart of the server without a gap in the log"
 
 /** What the page knows after these events. */
 function note(
-  events: readonly { readonly event: string; readonly data: { seq: number; runId: string; eventSeq: number } }[],
+  events: readonly {
+    readonly event: string;
+    readonly data: { seq: number; runId: string; eventSeq: number };
+  }[],
   seqs: number[],
   heads: Map<string, number>,
 ): void {

@@ -55,7 +55,8 @@ export class LiveReader {
     for (let end = this.#text.indexOf("\n\n"); end !== -1; end = this.#text.indexOf("\n\n")) {
       const lines = this.#text.slice(0, end).split("\n");
       this.#text = this.#text.slice(end + 2);
-      const field = (name: string) => lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
+      const field = (name: string) =>
+        lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
       const event = field("event");
       if (event === undefined) continue;
       this.all.push({ event, id: field("id") ?? null, data: JSON.parse(field("data") ?? "null") });

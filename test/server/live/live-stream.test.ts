@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { eventStreamResponse } from "../../../src/adapters/net/event-stream-response.ts";
+import { EVERYTHING } from "../../../src/core/access/scope.ts";
 import { LiveStream } from "../../../src/server/live/live-stream.ts";
-import { EVERYTHING } from "../handlers/server-world.ts";
 import { LiveReader } from "./live-reader.ts";
 
 function streamed() {
