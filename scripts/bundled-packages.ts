@@ -4,9 +4,11 @@
  */
 export const BUNDLED_PACKAGES: readonly string[] = [
   "@clack/prompts",
+  "@hono/node-server",
   "canonicalize",
   "commander",
   "croner",
+  "hono",
   "html-to-text",
   "marked",
   "picocolors",

@@ -1,4 +1,4 @@
-// Writes docs/api and docs/configuration.md from the types and doc comments in src. A test compares the pages with this.
+// Writes docs/api and docs/configuration.md from the types and doc comments in src, and docs/http-api.md from the route table. A test compares the pages with this.
 
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ try {
     mkdirSync(dirname(join(root, path)), { recursive: true });
     writeFileSync(join(root, path), text);
   }
-  console.log(`Wrote ${pages.size} pages: docs/configuration.md and docs/api.`);
+  console.log(`Wrote ${pages.size} pages: docs/configuration.md, docs/http-api.md and docs/api.`);
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -1,13 +1,11 @@
-import type { RunRecord, RunStatus } from "../store/store.ts";
+import type { RunRecord, ShownStatus } from "../store/store.ts";
 
 /** True for a running run whose lease has expired: its worker died. */
 export function isInterrupted(run: Pick<RunRecord, "status" | "leaseUntil">, now: number): boolean {
   return run.status === "running" && run.leaseUntil <= now;
 }
 
-/** The status for people: a running run without a worker is interrupted. */
-export type ShownStatus = RunStatus | "interrupted";
-
+/** The status for people. */
 export function shownStatus(run: Pick<RunRecord, "status" | "leaseUntil">, now: number): ShownStatus {
   return isInterrupted(run, now) ? "interrupted" : run.status;
 }

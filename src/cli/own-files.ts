@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -11,11 +10,4 @@ export const OWN_FOLDER: string = fileURLToPath(new URL("..", import.meta.url));
 /** The path of a program of Pawl, such as `demo/main`: TypeScript in a clone, JavaScript when installed. */
 export function ownProgram(name: string): string {
   return fileURLToPath(new URL(`../${name}${extname(import.meta.url)}`, import.meta.url));
-}
-
-export function packageVersion(): string {
-  const manifest = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
-    readonly version: string;
-  };
-  return manifest.version;
 }

@@ -1,10 +1,10 @@
 import { type Argument, CommanderError, Option, Command as Parser } from "commander";
 import { visibleJson } from "../core/visible-text.ts";
+import { packageVersion } from "../server/own-files.ts";
 import { commandNames, groups, loadCommands } from "./commands.ts";
 import type { CliContext, TextOutput } from "./context/cli-context.ts";
 import { type Command, type CommandArgument, CommandInput, type CommandOption } from "./context/command.ts";
 import { WrongUseError } from "./context/wrong-use-error.ts";
-import { packageVersion } from "./own-files.ts";
 import { reportError } from "./run/report-error.ts";
 
 /** Options of every command, accepted before or after its name. */

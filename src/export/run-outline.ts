@@ -120,6 +120,7 @@ export function isByOthers(event: EventRecord): boolean {
 const BY_OTHERS: ReadonlySet<string> = new Set([
   "call.late",
   "run.cancel_requested",
+  "run.resume_requested",
   "run.moved",
   "run.arrived",
 ]);

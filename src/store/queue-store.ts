@@ -1,4 +1,5 @@
 import type { Person } from "../core/person.ts";
+import type { ResumeRequest } from "../core/run/resume-request.ts";
 import type { ExchangeEnd, StopOutcome } from "./exchange/exchange-records.ts";
 import type { MessageStatus, NewMessage, SentMessage } from "./queue-records.ts";
 import type { Fence, NewRun } from "./store-intents.ts";
@@ -11,6 +12,17 @@ export type QueuedRun = Omit<NewRun, "leaseMs" | "marksEffects"> & {
   /** It is not ready before this time, in milliseconds since 1970. */
   readonly notBefore?: number | null;
 };
+
+/** The outcome of a request to resume a run. */
+export type ResumeOutcome =
+  /** It is queued: the next worker resumes it. */
+  | { readonly kind: "requested"; readonly run: RunRecord }
+  /** A living process holds it, until this time if it does not renew its lease. */
+  | { readonly kind: "busy"; readonly owner: string; readonly until: number }
+  /** It has succeeded, or was moved: there is nothing to resume. */
+  | { readonly kind: "over"; readonly run: RunRecord }
+  /** Its last event has another number than the request names: somebody has acted meanwhile. */
+  | { readonly kind: "changed"; readonly run: RunRecord; readonly seq: number };
 
 /** The intents of a store around runs that nobody works on: those that wait for a worker, the clock or a message. */
 export interface QueueStore {
@@ -35,6 +47,13 @@ export interface QueueStore {
    * transaction if it does not exist.
    */
   sendMessage(runId: string, message: NewMessage, orStart?: QueuedRun): Promise<SentMessage>;
+
+  /**
+   * Asks that a worker resumes a run that no living process holds: the run is queued, and ready now, whatever it waited for.
+   * Waits that are open stay open. The next claim takes the request; another request before that replaces it, and a cancel
+   * withdraws it. What a dead worker left open is settled as by a claim.
+   */
+  requestResume(runId: string, request: ResumeRequest, person?: Person): Promise<ResumeOutcome>;
 
   /** Withdraws a message, if no call has taken it. Resolves to what became of it. */
   withdrawMessage(runId: string, messageId: string): Promise<MessageStatus>;

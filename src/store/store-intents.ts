@@ -72,6 +72,11 @@ export type ClaimOptions = {
   readonly maxStalls?: number;
   /** The version of the worker, stored with the run. */
   readonly workerVersion?: string | null;
+  /**
+   * True for a resume with options of its own: it takes the place of a resume request that is stored with the run. Any other
+   * claim takes the request: it makes its changes of limits, and the claimed run has what its worker still has to do.
+   */
+  readonly replacesRequest?: boolean;
 };
 
 /** One attempt of an effect that leaves the process: a turn's model call, or a tool call. */

@@ -1,3 +1,5 @@
+import type { WaitKind } from "../core/wait.ts";
+import type { RunScope } from "./run-summary.ts";
 import type { CheckpointRecord } from "./session-records.ts";
 import type {
   ModelCallRecord,
@@ -37,3 +39,20 @@ export type WaitRange = ListRange<WaitRecord, "waitId"> & {
 };
 /** A page of the checkpoints of a run. */
 export type CheckpointRange = ListRange<CheckpointRecord, "checkpoint">;
+
+/** Which open waits of all runs to list, oldest first. All that is given must hold. */
+export type OpenWaitRange = RunScope & {
+  /** Only those behind this one. */
+  readonly after?: Pick<WaitRecord, "createdAt" | "waitId">;
+  readonly limit?: number;
+  /** One of these; a list of kinds that people answer does not look at the waits of conversations and clocks. */
+  readonly kinds?: readonly WaitKind[];
+  readonly runId?: string;
+};
+
+/** Which answers of people to list, newest first. */
+export type AnsweredWaitRange = RunScope & {
+  /** Answered then or later, in milliseconds since 1970. */
+  readonly since: number;
+  readonly limit: number;
+};

@@ -2,6 +2,7 @@ import type { Json } from "../core/json.ts";
 import type { Message } from "../core/message.ts";
 import type { StepPath } from "../core/step-path.ts";
 import type { ResultLimits } from "../core/usage/result-share.ts";
+import type { AccessReader } from "./access-store.ts";
 import type { ExchangeRange, ExchangeRecord, Mailbox, RunRequestsSeen } from "./exchange/exchange-records.ts";
 import type { LiveParts } from "./live-parts.ts";
 import type {
@@ -14,15 +15,17 @@ import type {
   SleepingRun,
 } from "./queue-records.ts";
 import type { EndedQuery, EndedRun, Tombstone, TombstoneRange } from "./retention.ts";
-import type { RunFilter, RunSummary } from "./run-summary.ts";
+import type { RunChangeQuery, RunChanges, RunCounts, RunFilter, RunSummary } from "./run-summary.ts";
 import type { RunUsage } from "./run-usage.ts";
 import type { DueSchedule, FiringRecord, ScheduleRecord } from "./schedule-records.ts";
 import type { CheckpointRecord, CheckpointSnapshot, StoredSlice } from "./session-records.ts";
 import type { BundlePart, BundlePosition } from "./store-moving.ts";
 import type {
+  AnsweredWaitRange,
   CheckpointRange,
   EventRange,
   ModelCallRange,
+  OpenWaitRange,
   StepRange,
   ToolCallAttemptRange,
   ToolCallRange,
@@ -56,7 +59,7 @@ import type { LiveWorker, QueueActivity } from "./worker-records.ts";
  * be read in parts, so that a reader of a long run holds one part at a time. Each part is one consistent
  * state; later parts may be newer.
  */
-export interface StoreReader {
+export interface StoreReader extends AccessReader {
   /** The answers that are being written now. A store need not have them: then nobody sees an answer before it is whole. */
   readonly live?: LiveParts;
   /** The number of the last event of each of these runs, without those that do not exist. For viewers, which ask often. */
@@ -68,6 +71,17 @@ export interface StoreReader {
   listRuns(filter?: RunFilter): Promise<readonly RunRecord[]>;
   /** The same runs, without what may be large: input, contract, output and context. For lists that people read. */
   listRunSummaries(filter?: RunFilter): Promise<readonly RunSummary[]>;
+  /** How many runs of the filter there are, by status: exactly for all runs, else up to 10,000 of each. */
+  countRuns(filter?: RunFilter): Promise<RunCounts>;
+  /** The summary of one run; null if there is none of this id. */
+  readRunHead(runId: string): Promise<RunSummary | null>;
+  /**
+   * The runs that have changed since a cursor: a feed for one poller in a process, which misses no commit. Ask first, and
+   * read your lists then: a list may already have what the next answer brings again, so keep the summary with the higher
+   * `eventSeq`. A renewal of a lease is no change, and neither is time: read the head of a running run again when its lease
+   * has expired. A run that was deleted is not in it: see `listTombstones`.
+   */
+  listChangedRuns(query: RunChangeQuery): Promise<RunChanges>;
   /** Runs that are ready for a worker, in the order in which they are to be claimed. */
   listReady(query: ReadyQuery): Promise<readonly ReadyRun[]>;
   /** How many runs wait for a worker, by queue and pipeline. Reads all of them: for people, and for metrics. */
@@ -181,7 +195,9 @@ export interface StoreReader {
   /** The waits of a run in order, answered or not. */
   listWaits(runId: string, range?: WaitRange): Promise<readonly WaitRecord[]>;
   /** The open waits of all runs, oldest first. */
-  listOpenWaits(): Promise<readonly WaitRecord[]>;
+  listOpenWaits(range?: OpenWaitRange): Promise<readonly WaitRecord[]>;
+  /** What people have answered, newest first. */
+  listAnsweredWaits(range: AnsweredWaitRange): Promise<readonly WaitRecord[]>;
   /** True if someone asked to cancel the run. */
   isCancelRequested(runId: string): Promise<boolean>;
   /** The artifacts of the run, by name. */

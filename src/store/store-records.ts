@@ -11,6 +11,7 @@ import type { Json, JsonObject } from "../core/json.ts";
 import type { Lineage } from "../core/lineage.ts";
 import type { AssistantPart, Message, ToolOutput } from "../core/message.ts";
 import type { Decision } from "../core/person.ts";
+import type { RequestedResume } from "../core/run/resume-request.ts";
 import type { SessionEvent } from "../core/session-event.ts";
 import type { StepPath } from "../core/step-path.ts";
 import type { StoredError } from "../core/stored-error.ts";
@@ -77,6 +78,8 @@ export type RunRecord = {
   readonly stalls: number;
   /** The version of the worker that held it last. */
   readonly workerVersion: string | null;
+  /** A resume that a person has asked for, until it is done; null if none. */
+  readonly resumeRequest: RequestedResume | null;
 };
 
 /** The turn that a fork continues from. */

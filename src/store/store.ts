@@ -1,6 +1,7 @@
 import type { Json } from "../core/json.ts";
 import type { Person } from "../core/person.ts";
 import type { Settlement } from "../core/wait.ts";
+import type { AccessStore } from "./access-store.ts";
 import type { BlobCollection, BlobRetention } from "./blob-collection.ts";
 import type { WorkerRequest } from "./checkpoint-store.ts";
 import type { ExchangeStore, QueueStore } from "./queue-store.ts";
@@ -39,6 +40,9 @@ import type { TurnCommit, TurnCommitted, TurnOpened, TurnOpening } from "./turn-
 import type { Attendance, EffectInProgress } from "./work-in-progress.ts";
 
 export type { Authenticated, Decision, Person } from "../core/person.ts";
+export type { RequestedResume, ResumeFrom, ResumeRequest } from "../core/run/resume-request.ts";
+export type * from "./access-records.ts";
+export type * from "./access-store.ts";
 export type * from "./blob-collection.ts";
 export type { WorkerRequest } from "./checkpoint-store.ts";
 export type * from "./exchange/exchange-records.ts";
@@ -70,7 +74,13 @@ export type * from "./worker-records.ts";
  *
  * The contract covers SQLite and PostgreSQL alike; `storeConformance` in `pawl/testing/store` checks it.
  */
-export interface Store extends StoreReader, QueueStore, ExchangeStore, ScheduleStore, RetentionStore {
+export interface Store
+  extends StoreReader,
+    QueueStore,
+    ExchangeStore,
+    ScheduleStore,
+    RetentionStore,
+    AccessStore {
   /**
    * Creates the run and claims it for this process, in one transaction. `exists` if the id is taken; then
    * nothing changes.
@@ -328,6 +338,7 @@ const NAMES = {
   openSummary: true,
   compactHistory: true,
   requestStop: true,
+  requestResume: true,
   reportWorker: true,
   forgetWorker: true,
   deleteRun: true,
@@ -336,6 +347,12 @@ const NAMES = {
   fireNow: true,
   pauseSchedule: true,
   resumeSchedule: true,
+  grantAccess: true,
+  redeemCode: true,
+  revokeAccess: true,
+  noteAccessUse: true,
+  recordAudit: true,
+  trimAudit: true,
   renewLease: true,
   releaseRun: true,
   interruptRun: true,

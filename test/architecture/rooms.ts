@@ -8,7 +8,7 @@ type Rank = string | readonly string[];
 
 /** The folders that have rooms, each with its rooms from the first to the last. */
 export const rooms: Readonly<Record<string, readonly Rank[]>> = {
-  "src/core": [".", "naming", "secret", "call", "job", "usage", "turn", "run", "schedule"],
+  "src/core": [".", "naming", "secret", "call", "job", "usage", "turn", "run", "schedule", "access"],
   "src/store": [
     "exchange",
     ".",
@@ -31,6 +31,7 @@ export const rooms: Readonly<Record<string, readonly Rank[]>> = {
     "intents",
     "sql-reader.ts",
     "sql-queue.ts",
+    "sql-access.ts",
     ["planned", "sql-store.ts"],
   ],
   "src/store/sqlite": [".", "sqlite-store.ts", "migrations"],
@@ -48,6 +49,7 @@ export const rooms: Readonly<Record<string, readonly Rank[]>> = {
     "off-thread-worker.ts",
   ],
   "src/adapters/ai-sdk": [".", ["chat", "mirror"], "index.ts"],
+  "src/server": ["api", ".", "access", "scope", "documents", "live", "handlers", "http", "index.ts"],
   "src/testing": [".", "crash", "store", "index.ts"],
   "src/testing/crash": [
     "databases",

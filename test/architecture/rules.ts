@@ -20,13 +20,14 @@ export const layers = [
   "engine",
   "adapters",
   "server",
+  "client",
   "testing",
   "cli",
   "demo",
 ] as const;
 
 const libraryRoot = "src/index.ts";
-const neverInLibraryRoot: readonly string[] = ["cli", "testing", "demo"];
+const neverInLibraryRoot: readonly string[] = ["server", "client", "cli", "testing", "demo"];
 const compositionRoots: readonly string[] = ["cli", "demo"];
 const packagesForCore = ["node:crypto", "canonicalize", "croner", "zod"];
 /**

@@ -1,8 +1,9 @@
+import { stillNeeded } from "../../account/approvers.ts";
 import type { Command } from "../context/command.ts";
 import { withExistingStore } from "../run/command-store.ts";
 import { decisionResult } from "../run/decision-result.ts";
 import { findWait } from "../run/find-wait.ts";
-import { BY_OPTION, personOf, stillNeeded } from "../screen/acting-person.ts";
+import { BY_OPTION, personOf } from "../screen/acting-person.ts";
 import { formatValue } from "../screen/format.ts";
 
 export const approve: Command = {

@@ -1,7 +1,7 @@
 import { runHeadDocument } from "../../account/documents/run-documents.ts";
-import { type ShownStatus, shownStatus } from "../../account/run-status.ts";
+import { shownStatus } from "../../account/run-status.ts";
 import { awaitedKind } from "../../account/wait-time.ts";
-import type { RunCursor, RunFilter, RunStatus, RunSummary, StoreReader } from "../../store/store.ts";
+import type { RunCursor, RunFilter, RunSummary, ShownStatus, StoreReader } from "../../store/store.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { Command, CommandInput } from "../context/command.ts";
 import { paragraph } from "../context/terminal-text.ts";
@@ -48,7 +48,7 @@ export const ls: Command = {
       context,
       input,
       async (store) => {
-        const found = await listed(store, filter, limit, now);
+        const found = await store.listRunSummaries({ ...filter, limit });
         return { runs: found, awaited: await awaitedBy(store, found) };
       },
       { readOnly: true },
@@ -66,9 +66,7 @@ export const ls: Command = {
   },
 };
 
-type ListFilter = Omit<RunFilter, "status" | "limit"> & { readonly status?: ShownStatus };
-
-function filterOf(input: CommandInput): ListFilter {
+function filterOf(input: CommandInput): RunFilter {
   const [status, pipeline, queue, after] = ["status", "pipeline", "queue", "after"].map((name) =>
     input.text(name),
   );
@@ -101,20 +99,6 @@ function readCursor(text: string): RunCursor {
   throw new WrongUseError(
     `--after is ${JSON.stringify(text)}: give the cursor that a page of \`pawl ls\` ends with.`,
   );
-}
-
-/** The store does not tell a running run from an interrupted one, so these are filtered here, all of them. */
-async function listed(
-  store: StoreReader,
-  { status, ...filter }: ListFilter,
-  limit: number,
-  now: number,
-): Promise<readonly RunSummary[]> {
-  if (status === undefined) return store.listRunSummaries({ ...filter, limit });
-  if (status !== "running" && status !== "interrupted")
-    return store.listRunSummaries({ ...filter, status: status satisfies RunStatus, limit });
-  const running = await store.listRunSummaries({ ...filter, status: "running" });
-  return running.filter((run) => shownStatus(run, now) === status).slice(0, limit);
 }
 
 /** What each run waits for, by run. */
@@ -198,7 +182,7 @@ function readiness({ status, wakeAt, readyAt }: RunSummary, now: number): string
   return status === "queued" && readyAt !== null ? `since ${formatMoment(readyAt, now)}` : "";
 }
 
-function nothing(filter: ListFilter): string {
+function nothing(filter: RunFilter): string {
   return Object.keys(filter).length === 0
     ? "There are no runs yet: `pawl run <pipeline>` starts one."
     : "No run matches: leave out --status, --pipeline, --queue, --where or --after to see more.";

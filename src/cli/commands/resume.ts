@@ -2,15 +2,19 @@ import { nearestName } from "../../core/naming/nearest-name.ts";
 import { BUDGET_NAMES, type BudgetName } from "../../core/usage/budget.ts";
 import { Runner } from "../../engine/runner/runner.ts";
 import type { ResumeOptions } from "../../engine/runner/runner-options.ts";
+import type { ResumeRequest } from "../../store/store.ts";
 import { loadConfig } from "../config/config-file.ts";
-import type { Command, CommandInput } from "../context/command.ts";
+import type { CliContext } from "../context/cli-context.ts";
+import type { Command, CommandInput, CommandResult } from "../context/command.ts";
 import { WrongUseError } from "../context/wrong-use-error.ts";
 import { pipelineOfRun } from "../job/run-target.ts";
 import { withExistingStore } from "../run/command-store.ts";
+import { enqueueResume } from "../run/enqueued-resume.ts";
 import { findRun } from "../run/find-run.ts";
 import { forecastResult } from "../run/forecast-text.ts";
 import { driveRun } from "../run/run-driver.ts";
 import { isJobRun, runnerOptions } from "../run/run-work.ts";
+import { BY_OPTION } from "../screen/acting-person.ts";
 import { LOG_OPTIONS } from "../screen/log-options.ts";
 
 const BEGINNINGS = ["turn", "milestone", "beginning"] as const;
@@ -34,11 +38,14 @@ export const resume: Command = {
     },
     { flags: "--reason <why>", summary: "a reason, for the record" },
     { flags: "--wait", summary: "wait while another process holds the run" },
+    { flags: "--enqueue", summary: "leave it to the next worker that takes runs of this store" },
+    BY_OPTION,
     ...LOG_OPTIONS,
   ],
   example: "pawl resume q-1 --budget maxToolCalls=300",
   execute: async (context, input) => {
     const asked = resumeOptions(input);
+    if (input.flag("enqueue")) return enqueued(context, input, asked);
     const loaded = await loadConfig(context, input.text("config") ?? undefined);
     return withExistingStore(
       context,
@@ -60,7 +67,26 @@ export const resume: Command = {
   },
 };
 
-function resumeOptions(input: CommandInput): ResumeOptions {
+/** Needs no configuration: the worker has its own. */
+function enqueued(
+  context: CliContext,
+  input: CommandInput,
+  { wait, ...request }: Asked,
+): Promise<CommandResult> {
+  if (wait || input.flag("dryRun"))
+    throw new WrongUseError(
+      "--enqueue leaves the run to a worker: give it without --wait and without --dry-run.",
+    );
+  return withExistingStore(context, input, async (store) => {
+    const { runId } = await findRun(store, input.argument("run"));
+    return enqueueResume(context, input, store, runId, request);
+  });
+}
+
+type Asked = Omit<ResumeRequest, "budget" | "deadline" | "ifSeq" | "acceptDivergence" | "reason"> &
+  Pick<ResumeOptions, "acceptDivergence" | "reason"> & { readonly wait: boolean };
+
+function resumeOptions(input: CommandInput): Asked {
   const from = BEGINNINGS.find((each) => each === input.text("from"));
   const reason = input.text("reason");
   const acceptDivergence = input.text("acceptDivergence");

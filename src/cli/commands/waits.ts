@@ -1,3 +1,4 @@
+import { needsMore, stillNeeded } from "../../account/approvers.ts";
 import { waitDocument } from "../../account/documents/conversation-documents.ts";
 import { choicesOf, hiddenBecause } from "../../account/wait-acts.ts";
 import { awaitedText, timeLimitText } from "../../account/wait-time.ts";
@@ -9,7 +10,6 @@ import { commandHint, formatHints } from "../context/command-hint.ts";
 import { cleanLine, cleanText } from "../context/terminal-text.ts";
 import { withExistingStore } from "../run/command-store.ts";
 import { findRun } from "../run/find-run.ts";
-import { needsMore, stillNeeded } from "../screen/acting-person.ts";
 import { formatAgo, formatMoment, formatValue, paint } from "../screen/format.ts";
 import { metadataText, placeText } from "../screen/run-place.ts";
 import { type Fact, formatFacts } from "../screen/table.ts";

@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
-import { OWN_FOLDER, packageVersion } from "../own-files.ts";
+import { packageVersion } from "../../server/own-files.ts";
+import { OWN_FOLDER } from "../own-files.ts";
 
 /** The record that npm keeps in `node_modules` of what it installed from where. */
 const installed = z.object({

@@ -1,3 +1,4 @@
+import { needsMore, stillNeeded } from "../../account/approvers.ts";
 import { waitDocument } from "../../account/documents/conversation-documents.ts";
 import { hiddenBecause } from "../../account/wait-acts.ts";
 import { awaitedText } from "../../account/wait-time.ts";
@@ -9,7 +10,6 @@ import type { BaselineUsage, WaitRecord } from "../../store/store.ts";
 import type { CommandResult } from "../context/command.ts";
 import { commandHint } from "../context/command-hint.ts";
 import { cleanText, wrap } from "../context/terminal-text.ts";
-import { needsMore, stillNeeded } from "../screen/acting-person.ts";
 import { counted, formatMoney, formatWholeNumber, paint } from "../screen/format.ts";
 import { waitHints } from "../screen/wait-hints.ts";
 import { reportError } from "./report-error.ts";

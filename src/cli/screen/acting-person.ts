@@ -1,10 +1,7 @@
-import { approvalNeedOf } from "../../core/person.ts";
-import { asksPermission } from "../../core/wait.ts";
-import type { Person, WaitRecord } from "../../store/store.ts";
+import type { Person } from "../../store/store.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { CommandInput, CommandOption } from "../context/command.ts";
 import { WrongUseError } from "../context/wrong-use-error.ts";
-import { counted } from "./format.ts";
 
 /** For every command that records a person's decision. */
 export const BY_OPTION: CommandOption = {
@@ -24,23 +21,4 @@ export function userOf({ userName, userId }: Pick<CliContext, "userName" | "user
   if (userName === null && userId === null) return {};
   const name = userName ?? `uid ${userId}`;
   return { authenticated: { name, by: "os", ...(userId === null ? {} : { id: userId }) } };
-}
-
-/** A sentence that says who else must approve a call. */
-export function stillNeeded({ subject, people }: Pick<WaitRecord, "subject" | "people">): string {
-  const { people: all, notStarter } = approvalNeedOf(subject);
-  const names = people.map(({ name }) => name).join(" and ");
-  const but = [
-    ...(names === "" ? [] : [`not ${names}`]),
-    ...(notStarter ? ["not the starter of the run"] : []),
-  ];
-  const left = all - people.length;
-  const who = `${counted(left, "person", "people")}${names === "" ? "" : " more"}`;
-  return `It needs approval by ${who}${but.length === 0 ? "" : `, ${but.join(", ")}`}.`;
-}
-
-/** True if one arbitrary person is not enough to approve it. */
-export function needsMore({ kind, subject }: Pick<WaitRecord, "kind" | "subject">): boolean {
-  const { people, notStarter } = approvalNeedOf(subject);
-  return asksPermission(kind) && (people > 1 || notStarter);
 }

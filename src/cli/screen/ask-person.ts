@@ -1,4 +1,5 @@
 import { isCancel, select, text } from "@clack/prompts";
+import { needsMore, stillNeeded } from "../../account/approvers.ts";
 import { choicesOf, hiddenBecause } from "../../account/wait-acts.ts";
 import { AlreadySettledError, ConfigurationError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
@@ -6,7 +7,7 @@ import type { Settlement } from "../../core/wait.ts";
 import type { Person, Store, WaitRecord } from "../../store/store.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import { cleanLine, cleanText, wrap } from "../context/terminal-text.ts";
-import { needsMore, stillNeeded, userOf } from "./acting-person.ts";
+import { userOf } from "./acting-person.ts";
 import { paint } from "./format.ts";
 
 /** What is needed to ask the user at the terminal, and to store the answers. */

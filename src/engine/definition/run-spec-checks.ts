@@ -2,7 +2,6 @@ import { canonicalJson } from "../../core/canonical-json.ts";
 import { ConfigurationError } from "../../core/errors.ts";
 import { describeSpecChanges, pipelineName, type RunSpec } from "../../core/job/run-spec.ts";
 import { isWithinDomains } from "../../core/network-policy.ts";
-import { reviveError } from "../../core/stored-error.ts";
 import { type Pricing, priceOfModel } from "../../core/usage/usage.ts";
 import type { RunRecord } from "../../store/store.ts";
 import type { Constraints } from "./run-rules.ts";
@@ -62,21 +61,6 @@ export function assertRunnable(
     throw new ConfigurationError(
       `The RunSpec has maxCostUsd, and model ${unpriced.modelId} has no price: give the Runner or pawl.config.ts a \`pricing\` that has it (import { pricesFor } from "pawl/prices" for the usual models), or use maxTokens.`,
     );
-}
-
-/** Budgets whose use is no longer visible in the store once the failures that used them up are settled. */
-const FAILURE_BUDGETS: readonly string[] = ["maxRetriesPerToolCall", "maxSameErrorRepeats"];
-
-/** Throws the run's error again if it exceeded a failure budget that was not raised since. */
-export function assertBudgetRaised(
-  { error }: RunRecord,
-  raised: { readonly [budget: string]: number | undefined } = {},
-): void {
-  if (error?.code !== "budget_exceeded") return;
-  const { budget, limit } = error.details;
-  if (typeof budget !== "string" || !FAILURE_BUDGETS.includes(budget)) return;
-  if ((raised[budget] ?? 0) > Number(limit)) return;
-  throw reviveError(error);
 }
 
 /** Throws if the RunSpec is not the one that the run was started with. */

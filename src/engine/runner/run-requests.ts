@@ -1,5 +1,6 @@
 // What a `Runner` does with a store: the part of it that is loaded with its first run, since it brings most of the engine.
 
+import { assertBudgetRaised } from "../../core/run/resume-request.ts";
 import { assertChosenRunId } from "../../core/run-key.ts";
 import { assertRunId } from "../../core/step-path.ts";
 import { withStore } from "../../store/open-store.ts";
@@ -12,7 +13,6 @@ import type {
   StopOutcome,
   Store,
 } from "../../store/store.ts";
-import { assertBudgetRaised } from "../definition/run-spec-checks.ts";
 import { loadModels } from "../definition/step.ts";
 import type { RunEventListener } from "../ports/run-events.ts";
 import type { RunResult } from "../ports/run-result.ts";
@@ -27,7 +27,7 @@ import { failedEarlierInProgram } from "./failed-run.ts";
 import { forecastRun, type ResumeForecast } from "./forecast/forecast.ts";
 import { type Fork, type ForkOptions, forkRun } from "./fork-run.ts";
 import { LeasedRun, resultOf } from "./leased-run.ts";
-import { makeRun } from "./make-run.ts";
+import { type ClaimedWork, makeRun } from "./make-run.ts";
 import { assertSetupRuns, newContract } from "./new-contract.ts";
 import { newRunId } from "./new-run-id.ts";
 import type {
@@ -79,6 +79,17 @@ async function wasInterrupted(store: Store, { runId, status }: RunRecord): Promi
   return ends.length > 0 && (last === undefined || last === null);
 }
 
+/** How the claimed run is resumed: as a person has asked for, if the run has such a request. */
+function requestedWork(
+  { resumeRequest }: RunRecord,
+  own: Pick<ClaimedWork, "isRequested" | "options" | "from">,
+): typeof own {
+  if (resumeRequest === null) return own;
+  const { from, redoTurn, acceptDivergence } = resumeRequest;
+  const options = { ...own.options, redoTurn, ...(acceptDivergence === null ? {} : { acceptDivergence }) };
+  return { isRequested: true, options, from: milestoneFrom(from) };
+}
+
 /** How a worker claims a run. */
 export type WorkerClaim = Pick<ClaimOptions, "from" | "limits" | "maxStalls" | "workerVersion">;
 
@@ -120,7 +131,7 @@ export class RunRequests<O> {
       if (run !== null) assertSamePipeline(run, this.#setup.root.name);
       // Checked before the claim: a run that cannot be resumed is left as it is.
       if (run !== null && run.spec !== null) assertSetupRuns(this.#setup, run.spec);
-      if (run !== null) assertBudgetRaised(run, options.budgets);
+      if (run !== null) assertBudgetRaised(run.error, options.budgets);
       const milestone = milestoneFrom(options.from);
       assertReasonGiven(options.acceptDivergence);
       await loadModels(this.#setup.root);
@@ -130,7 +141,13 @@ export class RunRequests<O> {
       } as const;
       const { budgets } = options;
       const isRequested = run !== null && !(await wasInterrupted(store, run));
-      const request = { from, attempt, isRequested, ...(budgets === undefined ? {} : { budgets }) };
+      const request = {
+        from,
+        attempt,
+        isRequested,
+        replacesRequest: true,
+        ...(budgets === undefined ? {} : { budgets }),
+      };
       const begun = await claimRun(this.#setup, store, runId, request, options);
       return this.#execute(store, begun, options, listener, milestone);
     });
@@ -284,9 +301,10 @@ export class RunRequests<O> {
       return result;
     }
     const { claim, claimedAt, found } = begun;
-    const { resumed, isRequested } = found;
+    const { resumed } = found;
     const telemetry = await beginTelemetry(this.#setup.options.telemetry, store, claim.run, { resumed });
-    const work = { claim, claimedAt, resumed, isRequested, options, listener, from, telemetry };
+    const asked = requestedWork(claim.run, { isRequested: found.isRequested, options, from });
+    const work = { claim, claimedAt, resumed, ...asked, listener, telemetry };
     return new LeasedRun(this.#setup, store, work).execute<O>(found);
   }
 

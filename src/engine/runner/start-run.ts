@@ -48,6 +48,8 @@ export type ClaimRequest = {
   readonly budgets?: ResumeOptions["budgets"];
   /** The caller continues a run that had stopped. */
   readonly isRequested?: boolean;
+  /** The caller's options take the place of a resume request. */
+  readonly replacesRequest?: boolean;
 };
 
 /** The reason of a claim that no `resume` asked for. */
@@ -184,7 +186,7 @@ export async function claimRun(
 
 export function claimOptions(
   { leaseMs }: RunnerSetup,
-  { from, attempt }: ClaimRequest,
+  { from, attempt, replacesRequest = false }: ClaimRequest,
   { budget, deadline }: ContinueOptions,
 ): ClaimOptions {
   return {
@@ -192,6 +194,7 @@ export function claimOptions(
     from,
     attempt,
     marksEffects: true,
+    replacesRequest,
     ...(budget === undefined ? {} : { limit: limitOf(budget) }),
     ...(deadline === undefined ? {} : { deadline: deadline.at }),
   };

@@ -81,6 +81,10 @@ export class RunFold {
       case "run.interrupted":
         this.#isHeld = false;
         return this.#end(() => true, "interrupted");
+      case "run.resume_requested":
+        this.#isEnded = false;
+        this.#isHeld = false;
+        return this.#end(() => true, "lost");
       case "run.stalled":
         this.#isHeld = false;
         return this.#end(() => true, "lost");

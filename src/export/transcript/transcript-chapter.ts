@@ -104,6 +104,8 @@ export class ChapterWriter {
         return [...this.#runEnd(incident), ...incident.wakes.map(endedWait)];
       case "run.cancel_requested":
         return ofRun.requestedCancel(incident);
+      case "run.resume_requested":
+        return ofRun.requestedResume(incident);
       case "run.moved":
       case "run.arrived":
         return ofRun.movedRun(incident);

@@ -121,6 +121,20 @@ export function requestedCancel({ event, facts }: Incident): readonly string[] {
   ];
 }
 
+export function requestedResume(incident: Incident): readonly string[] {
+  const { event, facts } = incident;
+  const from = textIn(facts, "from") ?? "turn";
+  const where =
+    from === "turn"
+      ? ""
+      : ` from ${from === "milestone" ? "its last milestone" : "the beginning of its step"}`;
+  const why = textIn(facts, "reason");
+  return [
+    ...lostCalls(incident),
+    `**${inline(textIn(facts, "by") ?? "A person")}** requested to resume the run${where} at ${isoTime(event.at)}${why === null ? "" : `: ${inline(why)}`}.`,
+  ];
+}
+
 export function keptArtifact({ event, facts }: Incident): readonly string[] {
   const size = numberIn(facts, "size");
   return [

@@ -17,6 +17,7 @@ import type { ServerSession, Statement } from "../sql/planned/server-session.ts"
 import { get, type SqlScript } from "../sql/script.ts";
 import type { Transaction } from "../sql/transaction.ts";
 import type { Write } from "../sql/write.ts";
+import { commitOrder } from "./commit-order.ts";
 import { LATEST_VERSION } from "./migrate.ts";
 import type { OwnerSession } from "./owner-session.ts";
 import { planContext, runKeyOf } from "./plan-context.ts";
@@ -44,6 +45,7 @@ export class PostgresDriver implements Driver {
   readonly name: string;
   readonly isReadOnly: boolean;
   readonly live: LiveParts;
+  readonly changeLog = commitOrder;
   readonly #parts: PostgresDriverParts;
   readonly #server: Server;
   readonly #commits: PlannedCommits;

@@ -1,4 +1,5 @@
 import type { LiveParts } from "../live-parts.ts";
+import type { ChangeLog } from "./change-log.ts";
 import type { SqlScript } from "./script.ts";
 import type { Transaction } from "./transaction.ts";
 
@@ -26,6 +27,8 @@ export interface Driver {
   watch(listener: () => void, onNotice: (reason: string) => void): Promise<() => void>;
   /** The answers that are being written now, apart from the rows of runs. */
   readonly live: LiveParts;
+  /** What was committed in which order. */
+  readonly changeLog: ChangeLog;
   /** Changes with every commit to the database; null if that is not known without a query. */
   commitsSeen(): number | null;
   /** Finishes what was submitted, and disconnects. A held owner lock is freed only by the death of the process. */

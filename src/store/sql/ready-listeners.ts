@@ -16,6 +16,7 @@ const WAKING: ReadonlySet<string> = new Set([
   "releaseRun",
   "interruptRun",
   "requestCancel",
+  "requestResume",
   "forkRun",
   "finishArrival",
 ]);

@@ -2,6 +2,7 @@ import type * as contract from "../store.ts";
 import { wakeRun } from "./intents/clock-intents.ts";
 import * as exchanges from "./intents/exchange-intents.ts";
 import * as messages from "./intents/message-intents.ts";
+import { requestResume } from "./intents/resume-intents.ts";
 import * as creation from "./intents/run-creation.ts";
 import * as configuration from "./intents/schedule-configuration.ts";
 import * as firings from "./intents/schedule-intents.ts";
@@ -42,6 +43,15 @@ export abstract class SqlQueue extends SqlReader implements contract.QueueStore,
 
   requestStop(runId: string, person: contract.Person = {}): Promise<contract.StopOutcome> {
     return this.act("requestStop", runId, (tx) => exchanges.requestStop(tx, runId, person));
+  }
+
+  async requestResume(
+    runId: string,
+    request: contract.ResumeRequest,
+    person: contract.Person = {},
+  ): Promise<contract.ResumeOutcome> {
+    await this.lookAtOwner(runId);
+    return this.act("requestResume", runId, (tx) => requestResume(tx, runId, request, person));
   }
 
   reportWorker(report: contract.WorkerReport): Promise<void> {

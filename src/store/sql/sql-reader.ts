@@ -11,20 +11,24 @@ import * as workers from "./intents/worker-intents.ts";
 import type { Leases } from "./leases.ts";
 import type { OwnerWatch } from "./owners.ts";
 import { readActivity } from "./queries/activity-queries.ts";
+import { listChangedRuns } from "./queries/changed-runs.ts";
 import * as exchanges from "./queries/exchange-queries.ts";
 import * as listed from "./queries/listed-runs.ts";
 import { readMovedRows } from "./queries/moved-rows.ts";
 import * as queues from "./queries/queue-queries.ts";
 import * as retention from "./queries/retention-queries.ts";
+import { countRuns } from "./queries/run-counts.ts";
 import * as lists from "./queries/run-lists.ts";
 import * as readers from "./queries/run-queries.ts";
 import * as schedules from "./queries/schedule-queries.ts";
 import * as sessions from "./queries/session-queries.ts";
 import * as turnReaders from "./queries/turn-queries.ts";
-import { listWaits } from "./queries/wait-queries.ts";
+import { listAnsweredWaits, listWaits } from "./queries/wait-queries.ts";
 import type { SqlScript } from "./script.ts";
+import * as access from "./tables/access-rows.ts";
 import { findAddress } from "./tables/address-rows.ts";
 import * as artifacts from "./tables/artifact-rows.ts";
+import * as audit from "./tables/audit-rows.ts";
 import { readBlob } from "./tables/blob-rows.ts";
 import { listWorkers } from "./tables/live-worker-rows.ts";
 import { getTombstone } from "./tables/missing-run.ts";
@@ -69,11 +73,23 @@ export abstract class SqlReader implements contract.StoreReader {
   }
 
   listRuns(filter: contract.RunFilter = {}): Promise<readonly contract.RunRecord[]> {
-    return this.read(() => listed.listRuns(filter));
+    return this.read(() => listed.listRuns(this.driver.now(), filter));
   }
 
   listRunSummaries(filter: contract.RunFilter = {}): Listed<"listRunSummaries"> {
-    return this.read(() => listed.listRunSummaries(filter));
+    return this.read(() => listed.listRunSummaries(this.driver.now(), filter));
+  }
+
+  countRuns(filter: contract.RunFilter = {}): Promise<contract.RunCounts> {
+    return this.read(() => countRuns(this.driver.now(), filter));
+  }
+
+  readRunHead(runId: string): Promise<contract.RunSummary | null> {
+    return this.read(() => listed.readRunHead(runId));
+  }
+
+  listChangedRuns({ after, limit }: contract.RunChangeQuery): Promise<contract.RunChanges> {
+    return this.read(() => listChangedRuns(this.driver.changeLog, after, limit));
   }
 
   listReady(query: contract.ReadyQuery): Listed<"listReady"> {
@@ -151,6 +167,26 @@ export abstract class SqlReader implements contract.StoreReader {
 
   listTombstones(range: contract.TombstoneRange = {}): Listed<"listTombstones"> {
     return this.read(() => retention.listTombstones(range));
+  }
+
+  findAccess(hash: Uint8Array): Promise<contract.AccessRecord | null> {
+    return this.read(() => access.findAccess(hash));
+  }
+
+  getAccess(id: string): Promise<contract.AccessRecord | null> {
+    return this.read(() => access.getAccess(id));
+  }
+
+  listAccess(): Listed<"listAccess"> {
+    return this.read(() => access.listAccess());
+  }
+
+  listAudit(range: contract.AuditRange = {}): Listed<"listAudit"> {
+    return this.read(() => audit.listAudit(range));
+  }
+
+  verifyAudit(): Promise<contract.AuditVerification> {
+    return this.read(() => audit.verifyAudit());
   }
 
   listSchedules(): Listed<"listSchedules"> {
@@ -313,8 +349,12 @@ export abstract class SqlReader implements contract.StoreReader {
     return this.read(() => listWaits(runId, range));
   }
 
-  listOpenWaits(): Promise<readonly contract.WaitRecord[]> {
-    return this.read(() => listTrustedWaits());
+  listOpenWaits(range?: contract.OpenWaitRange): Listed<"listOpenWaits"> {
+    return this.read(() => listTrustedWaits(range));
+  }
+
+  listAnsweredWaits(range: contract.AnsweredWaitRange): Listed<"listAnsweredWaits"> {
+    return this.read(() => listAnsweredWaits(range));
   }
 
   isCancelRequested(runId: string): Promise<boolean> {

@@ -25,7 +25,7 @@ import { MODEL_CALL } from "./owners.ts";
 import { mayWake } from "./ready-listeners.ts";
 import { runOfCall, runOfWait } from "./run-of-id.ts";
 import type { SqlScript } from "./script.ts";
-import { SqlQueue } from "./sql-queue.ts";
+import { SqlAccess } from "./sql-access.ts";
 import { closedError } from "./sql-reader.ts";
 import type { StoreParts } from "./store-options.ts";
 import * as artifacts from "./tables/artifact-rows.ts";
@@ -34,7 +34,7 @@ import { readStoreId } from "./tables/moved-run.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** A store on a SQL database: every intent and every query, once for all of them. */
-export class SqlStore extends SqlQueue implements contract.Store {
+export class SqlStore extends SqlAccess implements contract.Store {
   readonly #work: WorkInProgress;
   readonly #after: StoreParts["after"];
   /** The generation of the owner under which each run was last confirmed; the first one, if it is not here. */

@@ -73,4 +73,41 @@ export const STORE_TABLES = {
     key: { worker_id: "text" },
     groups: { row: { host: "text", facts: "text", started_at: "int", seen_at: "int" } },
   },
+  access_tokens: {
+    key: { access_id: "text" },
+    groups: {
+      row: {
+        kind: "text",
+        name: "text",
+        role: "text",
+        scope: "text",
+        hash: "bytes",
+        created_at: "int",
+        created_by: "text",
+        made_from: "text?",
+        expires_at: "int?",
+        redeemed_at: "int?",
+        last_used_at: "int?",
+        revoked_at: "int?",
+      },
+    },
+  },
+  audit_log: {
+    key: { audit_no: "int" },
+    groups: {
+      row: {
+        at: "int",
+        who: "text",
+        access_id: "text?",
+        role: "text?",
+        act: "text",
+        target: "text?",
+        status: "int",
+        problem: "text?",
+        request_id: "text?",
+        previous_hash: "bytes",
+        hash: "bytes",
+      },
+    },
+  },
 } as const satisfies { readonly [table: string]: TableShape };

@@ -6,7 +6,7 @@ import type {
   UnsettledStatus,
 } from "../../core/call/tool-call-decision.ts";
 import type { ChargeBasis } from "../../core/usage/usage.ts";
-import type { WaitKind } from "../../core/wait.ts";
+import type { PersonWaitKind, WaitKind } from "../../core/wait.ts";
 import type {
   AttemptRecord,
   CheckpointType,
@@ -17,6 +17,7 @@ import type {
   MessageStatus,
   ReceiptSource,
   RunStatus,
+  ShownStatus,
   StepStatus,
   StoredSlice,
   WaitRecord,
@@ -31,6 +32,17 @@ function words<T extends string>(all: { readonly [W in T]: true }): readonly T[]
 export const RUN_STATUSES = words<RunStatus>({
   queued: true,
   running: true,
+  waiting: true,
+  succeeded: true,
+  failed: true,
+  cancelled: true,
+  moved: true,
+});
+
+export const SHOWN_STATUSES = words<ShownStatus>({
+  queued: true,
+  running: true,
+  interrupted: true,
   waiting: true,
   succeeded: true,
   failed: true,
@@ -107,16 +119,16 @@ export const ATTEMPT_OUTCOMES = words<FailedAttemptOutcome>({
   lost: true,
 });
 
-export const WAIT_KINDS = words<WaitKind>({
+export const PERSON_WAIT_KINDS = words<PersonWaitKind>({
   approval: true,
   possible_duplicate: true,
   in_doubt: true,
   escalation: true,
   question: true,
   budget: true,
-  time: true,
-  message: true,
 });
+
+export const WAIT_KINDS: readonly WaitKind[] = [...PERSON_WAIT_KINDS, "time", "message"];
 
 export const WAIT_STATUSES = words<WaitRecord["status"]>({ open: true, answered: true, withdrawn: true });
 

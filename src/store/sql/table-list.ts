@@ -301,6 +301,7 @@ const UNCOVERED_TABLES = {
         error: "text?",
         final_artifact: "text?",
         takes_text: "int",
+        resume_request: "text?",
       },
     },
   },

@@ -6,6 +6,7 @@ import { get, known, type SqlScript } from "../sql/script.ts";
 import type { RunKey } from "../sql/table-list.ts";
 import type { Transaction } from "../sql/transaction.ts";
 import { StoreFiles } from "../store-files.ts";
+import { commitOrder } from "./commit-order.ts";
 import { CommitWatch } from "./commit-watch.ts";
 import type { Database } from "./database.ts";
 import { type CommitObserver, GroupCommit } from "./group-commit.ts";
@@ -32,6 +33,7 @@ export type SqliteDriverParts = {
 /** One SQLite file: its connection, its transactions, and the sidecar files of this process. */
 export class SqliteDriver implements Driver {
   readonly live: LiveParts;
+  readonly changeLog = commitOrder;
   readonly #database: Database;
   readonly #lock: OwnerLock;
   readonly #marks: SentMarks | null;

@@ -57,6 +57,7 @@ export const DEFAULT_PLACE = {
   wakeAt: null,
   stalls: 0,
   workerVersion: null,
+  resumeRequest: null,
 } as const;
 
 /** A wait that nothing but an answer ends. */

@@ -11,7 +11,9 @@ import { settlementChecks } from "./calls/settlements.ts";
 import { toolCallChecks } from "./calls/tool-calls.ts";
 import type { Check, OpenConformanceDatabase, StoresOfCheck } from "./check.ts";
 import { runCheck } from "./check.ts";
+import { accessChecks } from "./runs/access.ts";
 import { arrivingChecks } from "./runs/arriving.ts";
+import { auditChecks } from "./runs/audit.ts";
 import { budgetChecks } from "./runs/budgets.ts";
 import { cancelChecks } from "./runs/cancel.ts";
 import { claimQuotaChecks } from "./runs/claim-quota.ts";
@@ -21,9 +23,13 @@ import { leaseChecks } from "./runs/leases.ts";
 import { leavingChecks } from "./runs/leaving.ts";
 import { listRangeChecks } from "./runs/list-ranges.ts";
 import { liveWorkerChecks } from "./runs/live-workers.ts";
+import { neededPeopleChecks } from "./runs/needed-people.ts";
 import { queueChecks } from "./runs/queue.ts";
 import { quotaChecks } from "./runs/quota.ts";
+import { resumeRequestChecks } from "./runs/resume-requests.ts";
 import { retentionChecks } from "./runs/retention.ts";
+import { runChangeChecks } from "./runs/run-changes.ts";
+import { runFilterChecks } from "./runs/run-filters.ts";
 import { runPageChecks } from "./runs/run-pages.ts";
 import { runChecks } from "./runs/runs.ts";
 import { overlapChecks } from "./runs/schedule-overlap.ts";
@@ -59,6 +65,7 @@ import { messageChecks } from "./waits/messages.ts";
 import { peopleChecks } from "./waits/people.ts";
 import { questionChecks } from "./waits/questions.ts";
 import { waitingTimeChecks } from "./waits/waiting-time.ts";
+import { waitListChecks } from "./waits/wait-lists.ts";
 import { waitChecks } from "./waits/waits.ts";
 
 export type { ConformanceDatabase, OpenConformanceDatabase, StoresOfCheck } from "./check.ts";
@@ -96,6 +103,7 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   approvals: approvalChecks,
   people: peopleChecks,
   waits: waitChecks,
+  "lists of waits": waitListChecks,
   answers: answerChecks,
   questions: questionChecks,
   "the clock": clockWaitChecks,
@@ -118,11 +126,17 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   "ledger of a fork": forkLedgerChecks,
   "life of a fork": forkLifeChecks,
   cancel: cancelChecks,
+  "resume requests": resumeRequestChecks,
+  access: accessChecks,
+  "the audit log": auditChecks,
   workers: workerChecks,
   queue: queueChecks,
   "live workers": liveWorkerChecks,
   retention: retentionChecks,
   "pages of runs": runPageChecks,
+  "filters of runs": runFilterChecks,
+  "runs that need people": neededPeopleChecks,
+  "changes of runs": runChangeChecks,
   schedules: scheduleChecks,
   "overlap of schedules": overlapChecks,
   blobs: blobChecks,

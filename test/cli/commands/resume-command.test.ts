@@ -31,6 +31,35 @@ async function dryRun(folder: CliFolder, columns: number, ...argv: readonly stri
   return { exitCode, lines: stdout.trimEnd().split("\n") };
 }
 
+describe("resume --enqueue", () => {
+  it("leaves the run to the next worker, which resumes it as asked", async () => {
+    const folder = await killedRun();
+    const argv = ["resume", "r-1", "--enqueue", "--reason", "Try again.", "--by", "Ann"];
+    expect(await pawl(argv, { cwd: folder.path })).toEqual({
+      exitCode: 0,
+      stdout: "Run r-1 is queued: the next worker resumes it.\nFollow it:\n  pawl tail r-1 --follow\n",
+      stderr: "",
+    });
+    const again = ["resume", "r-1", "--enqueue", "--from", "milestone"];
+    const { exitCode, document } = await pawlJson(again, { cwd: folder.path });
+    expect({ exitCode, document }).toMatchObject({
+      exitCode: 0,
+      document: { kind: "requested", runId: "r-1", run: { status: "queued" } },
+    });
+    expect(await pawl(["resume", "r-1"], { cwd: folder.path })).toMatchObject({ exitCode: 0 });
+    expect(await pawl(argv, { cwd: folder.path })).toMatchObject({
+      exitCode: 1,
+      stdout: expect.stringContaining("Run r-1 has already succeeded: there is nothing to resume."),
+    });
+  });
+
+  it("is refused with --wait, which is for this process", async () => {
+    const folder = await killedRun();
+    const { exitCode, stderr } = await pawl(["resume", "r-1", "--enqueue", "--wait"], { cwd: folder.path });
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining("--enqueue leaves the run to a worker")]);
+  });
+});
+
 describe("resume --dry-run", () => {
   it("reports what would be done with a killed run, without doing it", async () => {
     const folder = await killedRun();

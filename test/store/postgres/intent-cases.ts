@@ -5,6 +5,7 @@ import type { Store, StoreIntent } from "../../../src/store/store.ts";
 import { workerReport } from "../../../src/testing/store/runs/live-workers.ts";
 import { queuedRun } from "../../../src/testing/store/runs/queue.ts";
 import { newSchedule } from "../../../src/testing/store/runs/schedules.ts";
+import { newAccess, newAuditEntry } from "../../../src/testing/store/sample-access.ts";
 import { keyedTurn, newFork } from "../../../src/testing/store/sample-fork.ts";
 import {
   beginArrival,
@@ -148,6 +149,11 @@ export const INTENT_CASES: Readonly<Record<StoreIntent, PrepareIntent>> = {
     await stoppable(store, runId);
     return () => store.requestStop(runId, { by: "Ann" });
   },
+  requestResume: async (store, runId) => {
+    const run = await SampleRun.create(store, runId);
+    await store.releaseRun(run.fence, { status: "failed", error: null });
+    return () => store.requestResume(runId, { from: "milestone" }, { by: "Ann" });
+  },
   reportWorker: (store, runId) => Promise.resolve(() => store.reportWorker(workerReport(runId))),
   forgetWorker: async (store, runId) => {
     await store.reportWorker(workerReport(runId));
@@ -181,6 +187,25 @@ export const INTENT_CASES: Readonly<Record<StoreIntent, PrepareIntent>> = {
     await store.pauseSchedule(name, { by: "Ann" });
     clockOfCases.aheadMs = 60_000;
     return () => store.resumeSchedule(name, { by: "Ann" });
+  },
+  grantAccess: (store, name) => Promise.resolve(() => store.grantAccess(newAccess("token", name))),
+  redeemCode: async (store, name) => {
+    const code = newAccess("code", name);
+    await store.grantAccess(code);
+    return () => store.redeemCode(code.hash);
+  },
+  revokeAccess: async (store, name) => {
+    const { id } = await store.grantAccess(newAccess("token", name));
+    return () => store.revokeAccess(id);
+  },
+  noteAccessUse: async (store, name) => {
+    const { id } = await store.grantAccess(newAccess("token", name));
+    return () => store.noteAccessUse(id);
+  },
+  recordAudit: (store, name) => Promise.resolve(() => store.recordAudit([newAuditEntry(name)])),
+  trimAudit: async (store, name) => {
+    await store.recordAudit([newAuditEntry(name)]);
+    return () => store.trimAudit({ before: 0 });
   },
   claimRun: async (store, runId) => {
     const run = await SampleRun.create(store, runId);

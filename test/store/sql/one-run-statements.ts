@@ -6,14 +6,29 @@ import { migrate } from "../../../src/store/sqlite/migrate.ts";
 /** Statements that concern several runs, each with its reason. None of them is part of a turn. */
 export const FAN_OUTS: readonly { readonly text: RegExp; readonly why: string }[] = [
   {
-    text: /^SELECT runs\.(?:\*|run_id, runs\.created_at).* FROM (?:runs|run_labels AS label JOIN runs) .*ORDER BY (?:runs|label)\.created_at/,
+    text: /^SELECT (?:(?:runs|label)\.created_at AS at, runs\.run_id AS id|at, id) FROM .*ORDER BY (?:(?:runs|label)\.created_at|at) DESC/,
     why: "A list for people.",
+  },
+  {
+    text: /^SELECT count\(\*\) AS n FROM \(SELECT runs\.run_key FROM runs WHERE runs\.run_id >= \?/,
+    why: "A list for people, of the runs whose ids begin with a text.",
   },
   {
     text: /^SELECT runs\.\*.* WHERE pipeline = \? AND input_hash = \?/,
     why: "A run that was started without an id is looked for by its input, before it begins.",
   },
-  { text: /^SELECT waits\.\*.* WHERE waits\.status = 'open'/, why: "The open questions, for people." },
+  {
+    text: /^SELECT (?:status|\d+ AS place), .*count\(\*\) AS n FROM |^SELECT count\(\*\) AS n FROM runs WHERE status = 'running' AND lease_until/,
+    why: "The runs of each status are counted, for people.",
+  },
+  {
+    text: /^SELECT (?:run_id, count\(\*\) AS events|rowid AS place, hash) FROM/,
+    why: "The feed of changes, for people.",
+  },
+  {
+    text: /^SELECT waits\.\*.* WHERE waits\.status = '(?:open|answered)'/,
+    why: "The open questions and what was answered, for people.",
+  },
   {
     text: /^SELECT run_id, epoch FROM runs WHERE status = 'running' AND owner = \?/,
     why: "Closing a store.",

@@ -623,12 +623,22 @@ CREATE TABLE workers (
   completed_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX answers_of_people ON waits (answered_at, run_key)
+  WHERE status = 'answered' AND kind <> 'time' AND kind <> 'message';
+
+CREATE INDEX calls_in_doubt ON tool_calls (run_key, call_no) WHERE status = 'in_doubt';
+
 CREATE INDEX due_schedules ON schedules (next_at) WHERE paused_at IS NULL;
 
 CREATE INDEX ended_runs ON runs (updated_at, run_id)
   WHERE status <> 'queued' AND status <> 'running' AND status <> 'waiting';
 
 CREATE INDEX events_of_runs ON events (run_key, seq) WHERE of_run = 1;
+
+CREATE INDEX failed_model_calls_by_time
+  ON failed_model_calls (settled_at, run_key, basis, charged_tokens, charged_micro_dollars);
+
+CREATE INDEX failed_runs ON runs (updated_at, run_id) WHERE status = 'failed';
 
 CREATE INDEX messages_of_turns ON messages (run_key, taken_step, taken_turn, message_no) WHERE taken_turn IS NOT NULL;
 
@@ -649,6 +659,8 @@ CREATE INDEX runs_by_status ON runs (status, created_at, run_id);
 
 CREATE INDEX runs_of_pipeline ON runs (pipeline, created_at, run_id);
 
+CREATE INDEX runs_of_pipeline_by_status ON runs (pipeline, status, created_at, run_id);
+
 CREATE INDEX runs_of_queue ON runs (queue, created_at, run_id);
 
 CREATE INDEX sleeping_runs ON runs (wake_at, queue) WHERE wake_at IS NOT NULL;
@@ -657,6 +669,10 @@ CREATE INDEX tombstones_by_age ON tombstones (deleted_at, run_id);
 
 CREATE UNIQUE INDEX tool_calls_of_code_steps ON tool_calls (run_key, step_no, call_index) WHERE turn_index = 0;
 
+CREATE INDEX turns_by_time ON turns (settled_at, run_key, basis, charged_tokens, charged_micro_dollars);
+
 CREATE INDEX unfinished_runs ON runs (run_id) WHERE status NOT IN ('succeeded', 'failed', 'cancelled', 'moved');
 
 CREATE INDEX waiting_messages ON messages (run_key, message_no) WHERE status = 'waiting';
+
+CREATE INDEX waits_for_people ON waits (created_at, run_key) WHERE status = 'open' AND kind <> 'time' AND kind <> 'message';

@@ -5,6 +5,7 @@ import { INVARIANTS } from "../../../src/testing/crash/invariants/index.ts";
 import { FALSIFIED_CALLS } from "./falsified-calls.ts";
 import { FALSIFIED_COMPACTIONS, FALSIFIED_EXCHANGES, FALSIFIED_FILES } from "./falsified-exchanges.ts";
 import { FALSIFIED_DELETIONS, FALSIFIED_QUEUES } from "./falsified-queues.ts";
+import { FALSIFIED_REDOS, FALSIFIED_RESUMES } from "./falsified-resumes.ts";
 import { FALSIFIED_RUNS } from "./falsified-runs.ts";
 import { FALSIFIED_USAGE } from "./falsified-usage.ts";
 import { FALSIFIED_VIEWERS } from "./falsified-viewers.ts";
@@ -23,6 +24,7 @@ import { diverged, fork } from "./scenarios/continuations.ts";
 import { conversationCompaction, conversationFiles, conversationStop } from "./scenarios/conversations.ts";
 import { planning } from "./scenarios/plans.ts";
 import { queueKeys } from "./scenarios/queues.ts";
+import { resumeFromMilestone, resumeWithRedo } from "./scenarios/resume-requests.ts";
 import { scheduleFires } from "./scenarios/schedules.ts";
 import { streamCut } from "./scenarios/streams.ts";
 import { agentWaits } from "./scenarios/waits.ts";
@@ -60,6 +62,15 @@ const [, queued] = (await evidenceOf(queueKeys(), "crash after store.claimRun 2"
 const [, deleted] = (await evidenceOf(deletion(), "crash before store.deleteRun 1")) as [Evidence, Evidence];
 const [, streamed] = (await evidenceOf(streamCut(), "crash after model.piece 4")) as [Evidence, Evidence];
 
+const [, resumed] = (await evidenceOf(resumeFromMilestone(), "crash after store.claimRun 1")) as [
+  Evidence,
+  Evidence,
+];
+const [, redone] = (await evidenceOf(resumeWithRedo(), "crash after store.dropTurn 1")) as [
+  Evidence,
+  Evidence,
+];
+
 describe("real evidence", () => {
   it.each([
     undisturbed,
@@ -75,6 +86,8 @@ describe("real evidence", () => {
     queued,
     deleted,
     streamed,
+    resumed,
+    redone,
     ...forks,
   ])("breaks no promise", async (evidence) => {
     expect((await checkInvariants(evidence, INVARIANTS)).broken).toEqual([]);
@@ -82,7 +95,18 @@ describe("real evidence", () => {
 
   it("tests every promise, taken together", async () => {
     const looked = new Map<string, number>();
-    const all = [crashed, otherPrompt, waited, talked, compacted, scheduled, queued, deleted, streamed];
+    const all = [
+      crashed,
+      otherPrompt,
+      waited,
+      talked,
+      compacted,
+      scheduled,
+      queued,
+      deleted,
+      streamed,
+      resumed,
+    ];
     for (const evidence of all)
       for (const [name, times] of Object.entries((await checkInvariants(evidence, INVARIANTS)).looked))
         looked.set(name, (looked.get(name) ?? 0) + times);
@@ -163,6 +187,8 @@ describe("an invariant notices that", () => {
     ...FALSIFIED_COMPACTIONS.map((each) => [compacted, ...each] as const),
     ...FALSIFIED_QUEUES.map((each) => [queued, ...each] as const),
     ...FALSIFIED_DELETIONS.map((each) => [deleted, ...each] as const),
+    ...FALSIFIED_RESUMES.map((each) => [resumed, ...each] as const),
+    ...FALSIFIED_REDOS.map((each) => [redone, ...each] as const),
     ...FALSIFIED_VIEWERS.map((each) => [streamed, ...each] as const),
   ])("$1: $2", async (evidence, invariant, _how, change, message) => {
     const { broken } = await checkInvariants(falsified(evidence, change), INVARIANTS);
@@ -205,6 +231,7 @@ describe("an invariant notices that", () => {
       ...FALSIFIED_COMPACTIONS,
       ...FALSIFIED_QUEUES,
       ...FALSIFIED_DELETIONS,
+      ...FALSIFIED_RESUMES,
       ...FALSIFIED_VIEWERS,
       ...FALSIFIED_SCHEDULES,
     ].map(([name]) => name);

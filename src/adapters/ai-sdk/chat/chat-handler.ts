@@ -13,9 +13,9 @@ import { ChatProblem, notFound } from "./chat-problem.ts";
 import { type NewChatMessage, readChatRequest, readMessage } from "./chat-request.ts";
 import { type ChatRoom, type ChatUser, chatSetup, findRoom, roomOf } from "./chat-room.ts";
 import { answerTo, continued, ended, resumed, type WatchedChat, withdrawnMessage } from "./chat-stream.ts";
-import { eventStreamResponse } from "./event-stream-response.ts";
 import { assertNoForm, readJsonBody } from "./json-body.ts";
 import type { UIChunkOptions } from "./ui-chunks.ts";
+import { uiEventStream } from "./ui-event-stream.ts";
 
 /** How the run of a new chat is started, beside its first message. */
 export type ChatStart = Omit<NonNullable<SendOptions["orStart"]>, "input" | "address" | "startedBy">;
@@ -298,7 +298,7 @@ class Chats {
     const { errorText } = this.#options;
     const chat = { runner: this.#runner, store: this.#store, runId, signal };
     const made = chunks(errorText === undefined ? chat : { ...chat, errorText });
-    return eventStreamResponse(made, () => left.abort());
+    return uiEventStream(made, () => left.abort());
   }
 }
 

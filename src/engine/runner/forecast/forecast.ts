@@ -1,12 +1,12 @@
 import { PawlError } from "../../../core/errors.ts";
 import type { JsonObject } from "../../../core/json.ts";
+import { assertBudgetRaised } from "../../../core/run/resume-request.ts";
 import { childPath, ROOT_PATH, type StepPath } from "../../../core/step-path.ts";
 import { decideTurn } from "../../../core/turn/turn-decision.ts";
 import type { Amount } from "../../../core/usage/usage.ts";
 import type { RunRecord, RunStatus, WaitRecord } from "../../../store/store.ts";
 import type { CompactionOptions, ConversationStep } from "../../definition/conversation-step.ts";
 import { instancesOf } from "../../definition/pipeline/phases.ts";
-import { assertBudgetRaised } from "../../definition/run-spec-checks.ts";
 import type { CodeStep, LoopStep, PipelineStep, StepNode, TurnLoopStep } from "../../definition/step.ts";
 import { NO_PROBE } from "../../ports/crash-points.ts";
 import type { ActiveRun, RunWith } from "../../run/active-run.ts";
@@ -196,7 +196,7 @@ class ForecastExecution {
     const { currentStep } = this.#record;
     const onSession = () => undefined;
     try {
-      assertBudgetRaised(this.#record, budgets);
+      assertBudgetRaised(this.#record.error, budgets);
       const pipeline = { registry: this.#registry, root, resumed: true, currentStep, otherPipelines: [] };
       await runPipeline(this.#run, { ...pipeline, onSession });
       return null;

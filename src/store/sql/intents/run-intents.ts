@@ -1,20 +1,13 @@
 import { canonicalJson } from "../../../core/canonical-json.ts";
 import type { StoreUnavailableError } from "../../../core/errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../../core/json.ts";
+import type { Json, JsonObject } from "../../../core/json.ts";
 import { decideClaim } from "../../../core/run/claim-decision.ts";
 import { decideRelease } from "../../../core/run/release-decision.ts";
 import { parseToolCallId, toolCallId } from "../../../core/step-path.ts";
 import type { StoredError } from "../../../core/stored-error.ts";
 import { allowanceAfter } from "../../../core/usage/allowance.ts";
 import { isMailWait, type NewWait } from "../../../core/wait.ts";
-import type {
-  AttemptReason,
-  ClaimOptions,
-  ClaimOutcome,
-  Fence,
-  ModelCallRecord,
-  RunEnd,
-} from "../../store.ts";
+import type { ClaimOptions, ClaimOutcome, Fence, ModelCallRecord, RunEnd } from "../../store.ts";
 import { type AbandonedAttempts, ANYTHING } from "../leases.ts";
 import { get, type SqlScript } from "../script.ts";
 import { findArtifactHash } from "../tables/artifact-rows.ts";
@@ -43,6 +36,7 @@ import { limitReached, stall, stallsAtClaim } from "./claim-limits.ts";
 import { leaveRunningCalls } from "./in-doubt.ts";
 import { endAttempt, markRunningSteps, settleOpenCalls } from "./left-open.ts";
 import { answerFromMailbox } from "./message-intents.ts";
+import { keepRequestLeft, reasoned, withRequest } from "./resume-intents.ts";
 import { insertAttempt, marksFacts, takesText } from "./run-creation.ts";
 import { cancelRequestedBy, endAbandoned, endCancelRequest, freeLease } from "./run-interruption.ts";
 import { openWaits, queueIfAnswered, withdrawBudgetWaits } from "./wait-intents.ts";
@@ -93,7 +87,9 @@ function* unlessLimited(
   return by === null ? null : { kind: "limited", by };
 }
 
-function* claim(tx: Transaction, row: RunRow, options: ClaimOptions): SqlScript<ClaimOutcome> {
+function* claim(tx: Transaction, row: RunRow, given: ClaimOptions): SqlScript<ClaimOutcome> {
+  const isReplaced = given.replacesRequest === true && row.resumeRequest !== null;
+  const options = yield* withRequest(row, given);
   const parts = yield* readPartsOfRecord(row);
   const left = yield* leftOpen(tx.leases, row);
   const attempt = options.attempt === undefined ? null : reasoned(row, options.attempt);
@@ -114,6 +110,7 @@ function* claim(tx: Transaction, row: RunRow, options: ClaimOptions): SqlScript<
     epoch: row.epoch,
     ...marksFacts(row),
     ...attempt,
+    ...(isReplaced ? { replacesRequest: true } : {}),
     ...(raised.length === 0 ? {} : { budgets: Object.fromEntries(raised) }),
     ...leaving.facts,
     ...(restored.length === 0 ? {} : { messages: [...restored] }),
@@ -208,6 +205,8 @@ export function* releaseRun(tx: Transaction, fence: Fence, given: RunEnd): SqlSc
   row.finalArtifact = yield* finalArtifact(row, end);
   if (status === "waiting") row.waitingSince = tx.now;
   endCancelRequest(row);
+  if (status === "queued" || status === "waiting") yield* keepRequestLeft(row);
+  else row.resumeRequest = null;
   // All waits may have been answered while the worker was stopping, and a message may be there already.
   const received = status === "waiting" ? yield* answerFromMailbox(tx, row) : [];
   if (asked.length > 0) yield* queueIfAnswered(tx, row);
@@ -266,12 +265,4 @@ function* supersedeCall(tx: Transaction, row: RunRow, error: StoredError | null)
   if (place?.runId !== row.runId || place.turnIndex !== CODE_STEP_TURN) return;
   const call = yield* get(FAILED_CODE_CALL, row.key, place.path, place.callIndex);
   if (call !== null) changeRow(tx, row, "tool_calls", { call_no: call.int("call_no") }, { superseded: 1 });
-}
-
-function reasoned({ status, error }: RunRow, { resumedFrom, reason }: AttemptReason): AttemptReason {
-  if (reason !== null) return { resumedFrom, reason };
-  if (status === "running") return { resumedFrom, reason: "interrupted" };
-  const stored = parseJson(error);
-  const code = isJsonObject(stored) && typeof stored.code === "string" ? stored.code : null;
-  return { resumedFrom, reason: code === null ? status : `${status}: ${code}` };
 }

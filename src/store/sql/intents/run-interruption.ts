@@ -104,6 +104,7 @@ export function* endAbandoned(tx: Transaction, row: RunRow, by: string): SqlScri
   row.error = null;
   endWaiting(row, tx.now);
   endCancelRequest(row);
+  row.resumeRequest = null;
   yield* returnMessages(tx, row);
   saveRun(tx, row, "run.cancelled", { by, ...facts });
   return inDoubt.map(({ step, turn, call }) => toolCallId(row.runId, step, turn, call));

@@ -1,87 +1,64 @@
-import { isJsonObject } from "../../../core/json.ts";
-import type { RunFilter, RunMetadata, RunRecord, RunSummary } from "../../store.ts";
+import type { Budgets } from "../../../core/job/budgets.ts";
+import { isJsonObject, type Json } from "../../../core/json.ts";
+import { readDecision } from "../../../core/person.ts";
+import { waitId } from "../../../core/wait.ts";
+import type { FirstWait, RunCursor, RunFilter, RunMetadata, RunRecord, RunSummary } from "../../store.ts";
 import type { Row } from "../row.ts";
-import { all, type SqlScript, type SqlValue } from "../script.ts";
-import { RUN_STATUSES } from "../stored-words.ts";
-import { chargedAmount } from "../tables/run-quota.ts";
+import type { SqlScript } from "../script.ts";
+import { PERSON_WAIT_KINDS, RUN_STATUSES } from "../stored-words.ts";
+import { chargedAmount, limitOf, reservedAmount } from "../tables/run-quota.ts";
 import { CURRENT_STEP, RUN_COLUMNS, runRecord } from "../tables/run-record.ts";
 import { parseJson } from "../tables/run-row.ts";
+import { ASKS_PEOPLE, IS_IN_DOUBT } from "./needed-people.ts";
+import { pageOf, rowsOf } from "./run-page.ts";
 
 const MAX_LISTED = 1_000;
 
-export function* listRuns(filter: RunFilter): SqlScript<RunRecord[]> {
-  return (yield* filteredRuns(RUN_COLUMNS, filter)).map(runRecord);
+/** The characters that are shown of a text which may be long. */
+const SHOWN_OF_MESSAGE = 300;
+const SHOWN_OF_QUESTION = 200;
+
+export function* listRuns(now: number, filter: RunFilter): SqlScript<RunRecord[]> {
+  return (yield* rowsOf(RUN_COLUMNS, yield* listed(now, filter))).map(runRecord);
 }
 
-const SUMMARY_COLUMNS = `runs.run_id, runs.created_at, updated_at, pipeline, status, queue, metadata, ready_at, wake_at,
-  stalls, owner, lease_until, charged_tokens, charged_micro_dollars, error, ${CURRENT_STEP},
-  (SELECT contract FROM run_inputs WHERE run_inputs.run_key = runs.run_key) AS contract`;
-
-export function* listRunSummaries(filter: RunFilter): SqlScript<RunSummary[]> {
-  return (yield* filteredRuns(SUMMARY_COLUMNS, filter)).map(runSummary);
+export function* listRunSummaries(now: number, filter: RunFilter): SqlScript<RunSummary[]> {
+  return yield* summariesOf(yield* listed(now, filter));
 }
 
-type Conditions = { readonly texts: string[]; readonly values: SqlValue[] };
-
-/**
- * Newest first. A list by metadata walks the index of its first label, which has the time of the run too: a page does not
- * look at runs without that label, nor at newer ones.
- */
-function* filteredRuns(columns: string, filter: RunFilter): SqlScript<readonly Row[]> {
-  const [label, ...labels] = Object.entries(filter.metadata ?? {});
-  const { texts, values } = conditionsOf(filter, labels);
-  const limit = Math.min(filter.limit ?? MAX_LISTED, MAX_LISTED);
-  const where = (all: readonly string[]) => (all.length === 0 ? "" : `WHERE ${all.join(" AND ")}`);
-  if (label === undefined)
-    return yield* all(
-      `SELECT ${columns} FROM runs ${where([...after("runs", filter), ...texts])}
-        ORDER BY runs.created_at DESC, run_id DESC LIMIT ?`,
-      ...cursorOf(filter),
-      ...values,
-      limit,
-    );
-  const conditions = ["label.name = ?", "label.value = ?", ...after("label", filter), ...texts];
-  return yield* all(
-    `SELECT ${columns} FROM run_labels AS label JOIN runs ON runs.run_key = label.run_key ${where(conditions)}
-      ORDER BY label.created_at DESC, run_id DESC LIMIT ?`,
-    ...label,
-    ...cursorOf(filter),
-    ...values,
-    limit,
-  );
+function listed(now: number, filter: RunFilter): SqlScript<readonly RunCursor[]> {
+  return pageOf(filter, now, Math.min(filter.limit ?? MAX_LISTED, MAX_LISTED));
 }
 
-/** The time by itself, too: two columns of different tables are not looked up in an index. */
-function after(table: "runs" | "label", filter: RunFilter): readonly string[] {
-  if (filter.after === undefined) return [];
-  return [`${table}.created_at <= ?`, `(${table}.created_at, run_id) < (?, ?)`];
+export function* readRunHead(runId: string): SqlScript<RunSummary | null> {
+  const [run] = yield* summariesOf([{ runId }]);
+  return run ?? null;
 }
 
-function cursorOf({ after: cursor }: RunFilter): readonly SqlValue[] {
-  return cursor === undefined ? [] : [cursor.createdAt, cursor.createdAt, cursor.runId];
+/** The summaries of these runs, in this order. */
+export function* summariesOf(runs: readonly Pick<RunCursor, "runId">[]): SqlScript<RunSummary[]> {
+  return (yield* rowsOf(SUMMARY_COLUMNS, runs)).map(runSummary);
 }
 
-function conditionsOf(filter: RunFilter, labels: readonly (readonly [string, string])[]): Conditions {
-  const conditions: Conditions = { texts: [], values: [] };
-  for (const column of ["status", "pipeline", "queue"] as const) {
-    const value = filter[column];
-    if (value === undefined) continue;
-    conditions.texts.push(`${column} = ?`);
-    conditions.values.push(value);
-  }
-  for (const label of labels) {
-    conditions.texts.push(
-      "EXISTS (SELECT 1 FROM run_labels WHERE run_labels.run_key = runs.run_key AND name = ? AND value = ?)",
-    );
-    conditions.values.push(...label);
-  }
-  return conditions;
-}
+const OF_RUN = `waits.run_key = runs.run_key AND runs.status <> 'moved' AND ${ASKS_PEOPLE}`;
 
-function runSummary(row: Row): RunSummary {
-  const [error, contract] = [parseJson(row.optionalText("error")), parseJson(row.optionalText("contract"))];
-  const { code = null } = isJsonObject(error) ? error : {};
-  const { objective = null } = isJsonObject(contract) ? contract : {};
+/** A column of the first wait that asks people. */
+const ofFirstWait = (column: string) =>
+  `(SELECT ${column} FROM waits WHERE ${OF_RUN} ORDER BY wait_index LIMIT 1) AS first_${column}`;
+
+export const SUMMARY_COLUMNS = `runs.run_id, runs.created_at, runs.updated_at, runs.pipeline, runs.status, runs.queue,
+  runs.metadata, runs.ready_at, runs.wake_at, runs.stalls, runs.owner, runs.epoch, runs.lease_until, runs.event_seq,
+  runs.limit_tokens, runs.limit_micro_dollars, runs.charged_tokens, runs.charged_micro_dollars, runs.reserved_tokens,
+  runs.reserved_micro_dollars, runs.budgets, runs.calls, runs.error, runs.started_by, runs.forked_from, ${CURRENT_STEP},
+  (SELECT contract FROM run_inputs WHERE run_inputs.run_key = runs.run_key) AS contract,
+  (SELECT count(*) FROM waits WHERE ${OF_RUN}) AS open_waits,
+  ${["wait_index", "kind", "question"].map(ofFirstWait).join(", ")},
+  (SELECT count(*) FROM tool_calls WHERE tool_calls.run_key = runs.run_key AND runs.status <> 'moved'
+     AND ${IS_IN_DOUBT}) AS calls_in_doubt`;
+
+export function runSummary(row: Row): RunSummary {
+  const error = parseJson(row.optionalText("error"));
+  const message = textIn(error, "message");
   return {
     runId: row.text("run_id"),
     pipeline: row.text("pipeline"),
@@ -89,15 +66,48 @@ function runSummary(row: Row): RunSummary {
     queue: row.text("queue"),
     createdAt: row.int("created_at"),
     updatedAt: row.int("updated_at"),
+    eventSeq: row.int("event_seq"),
     currentStep: row.optionalText("current_step"),
     metadata: parseJson(row.optionalText("metadata")) as RunMetadata | null,
-    objective: typeof objective === "string" ? objective : null,
+    objective: textIn(parseJson(row.optionalText("contract")), "objective"),
     readyAt: row.optionalInt("ready_at"),
     wakeAt: row.optionalInt("wake_at"),
     stalls: row.int("stalls"),
     owner: row.optionalText("owner"),
+    epoch: row.int("epoch"),
     leaseUntil: row.int("lease_until"),
+    limit: limitOf(row),
+    budgets: parseJson(row.optionalText("budgets")) as Budgets | null,
     charged: chargedAmount(row),
-    errorCode: typeof code === "string" ? code : null,
+    reserved: reservedAmount(row),
+    toolCalls: row.int("calls"),
+    callsInDoubt: row.int("calls_in_doubt"),
+    openWaits: row.int("open_waits"),
+    firstWait: firstWaitOf(row),
+    errorCode: textIn(error, "code"),
+    errorMessage: message === null ? null : beginningOf(message, SHOWN_OF_MESSAGE),
+    startedBy: readDecision(parseJson(row.optionalText("started_by")))?.name ?? null,
+    forkedFrom: textIn(parseJson(row.optionalText("forked_from")), "runId"),
   };
+}
+
+function firstWaitOf(row: Row): FirstWait | null {
+  const index = row.optionalInt("first_wait_index");
+  if (index === null) return null;
+  return {
+    waitId: waitId(row.text("run_id"), index),
+    kind: row.oneOf("first_kind", PERSON_WAIT_KINDS),
+    question: beginningOf(row.text("first_question"), SHOWN_OF_QUESTION),
+  };
+}
+
+/** A text member of a stored object; null if there is none. */
+export function textIn(value: Json, name: string): string | null {
+  const member = isJsonObject(value) ? value[name] : null;
+  return typeof member === "string" ? member : null;
+}
+
+/** At most this many characters, none of them cut in two. */
+export function beginningOf(text: string, characters: number): string {
+  return text.length <= characters ? text : [...text.slice(0, 2 * characters)].slice(0, characters).join("");
 }

@@ -2,22 +2,25 @@ import { canonicalJson } from "../../../core/canonical-json.ts";
 import type { JsonObject } from "../../../core/json.ts";
 import { type Decision, decisionJson, readDecision } from "../../../core/person.ts";
 import { toolCallId } from "../../../core/step-path.ts";
-import { type OnDue, parseWaitId, type WaitAnswer, waitId } from "../../../core/wait.ts";
-import type { WaitRange, WaitRecord } from "../../store.ts";
+import { asksPeople, type OnDue, parseWaitId, type WaitAnswer, waitId } from "../../../core/wait.ts";
+import type { AnsweredWaitRange, OpenWaitRange, WaitRange, WaitRecord } from "../../store.ts";
 import type { Row } from "../row.ts";
-import { all, type SqlScript } from "../script.ts";
+import { all, get, type SqlScript } from "../script.ts";
 import { WAIT_KINDS, WAIT_STATUSES } from "../stored-words.ts";
 import { parseJson, requireRunKey } from "../tables/run-row.ts";
+import { ASKS_PEOPLE } from "./needed-people.ts";
+import { inScope } from "./run-scope.ts";
+import { allOf, type Condition, oneOf } from "./value-lists.ts";
 
+// A cross join is made in this order: a list of waits is in the order of their index.
 const WAITS = `SELECT waits.*, runs.run_id, run_steps.step_path, tool_calls.turn_index, tool_calls.call_index
-    FROM waits JOIN runs USING (run_key)
+    FROM waits CROSS JOIN runs
     LEFT JOIN tool_calls ON tool_calls.run_key = waits.run_key AND tool_calls.call_no = waits.call_no
     LEFT JOIN run_steps ON run_steps.run_key = waits.run_key AND run_steps.step_no = tool_calls.step_no`;
 
-const WAITS_OF_RUN = `${WAITS} WHERE waits.run_key = ? AND wait_index > ? ORDER BY wait_index LIMIT ?`;
+const WAITS_OF_RUN = `${WAITS} WHERE runs.run_key = waits.run_key AND waits.run_key = ? AND wait_index > ? ORDER BY wait_index LIMIT ?`;
 const OPEN_WAITS_OF_RUN = `${WAITS}
-    WHERE waits.run_key = ? AND wait_index > ? AND waits.status = 'open' ORDER BY wait_index LIMIT ?`;
-const OPEN_WAITS = `${WAITS} WHERE waits.status = 'open' AND runs.status <> 'moved' ORDER BY waits.created_at, waits.run_key, wait_index`;
+    WHERE runs.run_key = waits.run_key AND waits.run_key = ? AND wait_index > ? AND waits.status = 'open' ORDER BY wait_index LIMIT ?`;
 
 export function* listWaits(
   runId: string,
@@ -30,9 +33,62 @@ export function* listWaits(
   return rows.map(waitRecord);
 }
 
-export function* listOpenWaits(): SqlScript<WaitRecord[]> {
-  const rows = yield* all(OPEN_WAITS);
+/** The open waits of runs that live here, oldest first. */
+export function* listOpenWaits({
+  after,
+  limit = Number.MAX_SAFE_INTEGER,
+  kinds,
+  runId,
+  ...scope
+}: OpenWaitRange = {}): SqlScript<WaitRecord[]> {
+  const behind = after === undefined ? [] : yield* behindWait(after);
+  if (behind === null) return [];
+  const { text, values } = allOf([
+    plain(kinds?.every(asksPeople) === true ? ASKS_PEOPLE : "waits.status = 'open'"),
+    plain("runs.run_key = waits.run_key AND runs.status <> 'moved'"),
+    ...(kinds === undefined ? [] : [oneOf("waits.kind", kinds)]),
+    ...(runId === undefined ? [] : [{ text: OF_RUN, values: [runId] }]),
+    ...behind,
+    ...inScope(scope),
+  ]);
+  const order = "ORDER BY waits.created_at, waits.run_key, waits.wait_index LIMIT ?";
+  const rows = yield* all(`${WAITS} WHERE ${text} ${order}`, ...values, limit);
   return rows.map(waitRecord);
+}
+
+const OF_RUN = "waits.run_key = (SELECT of_id.run_key FROM runs AS of_id WHERE of_id.run_id = ?)";
+
+/** Null if the cursor names no wait. Behind one whose run was deleted, waits of the same time may be listed again. */
+function* behindWait({
+  waitId: id,
+  createdAt,
+}: Pick<WaitRecord, "waitId" | "createdAt">): SqlScript<Condition[] | null> {
+  const last = parseWaitId(id);
+  if (last === null) return null;
+  const since = { text: "waits.created_at >= ?", values: [createdAt] };
+  const run = yield* get("SELECT run_key FROM runs WHERE run_id = ?", last.runId);
+  if (run === null) return [since];
+  const text = "(waits.created_at, waits.run_key, waits.wait_index) > (?, ?, ?)";
+  return [since, { text, values: [createdAt, run.value("run_key"), last.index] }];
+}
+
+/** As it is in the index of these waits. */
+const ANSWERED_BY_PEOPLE = "waits.status = 'answered' AND waits.kind <> 'time' AND waits.kind <> 'message'";
+
+/** What people have answered, newest first. */
+export function* listAnsweredWaits({ since, limit, ...scope }: AnsweredWaitRange): SqlScript<WaitRecord[]> {
+  const { text, values } = allOf([
+    plain(`${ANSWERED_BY_PEOPLE} AND runs.run_key = waits.run_key`),
+    { text: "waits.answered_at >= ?", values: [since] },
+    ...inScope(scope),
+  ]);
+  const order = "ORDER BY waits.answered_at DESC, runs.run_id DESC, waits.wait_index DESC LIMIT ?";
+  const rows = yield* all(`${WAITS} WHERE ${text} ${order}`, ...values, limit);
+  return rows.map(waitRecord);
+}
+
+function plain(text: string): Condition {
+  return { text, values: [] };
 }
 
 function waitRecord(row: Row): WaitRecord {

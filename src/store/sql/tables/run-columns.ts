@@ -42,6 +42,8 @@ export type RunRow = RunHead & {
   finalArtifact: string | null;
   /** True if it has a conversation. */
   takesText: boolean;
+  /** How a person wants it to be resumed (`RequestedResume`); null if nobody has asked, and once that is done. */
+  resumeRequest: string | null;
   /** What the run began with; it never changes. */
   readonly origin: RunOrigin;
 };
@@ -118,6 +120,7 @@ export function runRow(row: Row): RunRow {
     error: row.optionalText("error"),
     finalArtifact: row.optionalText("final_artifact"),
     takesText: row.flag("takes_text"),
+    resumeRequest: row.optionalText("resume_request"),
     origin: {
       createdAt: row.int("created_at"),
       pipeline: row.text("pipeline"),
@@ -191,6 +194,7 @@ export function stateColumns(run: RunRow): RowValues {
     error: run.error,
     final_artifact: run.finalArtifact,
     takes_text: Number(run.takesText),
+    resume_request: run.resumeRequest,
   };
 }
 
@@ -217,9 +221,14 @@ export function originColumns(origin: RunOrigin): RowValues {
 /** The digest of a run's row, without what every intent changes and what renewals change. */
 export function runRowDigest(run: RunRow): string {
   const columns = { ...originColumns(run.origin), ...stateColumns(run) };
-  const { takes_text: takesText, ...covered } = columns;
-  // Only if it is set, so that the events of runs from before there were conversations still cover them.
-  return digestOf([run.runId, ...Object.values(covered), ...(takesText === 1 ? ["takes_text"] : [])]);
+  const { takes_text: takesText, resume_request: resumeRequest, ...covered } = columns;
+  // Later columns only if they are set, so that the events of runs from before there were any still cover them.
+  return digestOf([
+    run.runId,
+    ...Object.values(covered),
+    ...(takesText === 1 ? ["takes_text"] : []),
+    ...(resumeRequest === null ? [] : ["resume_request", run.resumeRequest]),
+  ]);
 }
 
 /** The stored row of a run, as its events must have it. */

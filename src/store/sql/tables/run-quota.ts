@@ -3,11 +3,11 @@ import type { Amount } from "../../../core/usage/usage.ts";
 import type { Row } from "../row.ts";
 
 export function quotaOf(row: Row): Quota {
-  const limit: Limit = {
-    tokens: row.optionalInt("limit_tokens"),
-    microDollars: row.optionalInt("limit_micro_dollars"),
-  };
-  return new Quota(limit, chargedAmount(row), reservedAmount(row));
+  return new Quota(limitOf(row), chargedAmount(row), reservedAmount(row));
+}
+
+export function limitOf(row: Row): Limit {
+  return { tokens: row.optionalInt("limit_tokens"), microDollars: row.optionalInt("limit_micro_dollars") };
 }
 
 export function chargedAmount(row: Row): Amount {

@@ -3,6 +3,7 @@ import type { Budgets } from "../../../core/job/budgets.ts";
 import type { RunSpec } from "../../../core/job/run-spec.ts";
 import type { Json, JsonObject } from "../../../core/json.ts";
 import { decisionJson, decisionOf, type Person, readDecision } from "../../../core/person.ts";
+import type { RequestedResume } from "../../../core/run/resume-request.ts";
 import type { StepPath } from "../../../core/step-path.ts";
 import type { StoredError } from "../../../core/stored-error.ts";
 import type { ForkOrigin, RunMetadata, RunMove, RunRecord } from "../../store.ts";
@@ -74,6 +75,7 @@ export function savedRecord(tx: Transaction, row: RunRow, parts: PartsOfRecord):
     wakeAt: row.wakeAt,
     stalls: row.stalls,
     workerVersion: row.workerVersion,
+    resumeRequest: requestedResume(row.resumeRequest),
   };
 }
 
@@ -85,6 +87,11 @@ export function starterOf(
   if (person === undefined) return { text: null, facts: {} };
   const startedBy = decisionJson(decisionOf(person, tx.now));
   return { text: canonicalJson(startedBy), facts: { startedBy } };
+}
+
+/** The stored request to resume a run. */
+export function requestedResume(text: string | null): RequestedResume | null {
+  return parseJson(text) as RequestedResume | null;
 }
 
 export function runRecord(row: Row): RunRecord {
@@ -124,6 +131,7 @@ export function runRecord(row: Row): RunRecord {
     wakeAt: row.optionalInt("wake_at"),
     stalls: row.int("stalls"),
     workerVersion: row.optionalText("worker_version"),
+    resumeRequest: requestedResume(row.optionalText("resume_request")),
   };
 }
 

@@ -133,7 +133,7 @@ function changedRun({ runId }: RunHead): StoreUnusableError {
 /** A run that begins now: its row is written with its first event. */
 export type FirstRow = Omit<
   RunRow,
-  keyof RunHead | "isLeaseNew" | "readyAt" | "hint" | "stalls" | "workerVersion"
+  keyof RunHead | "isLeaseNew" | "readyAt" | "hint" | "stalls" | "workerVersion" | "resumeRequest"
 > &
   Pick<RunHead, "key" | "runId" | "owner" | "epoch"> & {
     readonly limit: Limit;
@@ -153,6 +153,7 @@ export function insertRun(tx: Transaction, { limit, ...first }: FirstRow): RunRo
     hint: "",
     stalls: 0,
     workerVersion: null,
+    resumeRequest: null,
     isLeaseNew: false,
   };
   setReady(tx, run);

@@ -1,6 +1,6 @@
 import { StoreUnusableError } from "../../../core/errors.ts";
 import { CHANGED, type ChainProblem, GONE, RowComparison } from "../../../core/event-chain.ts";
-import type { Verification, VerificationProblem, WaitRecord } from "../../store.ts";
+import type { OpenWaitRange, Verification, VerificationProblem, WaitRecord } from "../../store.ts";
 import { listOpenWaits } from "../queries/wait-queries.ts";
 import { get, type SqlScript } from "../script.ts";
 import type { RunKey } from "../table-list.ts";
@@ -32,10 +32,10 @@ export function assertWhole({ runId, problems }: Pick<Verification, "runId" | "p
 }
 
 /**
- * All open waits, each with the problem of its run if there is one: a tampered run does not hide the waits of others.
+ * The open waits, each with the problem of its run if there is one: a tampered run does not hide the waits of others.
  */
-export function* listTrustedWaits(): SqlScript<WaitRecord[]> {
-  const waits = yield* listOpenWaits();
+export function* listTrustedWaits(range?: OpenWaitRange): SqlScript<WaitRecord[]> {
+  const waits = yield* listOpenWaits(range);
   const wrong = new Map<string, string | null>();
   for (const { runId } of waits) {
     if (wrong.has(runId)) continue;

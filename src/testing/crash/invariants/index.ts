@@ -12,6 +12,7 @@ import { callsMatchTheLedger, journalBeforeTools, nothingRunsAtRest, receiptsImm
 import { ledgerTransitions } from "./ledger-transitions.ts";
 import { abandonedIsFound, claimedByOne, enqueuedOnce, perKeyHeld } from "./queue.ts";
 import { noMoreEffectsThanUndisturbed } from "./repeats.ts";
+import { resumedAsRequested } from "./resume-requests.ts";
 import { sameEnd } from "./same-end.ts";
 import { firesOnce, overlapHeld, skipsAreTold } from "./schedules.ts";
 import { silenceIsNoProof } from "./silence.ts";
@@ -73,6 +74,7 @@ export const INVARIANTS: readonly Invariant[] = [
   exchangeEndsOnce,
   compactedOnce,
   acceptedOrReturned,
+  resumedAsRequested,
   viewerConverges,
   withdrawnIsNeverFinal,
   oldEpochsAreSilent,

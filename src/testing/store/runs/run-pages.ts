@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { RunFilter, RunSummary, Store } from "../../../store/store.ts";
 import { type Check, check } from "../check.ts";
 import { newSpec } from "../sample-contract.ts";
-import { FAILED, SampleRun } from "../sample-run.ts";
+import { FAILED, limited, SampleRun, sha256 } from "../sample-run.ts";
 import { queuedRun } from "./queue.ts";
 
 /** Ten runs of two tenants in two queues; three of them are created in the same millisecond. */
@@ -91,12 +91,17 @@ export const runPageChecks: readonly Check[] = [
     const run = await SampleRun.create(store, "run-1", {
       metadata: { tenant: "acme" },
       queue: "mail",
-      spec: newSpec({}),
+      spec: newSpec({ maxToolCalls: 7 }),
+      startedBy: { by: "Ann" },
+      ...limited(900, 9_000),
     });
-    await run.committed(1);
-    await store.releaseRun(run.fence, FAILED);
+    await run.committedWithCall(1);
+    const message = `It broke. ${"🙂".repeat(400)}`;
+    await store.releaseRun(run.fence, { ...FAILED, error: { ...FAILED.error, message } });
     const record = await run.record();
     const [summary] = await store.listRunSummaries();
+    assert.deepEqual(await store.readRunHead("run-1"), summary);
+    assert.equal(await store.readRunHead("none"), null);
     const { leaseUntil: _, ...rest } = summary ?? { leaseUntil: 0 };
     assert.deepEqual(rest, {
       runId: "run-1",
@@ -105,6 +110,7 @@ export const runPageChecks: readonly Check[] = [
       queue: "mail",
       createdAt: now(),
       updatedAt: now(),
+      eventSeq: (await store.listEvents("run-1")).length,
       currentStep: record.currentStep,
       metadata: { tenant: "acme" },
       objective: record.spec?.objective,
@@ -112,8 +118,38 @@ export const runPageChecks: readonly Check[] = [
       wakeAt: null,
       stalls: 0,
       owner: null,
+      epoch: record.epoch,
+      limit: { tokens: 900, microDollars: 9_000 },
+      budgets: record.budgets,
       charged: record.charged,
+      reserved: { tokens: 0, microDollars: 0 },
+      toolCalls: 1,
+      callsInDoubt: 0,
+      openWaits: 0,
+      firstWait: null,
       errorCode: "step_failed",
+      errorMessage: [...message].slice(0, 300).join(""),
+      startedBy: "Ann",
+      forkedFrom: null,
     });
+    assert.equal(record.budgets?.maxToolCalls, 7);
+  }),
+
+  check("a summary has the questions of a run to people, and what is in doubt", async ({ store }) => {
+    const run = await SampleRun.create(store);
+    await run.journaled(1, ["running", "prepared", "running"]);
+    await run.endAttempt(1, 1);
+    await run.endAttempt(1, 3, { outcome: "needs_wait" });
+    await run.waiting(
+      run.wait(1, 3, { kind: "message", matches: "*" }),
+      run.wait(1, 1, { question: "?".repeat(300) }),
+      run.approval(1, 2, sha256("arguments").toString("hex")),
+    );
+    const { openWaits, firstWait, callsInDoubt, toolCalls } = (await store.readRunHead("run-1")) ?? {};
+    assert.deepEqual([openWaits, callsInDoubt, toolCalls], [2, 1, 3]);
+    assert.deepEqual(firstWait, { waitId: "run-1~2", kind: "in_doubt", question: "?".repeat(200) });
+    await store.moveRun("run-1", "f".repeat(32));
+    const moved = await store.readRunHead("run-1");
+    assert.deepEqual([moved?.openWaits, moved?.firstWait, moved?.callsInDoubt], [0, null, 0], "not here");
   }),
 ];

@@ -4,6 +4,7 @@ import { MARK_MUTANTS } from "./mark-mutants.ts";
 import type { CheckedMutant, Mutant } from "./mutant.ts";
 import { OWNERSHIP_MUTANTS } from "./ownership-mutants.ts";
 import { QUEUE_MUTANTS } from "./queue-mutants.ts";
+import { RESUME_MUTANTS } from "./resume-mutants.ts";
 import { SCHEDULE_MUTANTS } from "./schedule-mutants.ts";
 import { SESSION_MUTANTS } from "./session-mutants.ts";
 import { STORE_MUTANTS } from "./store-mutants.ts";
@@ -25,6 +26,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...EXCHANGE_MUTANTS,
   ...SCHEDULE_MUTANTS,
   ...QUEUE_MUTANTS,
+  ...RESUME_MUTANTS,
   ...VIEWER_MUTANTS,
 ];
 

@@ -32,6 +32,7 @@ import { approval, cancel, cancelledWaiting, escalation, question, twoPeople } f
 import { artifactsAndSpec, loop } from "./pipelines.ts";
 import { mainLoop, milestoneAfterChange, planning } from "./plans.ts";
 import { queueAbandoned, queueKeys, queueWorker } from "./queues.ts";
+import { resumeFromMilestone, resumeWithRedo } from "./resume-requests.ts";
 import { scheduleFires } from "./schedules.ts";
 import {
   streamAnswer,
@@ -110,6 +111,8 @@ export const SCENARIOS: { readonly [name: string]: () => Scenario } = {
   "milestone-after-change": milestoneAfterChange,
   "accept-divergence": acceptDivergence,
   diverged,
+  "resume-from-milestone": resumeFromMilestone,
+  "resume-with-redo": resumeWithRedo,
   "changed-shape": changedShape,
   loop,
   "main-loop": mainLoop,

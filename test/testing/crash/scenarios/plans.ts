@@ -23,7 +23,7 @@ import type { ScriptedResponse } from "../../../../src/testing/scripted-model.ts
 import { scriptedPort } from "../../scripted-port.ts";
 import { charge } from "./errand-tools.ts";
 
-const INPUT = { objective: "Charge both." };
+export const INPUT = { objective: "Charge both." };
 const ORDERS = ["window", "terrace"] as const;
 
 export type Charged = { readonly type: "Charged"; readonly order: string };
@@ -65,7 +65,7 @@ function doneIn(system: string): number {
   return system.match(/^- ✓ /gm)?.length ?? 0;
 }
 
-function planner(version: number) {
+export function planner(version: number) {
   return defineAgent({
     name: "planner",
     model,
@@ -113,7 +113,7 @@ export function milestoneAfterChange(): Scenario {
 }
 
 /** The provider rejects the conversation of the first prompt after its first milestone. */
-function rejectingAfterOne(): ModelStandIn {
+export function rejectingAfterOne(): ModelStandIn {
   const answer = modelStandIn(model);
   return (request, place, outside) => {
     const { length } = answersIn(request);
@@ -132,7 +132,7 @@ function answersIn({ messages }: ModelRequest) {
   return messages.filter(({ role }) => role === "assistant");
 }
 
-async function unless(expected: typeof ModelCallError | typeof ResumeError, work: Promise<unknown>) {
+export async function unless(expected: typeof ModelCallError | typeof ResumeError, work: Promise<unknown>) {
   try {
     await work;
   } catch (error) {

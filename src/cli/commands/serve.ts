@@ -1,0 +1,128 @@
+import { givenOptions } from "../../core/naming/option-names.ts";
+import { Worker } from "../../engine/worker/worker.ts";
+import { RUNNER_OPTIONS_OF_WORKERS } from "../../engine/worker/worker-options.ts";
+import { type PawlServer, type ServeOptions, servePawl } from "../../server/http/serve-pawl.ts";
+import { openStore } from "../../store/open-store.ts";
+import type { Store } from "../../store/store.ts";
+import { type LoadedConfig, loadConfig, resolveStore } from "../config/config-file.ts";
+import type { CliContext } from "../context/cli-context.ts";
+import type { Command, CommandInput, CommandResult } from "../context/command.ts";
+import { Interruption } from "../context/interruption.ts";
+import { cleanLine } from "../context/terminal-text.ts";
+import { redactionKeyIn, shownAddress } from "../run/command-store.ts";
+import { openBrowser } from "../run/open-browser.ts";
+import { assertPipelines, workerOptions } from "../run/worker-setup.ts";
+import { WorkerLog } from "../screen/worker-log.ts";
+
+export const serve: Command = {
+  name: "serve",
+  summary: "Serve the dashboard and the HTTP API until it is stopped",
+  arguments: [],
+  options: [
+    { flags: "--port <n>", summary: "the port (default: 4747; 0 for any that is free)" },
+    { flags: "--host <address>", summary: "the address to listen on (default: 127.0.0.1)" },
+    { flags: "--public-url <url>", summary: "the https address of the proxy in front of it" },
+    { flags: "--worker", summary: "also take runs from the queue, in this process" },
+    { flags: "--read-only", summary: "everybody may look, and nobody may act" },
+    { flags: "--hide-content <role>", summary: "show this role shapes and sizes only", choices: ["viewer"] },
+    {
+      flags: "--allow-origin <origin>",
+      summary: "let pages of this origin use the API with a token",
+      isRepeatable: true,
+    },
+    { flags: "--open", summary: "open the dashboard in the browser" },
+  ],
+  example: "pawl serve --worker --open",
+  execute: async (context, input) => {
+    const loaded = await loadConfig(context, input.text("config") ?? undefined);
+    if (input.flag("worker")) assertPipelines(loaded);
+    const url = resolveStore(context, loaded, input.text("store") ?? undefined);
+    const store = await openStore(url, redactionKeyIn(context, url));
+    try {
+      return await serveUntilStopped(context, input, loaded, store, shownAddress(url));
+    } finally {
+      await store.close({ graceMs: 0 });
+    }
+  },
+};
+
+async function serveUntilStopped(
+  context: CliContext,
+  input: CommandInput,
+  loaded: LoadedConfig,
+  store: Store,
+  address: string,
+): Promise<CommandResult> {
+  const log = new WorkerLog(context);
+  const options = workerOptions(context, input, loaded, store);
+  const server = await servePawl(serveOptions(input, loaded, options, log));
+  const interruption = new Interruption(context, {
+    onFirst: () => undefined,
+    onSecond: () => log.line("stopped at once", "yellow"),
+  });
+  try {
+    await announce(context, input, server, address);
+    // Pages hear at once that it stops; a worker first finishes what it has begun.
+    await Promise.all([
+      aborted(interruption.release).then(() => server.close()),
+      input.flag("worker")
+        ? new Worker({ ...options, onNotice: (notice) => log.print(notice) }).run(interruption.release)
+        : null,
+    ]);
+  } finally {
+    await server.close();
+    interruption.stop();
+  }
+  return { exitCode: 0, text: "", document: undefined };
+}
+
+function serveOptions(
+  input: CommandInput,
+  { config: { pipelines = {} } }: LoadedConfig,
+  options: ReturnType<typeof workerOptions>,
+  log: WorkerLog,
+): ServeOptions {
+  const [port, host, publicUrl] = [input.wholeNumber("port", 0), input.text("host"), input.text("publicUrl")];
+  return {
+    store: options.store,
+    pipelines,
+    runnerOptions: {
+      ...givenOptions(options, RUNNER_OPTIONS_OF_WORKERS),
+      onDivergence: typeof options.onDivergence === "object" ? "wait" : (options.onDivergence ?? "wait"),
+    },
+    hasWorker: input.flag("worker"),
+    readOnly: input.flag("readOnly"),
+    allowOrigin: input.list("allowOrigin"),
+    onError: (error, { requestId, operation }) =>
+      log.line(
+        `${requestId} ${operation} failed: ${error instanceof Error ? error.message : String(error)}`,
+        "red",
+      ),
+    ...(port === null ? {} : { port }),
+    ...(host === null ? {} : { host }),
+    ...(publicUrl === null ? {} : { publicUrl }),
+    ...(input.text("hideContent") === "viewer" ? { hideContent: "viewer" } : {}),
+  };
+}
+
+/** The code is in the fragment of the address: no server and no log ever sees it there. */
+async function announce(
+  context: CliContext,
+  input: CommandInput,
+  server: PawlServer,
+  store: string,
+): Promise<void> {
+  const loginUrl = await server.loginUrl({ name: context.userName ?? "local" });
+  if (input.json)
+    context.stdout.write(`${JSON.stringify({ url: server.url, port: server.port, loginUrl })}\n`);
+  else
+    context.stdout.write(
+      `Pawl serves ${cleanLine(store)} at ${server.url}; Ctrl-C stops it.\nSign in, once and within five minutes: ${loginUrl}\n`,
+    );
+  if (input.flag("open")) openBrowser(loginUrl);
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+}

@@ -1,0 +1,37 @@
+/** What the server answers in the place of a result: an error by RFC 9457. */
+export class PawlProblem extends Error {
+  override readonly name = "PawlProblem";
+  /** Stable: `run_not_found`, `already_settled`, `role_too_low`. */
+  readonly code: string;
+  /** The status of HTTP. */
+  readonly status: number;
+  /** True if the same request may succeed later, unchanged. */
+  readonly recoverable: boolean;
+  /** What is wrong with which part of the request. */
+  readonly errors: readonly { readonly pointer: string; readonly detail: string }[];
+  /** More about it, by code. */
+  readonly details: { readonly [name: string]: unknown };
+  /** How the log of the server names the request; null if another program has answered in its place. */
+  readonly requestId: string | null;
+
+  constructor(status: number, problem: { readonly [name: string]: unknown }, requestId: string | null) {
+    const { code, detail, recoverable, errors, details } = problem;
+    super(
+      typeof detail === "string" ? detail : `The server answered ${status}: look for what is in front of it.`,
+    );
+    this.status = status;
+    this.code = typeof code === "string" ? code : `http_${status}`;
+    this.recoverable =
+      typeof recoverable === "boolean" ? recoverable : [408, 429, 502, 503, 504].includes(status);
+    this.errors = Array.isArray(errors) ? errors : [];
+    this.details = typeof details === "object" && details !== null ? { ...details } : {};
+    this.requestId = requestId;
+  }
+
+  /** From an answer. A proxy in front of the server answers with a page of its own. */
+  static async of(response: Response): Promise<PawlProblem> {
+    const problem: unknown = await response.json().catch(() => null);
+    const fields = typeof problem === "object" && problem !== null ? { ...problem } : {};
+    return new PawlProblem(response.status, fields, response.headers.get("x-request-id"));
+  }
+}

@@ -1,0 +1,496 @@
+import { z } from "zod";
+import { OPERATIONS, type OperationId } from "./operations.ts";
+import { cursorQuery, json, limitQuery, listQuery } from "./schemas/common.ts";
+import * as house from "./schemas/house.ts";
+import * as ledger from "./schemas/ledger.ts";
+import { liveEvent } from "./schemas/live.ts";
+import * as runs from "./schemas/run.ts";
+import * as story from "./schemas/story.ts";
+import * as waits from "./schemas/wait.ts";
+
+/** What an operation takes and returns. */
+export type Route = {
+  readonly tag: "runs" | "acts" | "waits" | "reports" | "workers" | "access" | "live" | "chat" | "server";
+  readonly summary: string;
+  readonly query?: z.ZodObject;
+  readonly body?: z.ZodType;
+  readonly headers?: z.ZodObject;
+  /** By status. A schema is JSON; `bytes` and `stream` (server-sent events) are not. */
+  readonly answers: { readonly [status: number]: z.ZodType | "bytes" | "stream" | "empty" };
+  /** The problems that are its own, beside those of every operation. */
+  readonly problems?: { readonly [status: number]: string };
+};
+
+const since = { since: z.iso.datetime().optional(), until: z.iso.datetime().optional() };
+const paged = (most: number, usual: number) => z.object({ ...cursorQuery, ...limitQuery(most, usual) });
+const NOT_FOUND = { 404: "There is no such run, or it is outside of your scope." };
+const SETTLED = { 404: "There is no such wait.", 409: "It was answered already, or is not what was shown." };
+
+const ROUTES = {
+  getHealth: { tag: "server", summary: "Whether the server answers", answers: { 200: house.health } },
+  getOpenApi: { tag: "server", summary: "This document", answers: { 200: json } },
+
+  createSession: {
+    tag: "access",
+    summary: "Sign in with a code or a token; sets the cookie of the session",
+    body: house.login,
+    answers: { 200: house.me },
+    problems: { 401: "The code or token is wrong, expired or used.", 429: "Too many failed tries." },
+  },
+  deleteSession: { tag: "access", summary: "Sign out", answers: { 204: "empty" } },
+  getMe: { tag: "access", summary: "Who makes the request", answers: { 200: house.me } },
+
+  listRuns: {
+    tag: "runs",
+    summary: "Runs, newest first",
+    query: z.object({
+      status: listQuery(runs.shownStatus),
+      pipeline: listQuery(z.string()),
+      queue: z.string().optional(),
+      where: listQuery(z.string()).meta({ description: "`tenant=acme`; may be repeated." }),
+      ...since,
+      q: z
+        .string()
+        .max(200)
+        .optional()
+        .meta({ description: "The beginning of a run id, or words of the objective or error." }),
+      needs: z.enum(["person"]).optional(),
+      ...cursorQuery,
+      ...limitQuery(200, 50),
+    }),
+    answers: { 200: runs.runPage },
+  },
+  countRuns: { tag: "runs", summary: "How many runs there are, by status", answers: { 200: runs.runCounts } },
+  startRun: {
+    tag: "acts",
+    summary: "Start a run; the same `Idempotency-Key` is the same run",
+    headers: z.object({ "idempotency-key": z.string().min(1).max(500) }),
+    body: runs.newRun,
+    answers: { 200: runs.startedRun, 201: runs.startedRun },
+    problems: { 409: "The key is another run's: its input differs." },
+  },
+  putRun: {
+    tag: "acts",
+    summary: "Start a run under an id of your own; again, it is the same run",
+    body: runs.newRun,
+    answers: { 200: runs.startedRun, 201: runs.startedRun },
+    problems: { 409: "The id is another run's: its input differs." },
+  },
+  getRun: {
+    tag: "runs",
+    summary: "A run, and what can be done about it",
+    answers: { 200: runs.run },
+    problems: NOT_FOUND,
+  },
+  getTimeline: {
+    tag: "runs",
+    summary: "The story of a run: lives, steps, turns, calls and waits in time",
+    query: z.object({
+      from: z.coerce.number().int().optional(),
+      to: z.coerce.number().int().optional(),
+      minMs: z.coerce.number().int().min(0).optional(),
+    }),
+    answers: { 200: story.timeline },
+    problems: NOT_FOUND,
+  },
+  getTranscript: {
+    tag: "runs",
+    summary: "The conversation of a run, the newest part by default",
+    query: z.object({
+      before: z.string().max(2_000).optional(),
+      after: z.string().max(2_000).optional(),
+      ...limitQuery(200, 50),
+    }),
+    answers: { 200: story.transcript },
+    problems: NOT_FOUND,
+  },
+  listSteps: {
+    tag: "runs",
+    summary: "The steps of a run",
+    query: paged(200, 100),
+    answers: { 200: ledger.stepPage },
+    problems: NOT_FOUND,
+  },
+  listTurns: {
+    tag: "runs",
+    summary: "The turns of a run",
+    query: paged(200, 50),
+    answers: { 200: ledger.turnPage },
+    problems: NOT_FOUND,
+  },
+  listCalls: {
+    tag: "runs",
+    summary: "The ledger of a run: its tool calls",
+    query: z.object({
+      status: listQuery(z.string()),
+      tool: z.string().optional(),
+      ...cursorQuery,
+      ...limitQuery(200, 100),
+    }),
+    answers: { 200: ledger.callPage },
+    problems: NOT_FOUND,
+  },
+  getCall: {
+    tag: "runs",
+    summary: "A tool call, and why it did or did not happen again",
+    answers: { 200: ledger.callDetail },
+    problems: { 404: "There is no such call." },
+  },
+  listModelCalls: {
+    tag: "runs",
+    summary: "The requests to models, and what each cost",
+    query: paged(500, 200),
+    answers: { 200: ledger.modelCallPage },
+    problems: NOT_FOUND,
+  },
+  listRunWaits: {
+    tag: "runs",
+    summary: "The waits of a run",
+    query: paged(200, 100),
+    answers: { 200: waits.waitPage },
+    problems: NOT_FOUND,
+  },
+  listMessages: {
+    tag: "runs",
+    summary: "The messages to a run",
+    query: paged(200, 100),
+    answers: { 200: ledger.messagePage },
+    problems: NOT_FOUND,
+  },
+  listCheckpoints: {
+    tag: "runs",
+    summary: "The checkpoints of a run",
+    query: paged(200, 100),
+    answers: { 200: ledger.checkpointPage },
+    problems: NOT_FOUND,
+  },
+  listAttempts: {
+    tag: "runs",
+    summary: "Each time that a worker claimed the run",
+    answers: { 200: ledger.attemptList },
+    problems: NOT_FOUND,
+  },
+  getSession: {
+    tag: "runs",
+    summary: "The typed state of a run",
+    answers: { 200: ledger.sessionDocument },
+    problems: NOT_FOUND,
+  },
+  listEvents: {
+    tag: "runs",
+    summary: "The log of a run, in order",
+    query: z.object({
+      after: z.coerce
+        .number()
+        .int()
+        .min(0)
+        .default(0)
+        .meta({ description: "The number of the last event that is known." }),
+      ...limitQuery(1_000, 200),
+    }),
+    answers: { 200: ledger.eventPage },
+    problems: NOT_FOUND,
+  },
+  listArtifacts: {
+    tag: "runs",
+    summary: "What the run has made",
+    answers: { 200: ledger.artifactList },
+    problems: NOT_FOUND,
+  },
+  getArtifact: {
+    tag: "runs",
+    summary: "The bytes of an artifact, as a download",
+    answers: { 200: "bytes" },
+    problems: { 404: "There is no such artifact.", 410: "Its bytes were deleted." },
+  },
+  getBlob: {
+    tag: "runs",
+    summary: "The bytes of a large value, as a download",
+    answers: { 200: "bytes" },
+    problems: { 404: "The run has no such blob.", 410: "Its bytes were deleted." },
+  },
+  watchRun: {
+    tag: "live",
+    summary: "What happens in a run, as it happens, with the answer that is being written",
+    query: z.object({
+      after: z.string().max(2_000).optional(),
+      live: z.enum(["true", "false"]).default("true"),
+    }),
+    answers: { 200: "stream" },
+    problems: NOT_FOUND,
+  },
+
+  forecastRun: {
+    tag: "acts",
+    summary: "What a resume would do now; changes nothing",
+    body: story.forecastRequest,
+    answers: { 200: story.forecast },
+    problems: { ...NOT_FOUND, 422: "The server does not have the code of this pipeline." },
+  },
+  verifyRun: {
+    tag: "acts",
+    summary: "Check that everything stored of the run is what was written",
+    answers: { 200: story.verification },
+    problems: { ...NOT_FOUND, 429: "It is being verified already." },
+  },
+  resumeRun: {
+    tag: "acts",
+    summary: "Ask that a worker resumes the run",
+    body: story.resumeRequest,
+    answers: { 202: story.resumeOutcome },
+    problems: { ...NOT_FOUND, 409: "A worker holds it, it is over, or it has changed since the forecast." },
+  },
+  cancelRun: {
+    tag: "acts",
+    summary: "Cancel the run",
+    answers: { 200: story.cancelOutcome, 202: story.cancelOutcome },
+    problems: NOT_FOUND,
+  },
+  forkRun: {
+    tag: "acts",
+    summary: "Make a run that continues from a turn of this one",
+    body: story.forkRequest,
+    answers: { 201: story.forkOutcome },
+    problems: { ...NOT_FOUND, 409: "The run is being worked on, or has a call in doubt." },
+  },
+  sendMessage: {
+    tag: "acts",
+    summary: "Send a message to the run",
+    body: story.messageRequest,
+    answers: { 202: story.messageOutcome },
+    problems: { ...NOT_FOUND, 409: "Another message has the same id." },
+  },
+  stopRun: {
+    tag: "acts",
+    summary: "End the present exchange of a conversation, and never the run",
+    answers: { 200: z.object({ stopped: z.boolean() }) },
+    problems: NOT_FOUND,
+  },
+  bulk: {
+    tag: "acts",
+    summary: "Cancel or resume many runs",
+    body: story.bulkRequest,
+    answers: { 200: story.bulkOutcome },
+  },
+
+  listWaits: {
+    tag: "waits",
+    summary: "The waits of all runs: the open ones oldest first, the answered ones newest first",
+    query: z.object({
+      status: z.enum(["open", "answered"]).default("open"),
+      kind: listQuery(runs.waitKind).meta({ description: "By default those that people answer." }),
+      runId: z.string().optional(),
+      ...cursorQuery,
+      ...limitQuery(200, 50),
+    }),
+    answers: { 200: waits.waitPage },
+  },
+  getWait: {
+    tag: "waits",
+    summary: "A wait, with exactly what would be sent",
+    answers: { 200: waits.waitDetail },
+    problems: { 404: "There is no such wait." },
+  },
+  approveWait: {
+    tag: "waits",
+    summary: "Approve a call, with exactly the arguments that were shown",
+    body: waits.approval,
+    answers: { 200: waits.wait },
+    problems: SETTLED,
+  },
+  denyWait: {
+    tag: "waits",
+    summary: "Deny a call; the model sees the reason",
+    body: waits.denial,
+    answers: { 200: waits.wait },
+    problems: SETTLED,
+  },
+  answerWait: {
+    tag: "waits",
+    summary: "Answer a question",
+    body: waits.answer,
+    answers: { 200: waits.wait },
+    problems: SETTLED,
+  },
+  settleCall: {
+    tag: "waits",
+    summary: "Settle a call in doubt",
+    body: waits.settlement,
+    answers: { 200: ledger.callDetail },
+    problems: { 404: "There is no such call.", 409: "It is not in doubt." },
+  },
+
+  compareRuns: {
+    tag: "reports",
+    summary: "Two runs side by side",
+    query: z.object({ a: z.string(), b: z.string(), ...cursorQuery, ...limitQuery(100, 20) }),
+    answers: { 200: story.comparison },
+    problems: NOT_FOUND,
+  },
+  getSpend: {
+    tag: "reports",
+    summary: "What requests to models have cost, over time",
+    query: z.object({
+      ...since,
+      bucketMs: z.coerce.number().int().min(60_000).optional(),
+      by: z.enum(["pipeline"]).optional(),
+      pipeline: listQuery(z.string()),
+    }),
+    answers: { 200: house.spend },
+  },
+  listErrors: {
+    tag: "reports",
+    summary: "Failed runs, grouped by their error",
+    query: z.object({ since: since.since, ...limitQuery(200, 50) }),
+    answers: { 200: house.errorList },
+  },
+  listPipelines: {
+    tag: "reports",
+    summary: "The pipelines that the server or the store knows",
+    answers: { 200: house.pipelineList },
+  },
+  getActivity: {
+    tag: "workers",
+    summary: "Who holds what, and what waits",
+    answers: { 200: house.activity },
+  },
+  listWorkers: {
+    tag: "workers",
+    summary: "The workers that have reported",
+    answers: { 200: house.workerList },
+  },
+  listSchedules: { tag: "workers", summary: "The schedules", answers: { 200: house.scheduleList } },
+  listFirings: {
+    tag: "workers",
+    summary: "What became of the planned times of a schedule",
+    query: z.object(limitQuery(200, 50)),
+    answers: { 200: house.firingList },
+    problems: { 404: "There is no such schedule." },
+  },
+  pauseSchedule: {
+    tag: "workers",
+    summary: "Pause a schedule",
+    answers: { 200: house.scheduleOutcome },
+    problems: { 404: "There is no such schedule." },
+  },
+  resumeSchedule: {
+    tag: "workers",
+    summary: "Let a paused schedule continue",
+    answers: { 200: house.scheduleOutcome },
+    problems: { 404: "There is no such schedule." },
+  },
+  fireSchedule: {
+    tag: "workers",
+    summary: "Start the run of a schedule now",
+    answers: { 200: house.scheduleOutcome },
+    problems: { 404: "There is no such schedule." },
+  },
+
+  getServer: { tag: "server", summary: "The server and its store", answers: { 200: house.serverInfo } },
+  checkIntegrity: {
+    tag: "server",
+    summary: "Check the database itself; reads all of it",
+    answers: { 200: house.integrity },
+  },
+  listTokens: {
+    tag: "access",
+    summary: "The tokens, without their secrets",
+    answers: { 200: house.tokenList },
+  },
+  createToken: {
+    tag: "access",
+    summary: "Make a token; its secret is shown once",
+    body: house.newToken,
+    answers: { 201: house.createdToken },
+  },
+  revokeToken: {
+    tag: "access",
+    summary: "Revoke a token, and the sessions that were made with it",
+    answers: { 204: "empty" },
+    problems: { 404: "There is no such token." },
+  },
+  listAudit: {
+    tag: "access",
+    summary: "Acts and reads of people, newest first",
+    query: z.object({
+      who: z.string().optional(),
+      act: z.string().optional(),
+      target: z.string().optional(),
+      ...since,
+      ...cursorQuery,
+      ...limitQuery(200, 100),
+    }),
+    answers: { 200: house.auditPage },
+  },
+
+  stream: {
+    tag: "live",
+    summary: "Heads, counts and waits of all runs as they change, and the log of one run (`LiveEvent`)",
+    query: z.object({
+      run: z.string().optional().meta({ description: "The run whose log is sent too." }),
+      after: z.coerce
+        .number()
+        .int()
+        .min(0)
+        .optional()
+        .meta({ description: "The number of its last event that is known." }),
+      cursor: z
+        .string()
+        .max(2_000)
+        .optional()
+        .meta({ description: "The `id` of the last event, as `Last-Event-ID` has it." }),
+    }),
+    answers: { 200: "stream" },
+    problems: { 503: "Too many streams are open." },
+  },
+
+  chat: {
+    tag: "chat",
+    summary: "A message to a conversation, or answers to its requests for approval (`useChat` of the AI SDK)",
+    body: json,
+    answers: { 200: "stream" },
+    problems: { 404: "There is no such conversation pipeline, or no such chat." },
+  },
+  streamChat: {
+    tag: "chat",
+    summary: "The newest answer of a chat, and then live",
+    query: z.object({
+      from: z
+        .string()
+        .max(2_000)
+        .optional()
+        .meta({ description: "The id of the answer to begin with, in the place of the newest." }),
+    }),
+    answers: { 200: "stream", 204: "empty" },
+  },
+  listChatMessages: {
+    tag: "chat",
+    summary: "What the store has of a chat, as UI messages",
+    query: z.object({
+      before: z.string().max(2_000).optional().meta({ description: "As an earlier answer has given it." }),
+    }),
+    answers: { 200: json },
+    problems: { 404: "There is no such chat." },
+  },
+  sendChatMessage: {
+    tag: "chat",
+    summary: "Send a message, and do not wait for the answer",
+    body: json,
+    answers: { 202: json },
+  },
+  stopChat: {
+    tag: "chat",
+    summary: "End the present answer, and never the chat",
+    answers: { 200: json },
+    problems: { 404: "There is no such chat." },
+  },
+} as const satisfies { readonly [Id in OperationId]: Route };
+
+/** The route table of the HTTP API. */
+export const routes: { readonly [Id in OperationId]: (typeof OPERATIONS)[Id] & (typeof ROUTES)[Id] } =
+  Object.fromEntries(
+    Object.entries(OPERATIONS).map(([id, operation]) => [id, { ...operation, ...ROUTES[id as OperationId] }]),
+  ) as { readonly [Id in OperationId]: (typeof OPERATIONS)[Id] & (typeof ROUTES)[Id] };
+
+/** Schemas that no operation names, and that the document has anyway. */
+export const documentedSchemas = { liveEvent };

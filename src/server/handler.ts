@@ -1,0 +1,64 @@
+import type { z } from "zod";
+import type { OperationId } from "./api/operations.ts";
+import type { routes } from "./api/routes.ts";
+import type { Principal } from "./principal.ts";
+
+type Routes = typeof routes;
+
+/** The names in the braces of a path. */
+type ParameterNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
+  ? Name | ParameterNames<Rest>
+  : never;
+
+/** What a handler gets of a request, validated and decoded. */
+export type HandlerInput<Id extends OperationId> = {
+  readonly params: { readonly [Name in ParameterNames<Routes[Id]["path"]>]: string };
+  readonly query: Routes[Id] extends { readonly query: infer Q extends z.ZodType } ? z.output<Q> : undefined;
+  readonly headers: Routes[Id] extends { readonly headers: infer H extends z.ZodType }
+    ? z.output<H>
+    : undefined;
+  readonly body: Routes[Id] extends { readonly body: infer B extends z.ZodType } ? z.output<B> : undefined;
+};
+
+/** Who asks, and how to reach them. */
+export type HandlerContext<Id extends OperationId> = {
+  /** Null only for operations that anyone may call. */
+  readonly principal: Routes[Id]["role"] extends "anyone" ? Principal | null : Principal;
+  /** Its body was read already, unless the operation takes none. */
+  readonly request: Request;
+  readonly requestId: string;
+};
+
+/** What a handler makes: lists and documents that nothing changes any more. */
+type Made<T> = T extends readonly (infer Item)[]
+  ? readonly Made<Item>[]
+  : T extends object
+    ? { readonly [Name in keyof T]: Made<T[Name]> }
+    : T;
+
+type Answers<Id extends OperationId> = Routes[Id]["answers"];
+
+/** The statuses and documents that an operation may answer with. */
+export type HandlerAnswer<Id extends OperationId> =
+  | {
+      [Status in keyof Answers<Id>]: Answers<Id>[Status] extends infer A
+        ? A extends z.ZodType
+          ? {
+              readonly status: Status;
+              readonly body: Made<z.input<A>>;
+              readonly headers?: Readonly<Record<string, string>>;
+            }
+          : never
+        : never;
+    }[keyof Answers<Id>]
+  /** Bytes, streams and empty answers. */
+  | Response;
+
+/** Does what an operation is for. Throws a `PawlError` or an `HttpProblem` for everything else. */
+export type Handler<Id extends OperationId> = (
+  input: HandlerInput<Id>,
+  context: HandlerContext<Id>,
+) => Promise<HandlerAnswer<Id>>;
+
+/** A handler for every operation of some rooms of the API. */
+export type Handlers<Ids extends OperationId = OperationId> = { readonly [Id in Ids]: Handler<Id> };

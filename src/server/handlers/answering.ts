@@ -1,0 +1,47 @@
+import { AlreadySettledError } from "../../core/errors.ts";
+import type { Json } from "../../core/json.ts";
+import { isoTime } from "../../export/figures.ts";
+import type { StoreReader, WaitRecord } from "../../store/store.ts";
+import { HttpProblem } from "../http-problem.ts";
+import { requireWait } from "./wait-detail.ts";
+
+/** Refuses an approval of something else than what was shown. A wait never gets other arguments: they are another wait. */
+export function assertShown({ waitId, argumentsHash }: WaitRecord, shown: string | null): void {
+  if (argumentsHash === shown) return;
+  throw new HttpProblem(
+    409,
+    "arguments_changed",
+    `Wait ${waitId} is about other arguments than those that you were shown: look at it again before you approve it.`,
+    { details: { argumentsHash } },
+  );
+}
+
+/** Answers a wait. If another person was faster, the problem says who that was, and what they said. */
+export async function answered(
+  store: Pick<StoreReader, "listWaits">,
+  waitId: string,
+  act: () => Promise<void>,
+): Promise<WaitRecord> {
+  try {
+    await act();
+  } catch (error) {
+    if (!AlreadySettledError.isInstance(error)) throw error;
+    throw settledProblem(error, await requireWait(store, waitId));
+  }
+  return requireWait(store, waitId);
+}
+
+/** What was decided before, by whom. */
+export function settledProblem(error: AlreadySettledError, wait: WaitRecord | null): HttpProblem {
+  if (wait === null) return new HttpProblem(409, error.code, error.message, { details: error.details });
+  const { waitId, status, answeredBy, answeredAt, people, answer } = wait;
+  const details: { readonly [name: string]: Json } = {
+    waitId,
+    status,
+    answeredBy,
+    answeredAt: isoTime(answeredAt),
+    people: people.map(({ name, at }) => ({ name, at })),
+    answer: answer as Json,
+  };
+  return new HttpProblem(409, error.code, error.message, { details });
+}

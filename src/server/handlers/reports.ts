@@ -1,0 +1,76 @@
+import { isInScope } from "../../core/access/scope.ts";
+import { isoTime } from "../../export/figures.ts";
+import type { ErrorGroup } from "../../store/store.ts";
+import type { Handlers } from "../handler.ts";
+import type { Scope } from "../principal.ts";
+import { runFilterIn } from "../scope/run-filter.ts";
+import { hasPipeline } from "../scope/run-scope.ts";
+import { isConversation } from "./known-pipeline.ts";
+import type { ServerParts } from "./server-parts.ts";
+import { readSpend } from "./spend.ts";
+
+const WEEK_MS = 7 * 24 * 3_600_000;
+
+/** Figures about many runs. */
+export function reportHandlers(parts: ServerParts): Handlers<"getSpend" | "listErrors" | "listPipelines"> {
+  const { store, clock, pipelines } = parts;
+  return {
+    getSpend: async ({ query }, { principal }) => ({
+      status: 200,
+      body: await readSpend(parts, principal, query),
+    }),
+
+    listErrors: async ({ query: { since, limit } }, { principal }) => {
+      const now = clock.now();
+      const from = since === undefined ? now - WEEK_MS : Date.parse(since);
+      const groups = await store.listErrors({ ...principal.scope, since: from, limit });
+      return { status: 200, body: { items: groups.map(errorGroupDocument), asOf: isoTime(now) } };
+    },
+
+    listPipelines: async (_, { principal: { scope } }) => {
+      const known = [...pipelines.keys()].filter((name) => hasPipeline(scope, name));
+      const names = new Set([...known, ...(await storedPipelines(parts, scope))]);
+      const items = [...names].sort().map((name) => {
+        const runner = pipelines.get(name);
+        return {
+          name,
+          isKnown: runner !== undefined,
+          isConversation: runner !== undefined && isConversation(runner),
+        };
+      });
+      return { status: 200, body: { items } };
+    },
+  };
+}
+
+/** The pipelines of the newest runs and of the schedules in the scope. */
+async function storedPipelines({ store }: ServerParts, scope: Scope): Promise<readonly string[]> {
+  const filter = runFilterIn(scope);
+  const runs = filter === null ? [] : await store.listRunSummaries(filter);
+  const schedules = (await store.listSchedules()).filter(({ schedule }) =>
+    isInScope(scope, { pipeline: schedule.pipeline, metadata: schedule.metadata ?? null }),
+  );
+  return [...runs.map(({ pipeline }) => pipeline), ...schedules.map(({ schedule }) => schedule.pipeline)];
+}
+
+function errorGroupDocument({
+  pipeline,
+  code,
+  step,
+  runs,
+  firstAt,
+  lastAt,
+  newestRunId,
+  newestMessage,
+}: ErrorGroup) {
+  return {
+    pipeline,
+    code,
+    step,
+    count: runs,
+    firstAt: isoTime(firstAt),
+    lastAt: isoTime(lastAt),
+    newestRunId,
+    newestMessage,
+  };
+}

@@ -1,0 +1,90 @@
+import type { Act } from "../../account/act.ts";
+import { nextSteps } from "../../account/next-steps.ts";
+import { outageDocument, readOutage } from "../../account/run-outage.ts";
+import { isoTime } from "../../export/figures.ts";
+import { everyRecord } from "../../export/record-pages.ts";
+import type { RunRecord, StoreReader, ToolCallRecord } from "../../store/store.ts";
+import { budgetUses } from "../documents/budget-uses.ts";
+import { runHeadDocument } from "../documents/run-head-document.ts";
+import { notFound } from "../scope/run-scope.ts";
+import { isConversation } from "./known-pipeline.ts";
+import type { RunAccounts } from "./run-accounts.ts";
+import type { ServerParts } from "./server-parts.ts";
+
+/** A run, and what can be done about it. */
+export async function readRun(parts: ServerParts, accounts: RunAccounts, run: RunRecord) {
+  const { store, clock } = parts;
+  const { runId, resumeRequest } = run;
+  const now = clock.now();
+  const head = await store.readRunHead(runId);
+  // Deleted since it was looked up.
+  if (head === null) throw notFound("run", runId);
+  const { turns, lostWork } = await accounts.countsOf(runId, head.eventSeq);
+  const waits = await store.listWaits(runId, { open: true });
+  const doubts = head.callsInDoubt === 0 ? [] : await callsInDoubt(store, runId);
+  const work = await store.countWork(runId);
+  const outage = await readOutage(store, run, 0);
+  return {
+    head: runHeadDocument(head, now),
+    ...stored(run),
+    input: (await store.readRunInput(runId)).input,
+    usage: await store.readUsage(runId),
+    budgets: budgetUses(run, work, now),
+    lostWork: { charged: lostWork.total.charged, requests: lostWork.total.modelCalls },
+    outage: outage === null ? null : outageDocument(outage),
+    steps: work.steps,
+    turns,
+    isConversation: await hasConversation(parts, run),
+    resumeRequested:
+      resumeRequest === null
+        ? null
+        : { at: isoTime(resumeRequest.by.at), by: resumeRequest.by.name, from: resumeRequest.from },
+    next: nextSteps(run, waits, doubts, now).map(({ what, acts }) => ({ what, acts: acts.map(actDocument) })),
+  };
+}
+
+function stored(run: RunRecord) {
+  const { entrypoint, output, error, spec, forkedFrom, startedBy, moved, finalArtifact } = run;
+  const { workerVersion, concurrencyKey, priority } = run;
+  return {
+    entrypoint,
+    inputHash: Buffer.from(run.inputHash).toString("hex"),
+    output,
+    error: error === null ? null : { code: error.code, message: error.message, details: error.details },
+    spec,
+    deadline: isoTime(run.deadline),
+    cancelRequestedAt: isoTime(run.cancelRequestedAt),
+    forkedFrom:
+      forkedFrom === null
+        ? null
+        : { runId: forkedFrom.runId, stepPath: forkedFrom.stepPath, turnIndex: forkedFrom.turnIndex },
+    startedBy,
+    moved: moved === null ? null : { from: moved.from, to: moved.to },
+    finalArtifact,
+    workerVersion,
+    concurrencyKey,
+    priority,
+  };
+}
+
+async function callsInDoubt(store: StoreReader, runId: string): Promise<readonly ToolCallRecord[]> {
+  const doubts: ToolCallRecord[] = [];
+  for await (const call of everyRecord<ToolCallRecord>((range) => store.listToolCalls(runId, range)))
+    if (call.status === "in_doubt") doubts.push(call);
+  return doubts;
+}
+
+/** The code says it where the server has it; otherwise what has happened in the run. */
+async function hasConversation({ store, pipelines }: ServerParts, run: RunRecord): Promise<boolean> {
+  const runner = pipelines.get(run.pipeline);
+  if (runner !== undefined) return isConversation(runner);
+  return (await store.listExchanges(run.runId, { limit: 1 })).length > 0;
+}
+
+/** An act under the name that the documents of the API have for its kind. */
+type ActDocument<A extends Act = Act> = A extends Act ? Omit<A, "kind"> & { readonly act: A["kind"] } : never;
+
+function actDocument<A extends Act>({ kind, ...about }: A): ActDocument<A> {
+  // The compiler does not see that the kind and the rest are of the same act.
+  return { act: kind, ...about } as unknown as ActDocument<A>;
+}

@@ -1,0 +1,34 @@
+import { isoTime } from "../../export/figures.ts";
+import type { Handlers } from "../handler.ts";
+import type { LiveHub } from "../live/live-hub.ts";
+import { OneAtATime } from "./one-at-a-time.ts";
+import type { ServerParts } from "./server-parts.ts";
+
+/** The server itself, and its store. */
+export function serverHandlers(
+  { store, clock, version, instance, hasWorker, isReadOnly }: ServerParts,
+  hub: LiveHub,
+): Handlers<"getServer" | "checkIntegrity"> {
+  const startedAt = isoTime(clock.now());
+  const checks = new OneAtATime(() => "The database is being checked already: ask again when that is done.");
+  return {
+    getServer: async () => ({
+      status: 200,
+      body: {
+        version,
+        instance,
+        startedAt,
+        now: isoTime(clock.now()),
+        store: await store.describeStore(),
+        streams: hub.streams,
+        hasWorker,
+        isReadOnly,
+      },
+    }),
+
+    checkIntegrity: async () => {
+      const problems = await checks.run("database", () => store.checkIntegrity());
+      return { status: 200, body: { problems, checkedAt: isoTime(clock.now()) } };
+    },
+  };
+}

@@ -1,0 +1,23 @@
+import type { Clock } from "../../engine/ports/clock.ts";
+import type { Runner } from "../../engine/runner/runner.ts";
+import type { Store } from "../../store/store.ts";
+
+/** What the handlers work with. */
+export type ServerParts = {
+  readonly store: Store;
+  /** The pipelines whose code the server has, by name. Their runners have the store of the server. */
+  readonly pipelines: ReadonlyMap<string, Runner>;
+  readonly clock: Clock;
+  /** The version of the package. */
+  readonly version: string;
+  /** Distinguishes servers, and the same server before and after a restart. */
+  readonly instance: string;
+  /** A worker runs inside the server. */
+  readonly hasWorker: boolean;
+  readonly isReadOnly: boolean;
+  /**
+   * Aborts when the server stops: open streams are broken then. One that ended in good order would look whole to the page
+   * that reads it.
+   */
+  readonly closing: AbortSignal;
+};

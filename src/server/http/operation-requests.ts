@@ -1,0 +1,128 @@
+import type { Access } from "../access/access.ts";
+import type { AuditTrail } from "../access/audit-trail.ts";
+import { type AuditedRequest, auditKind, auditTargets } from "../access/audited-operations.ts";
+import { OPERATIONS, type OperationId } from "../api/operations.ts";
+import { type Route, routes } from "../api/routes.ts";
+import type { Handlers } from "../handler.ts";
+import type { Principal } from "../principal.ts";
+import { assertNoBytes, hiddenDocument, hiddenStream } from "./hidden-answer.ts";
+import { assertPromised, type DocumentAnswer, documentResponse } from "./operation-answer.ts";
+import { isUnexpected, type ProblemDocument, problemOf, problemResponse } from "./problem-response.ts";
+import { type RequestChecks } from "./request-checks.ts";
+import { type DecodedInput, pathParams, readInput } from "./request-input.ts";
+
+/** An error that no one expected, for the log of the server. */
+export type ReportError = (
+  error: unknown,
+  context: { readonly requestId: string; readonly operation: string },
+) => void;
+
+export type OperationParts = {
+  readonly handlers: Handlers;
+  readonly access: Access;
+  readonly audit: AuditTrail;
+  readonly publicUrl: string | null;
+  readonly hidesContent: (principal: Principal) => boolean;
+  readonly checksAnswers: boolean;
+  readonly onError: ReportError;
+  readonly checks: RequestChecks;
+};
+
+/** A handler without the types of its operation: the table ties them together, and a loop over it cannot. */
+type AnyHandler = (
+  input: DecodedInput,
+  context: { readonly principal: Principal | null; readonly request: Request; readonly requestId: string },
+) => Promise<DocumentAnswer | Response>;
+
+/** What is known of a request by now, for the record. */
+type Recorded = { principal: Principal | null; cookie: string | null; about: AuditedRequest };
+
+/** Answers one request to an operation: who makes it, may they, what do they ask for, and what became of it. */
+export async function answerOperation(
+  parts: OperationParts,
+  id: OperationId,
+  request: Request,
+  requestId: string,
+): Promise<Response> {
+  const recorded: Recorded = { principal: null, cookie: null, about: { params: {} } };
+  const { response, problem } = await answered(parts, id, request, requestId, recorded);
+  try {
+    await record(
+      parts.audit,
+      id,
+      { requestId, status: response.status, problem: problem?.code ?? null },
+      recorded,
+    );
+  } catch (error) {
+    await response.body?.cancel();
+    throw error;
+  }
+  if (id === "revokeToken" || id === "createToken") parts.access.forget();
+  const headers = new Headers(response.headers);
+  if (recorded.cookie !== null) headers.append("set-cookie", recorded.cookie);
+  if (request.method !== "HEAD") return new Response(response.body, { status: response.status, headers });
+  // Nobody will read it: a stream behind it must hear of that.
+  await response.body?.cancel();
+  return new Response(null, { status: response.status, headers });
+}
+
+async function answered(
+  parts: OperationParts,
+  id: OperationId,
+  request: Request,
+  requestId: string,
+  recorded: Recorded,
+): Promise<{ readonly response: Response; readonly problem: ProblemDocument | null }> {
+  try {
+    return { response: await handled(parts, id, request, requestId, recorded), problem: null };
+  } catch (error) {
+    const problem = problemOf(error, requestId);
+    if (isUnexpected(problem)) parts.onError(error, { requestId, operation: id });
+    return { response: problemResponse(problem), problem };
+  }
+}
+
+async function handled(
+  { handlers, access, publicUrl, hidesContent, checksAnswers, checks }: OperationParts,
+  id: OperationId,
+  request: Request,
+  requestId: string,
+  recorded: Recorded,
+): Promise<Response> {
+  const route: Route & (typeof OPERATIONS)[OperationId] = routes[id];
+  checks.source(request, publicUrl);
+  Object.assign(recorded, await access.recognize(request));
+  const { principal } = recorded;
+  const params = pathParams(route.path, new URL(request.url).pathname);
+  recorded.about = { params };
+  checks.role(route.role, principal);
+  const maxBytes = route.tag === "chat" ? checks.chatBodyBytes : checks.bodyBytes;
+  const input = await readInput(route, request, { maxBytes, maxMs: checks.bodyMs });
+  recorded.about = input;
+  const isHidden = principal !== null && hidesContent(principal);
+  if (isHidden) assertNoBytes(route);
+  const answer = await (handlers[id] as AnyHandler)(input, { principal, request, requestId });
+  if (answer instanceof Response) return isHidden ? hiddenStream(answer) : answer;
+  recorded.about = { ...input, answer: answer.body };
+  if (checksAnswers) assertPromised(route, answer);
+  return documentResponse(request, isHidden ? hiddenDocument(route, answer) : answer);
+}
+
+/**
+ * One row after the act, with its outcome. The act itself names the person in the log of its run, in one transaction with what
+ * it changed, so a process that dies in between loses no name. An act whose row cannot be written is not acknowledged.
+ */
+async function record(
+  audit: AuditTrail,
+  id: OperationId,
+  end: { readonly requestId: string; readonly status: number; readonly problem: string | null },
+  { principal, about }: Recorded,
+): Promise<void> {
+  const kind = auditKind(id);
+  if (principal === null || kind === "none") return;
+  const who = { name: principal.name, id: principal.id, role: principal.role };
+  const entries = auditTargets(about).map((target) => ({ who, act: id, target, ...end }));
+  if (kind === "act") await audit.act(entries);
+  // What the client had already was read all the same.
+  else audit.read(entries.map((entry) => ({ ...entry, status: end.status === 304 ? 200 : end.status })));
+}

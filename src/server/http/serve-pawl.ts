@@ -1,0 +1,149 @@
+import type { Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { setImmediate } from "node:timers/promises";
+import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
+import { ConfigurationError } from "../../core/errors.ts";
+import { once } from "../../core/once.ts";
+import { hostsOfServer } from "./allowed-hosts.ts";
+import { decideBinding } from "./binding-decision.ts";
+import { type HandlerOptions, handlerWith, type PawlHandler } from "./create-handler.ts";
+import { REQUEST_CHECKS, type RequestChecks } from "./request-checks.ts";
+
+/** Options of `servePawl`. */
+export type ServeOptions = HandlerOptions & {
+  /** 4747 by default; 0 for any that is free. */
+  readonly port?: number;
+  /** The address to listen on; `127.0.0.1` by default. Another one takes a token in the store and an https `publicUrl`. */
+  readonly host?: string;
+};
+
+/** A server that listens. */
+export type PawlServer = {
+  /** Where people find it: the public address, or the one that it listens on. */
+  readonly url: string;
+  readonly port: number;
+  /** The address of the dashboard, with a code that signs in once. */
+  loginUrl(who: { readonly name: string }): Promise<string>;
+  /** Takes no more requests, breaks open streams, and finishes the others. The store stays open. */
+  close(): Promise<void>;
+};
+
+/** A request that takes longer than this while the server stops is broken off. */
+const GRACE_MS = 5_000;
+
+/**
+ * Serves the HTTP API and the dashboard with Node.
+ *
+ * @example
+ * const server = await servePawl({ store, pipelines: { report } });
+ * console.log(await server.loginUrl({ name: "ana" }));
+ */
+export async function servePawl(options: ServeOptions): Promise<PawlServer> {
+  return serveWith(options, REQUEST_CHECKS);
+}
+
+/** With other checks, for tests. */
+export async function serveWith(
+  { port = 4747, host = "127.0.0.1", ...options }: ServeOptions,
+  checks: RequestChecks,
+): Promise<PawlServer> {
+  const publicUrl = options.publicUrl ?? null;
+  const hasToken = options.authenticate !== undefined || (await hasLivingToken(options));
+  const decision = decideBinding({ host, publicUrl, hasToken });
+  if (decision.kind === "refused") throw new ConfigurationError(decision.why);
+  let handler: PawlHandler | null = null;
+  const streams = new OpenStreams();
+  // The handler is made once the port is known: it answers to that one only.
+  const server = createAdaptorServer({
+    fetch: async (request, { outgoing }: HttpBindings) =>
+      handler === null ? unavailable() : streams.note(await handler.fetch(request), outgoing),
+    overrideGlobalObjects: false,
+    serverOptions: { requestTimeout: 60_000, headersTimeout: 20_000, keepAliveTimeout: 65_000 },
+  }) as Server;
+  const bound = await listen(server, port, host);
+  const own = handlerWith(options, { hosts: hostsOfServer(bound, publicUrl), checks });
+  handler = own;
+  const url =
+    publicUrl === null
+      ? `http://${host.includes(":") ? `[${host}]` : host}:${bound}`
+      : new URL(publicUrl).origin;
+  return {
+    url,
+    port: bound,
+    loginUrl: async (who) => `${url}/#code=${await own.createLoginCode(who)}`,
+    close: once(async () => {
+      await stop(server, streams);
+      await own.close();
+    }),
+  };
+}
+
+function unavailable(): Response {
+  return new Response(null, { status: 503 });
+}
+
+async function hasLivingToken({ store }: HandlerOptions): Promise<boolean> {
+  const now = Date.now();
+  return (await store.listAccess()).some(
+    ({ kind, revokedAt, expiresAt }) =>
+      kind === "token" && revokedAt === null && (expiresAt === null || expiresAt > now),
+  );
+}
+
+async function listen(server: Server, port: number, host: string): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once("error", reject);
+  server.listen(port, host, resolve);
+  try {
+    await promise;
+  } catch (error) {
+    throw new ConfigurationError(whyNotListening(error, port, host), {}, { cause: error });
+  } finally {
+    server.off("error", reject);
+  }
+  const address = server.address();
+  return typeof address === "object" && address !== null ? address.port : port;
+}
+
+function whyNotListening(error: unknown, port: number, host: string): string {
+  const code = error instanceof Error && "code" in error ? error.code : null;
+  if (code === "EADDRINUSE")
+    return `Port ${port} of ${host} is in use, perhaps by another \`pawl serve\`: stop that one, or give another port with --port.`;
+  if (code === "EACCES")
+    return `Port ${port} needs more rights than this process has: give one above 1023 with --port.`;
+  return `The server cannot listen on ${host}:${port}: ${error instanceof Error ? error.message : String(error)}.`;
+}
+
+/**
+ * A stream is broken, and never ended: a page takes one that ends in good order for a whole answer. What else is being answered
+ * gets a moment.
+ */
+async function stop(server: Server, streams: OpenStreams): Promise<void> {
+  const { promise: closed, resolve } = Promise.withResolvers<void>();
+  server.close(() => resolve());
+  streams.break();
+  server.closeIdleConnections();
+  const timer = setTimeout(() => server.closeAllConnections(), GRACE_MS);
+  await closed;
+  clearTimeout(timer);
+  // What fed the broken streams hears of it first, and takes their end for that of their readers.
+  await setImmediate();
+}
+
+/** The sockets of the streams that are open. */
+class OpenStreams {
+  readonly #sockets = new Set<Socket>();
+
+  /** Notes where an answer is sent to, if it is a stream. */
+  note(response: Response, { socket }: ServerResponse): Response {
+    const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
+    if (!isStream || socket === null) return response;
+    this.#sockets.add(socket);
+    socket.once("close", () => this.#sockets.delete(socket));
+    return response;
+  }
+
+  break(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}

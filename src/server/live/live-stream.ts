@@ -1,0 +1,162 @@
+import { RunDeletedError, RunNotFoundError } from "../../core/errors.ts";
+import type { EventRecord, RunChangeCursor } from "../../store/store.ts";
+import { eventDocument } from "../documents/ledger-documents.ts";
+import type { Scope } from "../principal.ts";
+import { eventText } from "./live-event.ts";
+import { livePlaceText } from "./live-place.ts";
+
+/** What a reader that does not read may have waiting. */
+const MOST_WAITING_CHARS = 1024 * 1024;
+
+/** The run whose log a stream has, and the number of the last event that its reader knows. */
+export type FollowedRun = { readonly runId: string; readonly after: number };
+
+/** What a stream sends, and its name. */
+export type NamedEvent = readonly [event: string, data: unknown];
+
+/** Reads some events of a run behind one. */
+export type LogReading = (runId: string, after: number) => Promise<readonly EventRecord[]>;
+
+/**
+ * One connection: what it was given and its reader has not taken. Of the log it keeps only a number, and reads the events
+ * when its reader gets there: so a long log is never in memory.
+ */
+export class LiveStream {
+  readonly scope: Scope;
+  #texts: string[] = [];
+  /** Of those that others gave it. */
+  #chars = 0;
+  /** While it catches up: what has come since, and has to come after. */
+  #held: (() => void)[] | null = null;
+  #cursor: RunChangeCursor;
+  #followed: { readonly runId: string; seq: number; lastSeq: number } | null = null;
+  #isOver = false;
+  #wake: () => void = () => undefined;
+
+  constructor(scope: Scope, cursor: RunChangeCursor) {
+    this.scope = scope;
+    this.#cursor = cursor;
+  }
+
+  /** The run whose log it has. */
+  get runId(): string | null {
+    return this.#followed?.runId ?? null;
+  }
+
+  /** From now on it has the log of this run, which has events up to `lastSeq`. */
+  follow({ runId, after }: FollowedRun, lastSeq: number): void {
+    this.#followed = { runId, seq: after, lastSeq };
+  }
+
+  /** The followed run has more events. */
+  logGrew(lastSeq: number): void {
+    if (this.#followed === null || this.#followed.lastSeq >= lastSeq) return;
+    this.#followed.lastSeq = lastSeq;
+    this.#wake();
+  }
+
+  /** Something that is no place to continue from. */
+  send(event: string, data: unknown): void {
+    this.#later(() => this.#add(eventText(event, data, null)));
+  }
+
+  /**
+   * Some events, after which the reader has everything up to the cursor. Only the last one has it as its id: a connection
+   * that breaks between two of them continues before all of them.
+   */
+  sendUpTo(cursor: RunChangeCursor, events: readonly NamedEvent[]): void {
+    this.#later(() => {
+      this.#cursor = cursor;
+      for (const [i, [event, data]] of events.entries())
+        this.#add(eventText(event, data, i === events.length - 1 ? this.#place() : null));
+    });
+  }
+
+  /** Keeps what comes until `release`. */
+  hold(): void {
+    this.#held = [];
+  }
+
+  /** Sends what the reader has missed, and after it what has come meanwhile. */
+  release(cursor: RunChangeCursor, missed: readonly NamedEvent[]): void {
+    const held = this.#held ?? [];
+    this.#held = null;
+    this.sendUpTo(cursor, missed);
+    for (const act of held) act();
+  }
+
+  end(): void {
+    this.#isOver = true;
+    this.#wake();
+  }
+
+  /** The texts of its events. The reader is waited for. */
+  async *events(readLog: LogReading): AsyncGenerator<string, void, undefined> {
+    for (;;) {
+      const text = this.#take();
+      if (text !== undefined) yield text;
+      else if (this.#isOver) return;
+      else if (!(await this.#readLog(readLog))) await this.#news();
+    }
+  }
+
+  #later(act: () => void): void {
+    if (this.#held === null) act();
+    else this.#held.push(act);
+  }
+
+  #place(): string {
+    return livePlaceText({ cursor: this.#cursor, seq: this.#followed?.seq ?? null });
+  }
+
+  #add(text: string): void {
+    if (this.#isOver) return;
+    this.#texts.push(text);
+    this.#chars += text.length;
+    if (this.#chars > MOST_WAITING_CHARS) {
+      this.#texts = [eventText("reset", { why: "You read too slowly: fetch everything again." }, null)];
+      this.#isOver = true;
+    }
+    this.#wake();
+  }
+
+  #take(): string | undefined {
+    const text = this.#texts.shift();
+    if (this.#texts.length === 0) this.#chars = 0;
+    return text;
+  }
+
+  /** Reads a page of the log behind what the reader has; false if there is none. */
+  async #readLog(readLog: LogReading): Promise<boolean> {
+    const followed = this.#followed;
+    if (followed === null || followed.seq >= followed.lastSeq) return false;
+    const { runId } = followed;
+    try {
+      const events = await readLog(runId, followed.seq);
+      for (const event of events) {
+        followed.seq = event.seq;
+        this.#texts.push(eventText("log", { runId, ...eventDocument(event) }, this.#place()));
+      }
+      // A store that was restored has fewer events than were seen before.
+      if (events.length === 0) followed.lastSeq = followed.seq;
+    } catch (error) {
+      if (!RunNotFoundError.isInstance(error) && !RunDeletedError.isInstance(error)) throw error;
+      this.#followed = null;
+      this.send("gone", { runId });
+    }
+    return true;
+  }
+
+  /** Resolves when there is something to do. */
+  #news(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = () => {
+        this.#wake = () => undefined;
+        resolve();
+      };
+      const followed = this.#followed;
+      const hasLog = followed !== null && followed.seq < followed.lastSeq;
+      if (this.#texts.length > 0 || this.#isOver || hasLog) this.#wake();
+    });
+  }
+}

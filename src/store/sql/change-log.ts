@@ -1,0 +1,25 @@
+import type { RunChangeCursor } from "../store.ts";
+import type { SqlScript } from "./script.ts";
+
+/** A run that has events behind a cursor, and how many. */
+export type ChangedRun = { readonly runId: string; readonly events: number };
+
+/**
+ * The events of all runs in the order in which readers can see them, which each database knows in its own way. By no clock:
+ * clocks are set back, and a transaction may commit long after it began.
+ */
+export interface ChangeLog {
+  /** Where the log ends now. */
+  end(): SqlScript<RunChangeCursor>;
+  /**
+   * The runs that have events behind the cursor, in the order of their last ones. Looks at no more than this many events.
+   * Null if the cursor is none of this log, or what it ended with is gone.
+   */
+  since(cursor: RunChangeCursor, mostEvents: number): SqlScript<readonly ChangedRun[] | null>;
+}
+
+/** The parts of a cursor; null if it does not match. */
+export function cursorParts(pattern: RegExp, cursor: RunChangeCursor): readonly string[] | null {
+  const [, ...parts] = pattern.exec(cursor) ?? [];
+  return parts.length === 0 ? null : parts;
+}

@@ -1,0 +1,17 @@
+import type { RunScope } from "../../store.ts";
+import { type Condition, oneOf } from "./value-lists.ts";
+
+/** The conditions under which a run is in the scope, for a query that has the table `runs`. */
+export function inScope({ pipelines, labels }: RunScope): readonly Condition[] {
+  return [
+    ...(pipelines === null || pipelines === undefined ? [] : [oneOf("runs.pipeline", pipelines)]),
+    ...Object.entries(labels ?? {}).map(hasLabel),
+  ];
+}
+
+export function hasLabel([name, value]: readonly [string, string]): Condition {
+  return {
+    text: "EXISTS (SELECT 1 FROM run_labels WHERE run_labels.run_key = runs.run_key AND name = ? AND value = ?)",
+    values: [name, value],
+  };
+}

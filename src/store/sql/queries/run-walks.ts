@@ -1,0 +1,200 @@
+import type { RunFilter, RunStatus, ShownStatus } from "../../store.ts";
+import type { SqlValue } from "../script.ts";
+import { SHOWN_STATUSES } from "../stored-words.ts";
+import { hasLabel, inScope } from "./run-scope.ts";
+import { allOf, type Condition, oneOf } from "./value-lists.ts";
+
+/** A query that walks an index of runs in its order, from the newest one on. The limit is its last value. */
+export type Walk = {
+  /** The query, with these columns of runs beside `at` and `id`. */
+  readonly text: (...columns: readonly string[]) => string;
+  readonly values: readonly SqlValue[];
+};
+
+/** The filter of a page, without what only decides which part of the list it is. */
+export type RunsOf = Omit<RunFilter, "limit" | "text">;
+
+/** SQLite takes 500 parts of a compound query at most. */
+const MOST_WALKS = 480;
+
+/**
+ * The walks that together find all runs of the filter, each along the index that has its order: a list of several statuses
+ * or pipelines is one walk for each, so that no page looks at the runs between them. Empty if no run can fit.
+ */
+export function walksOf(filter: RunsOf, now: number): readonly Walk[] {
+  const statuses = storedStatuses(filter.status, now);
+  const pipelines = pipelinesOf(filter);
+  if (statuses?.length === 0 || pipelines?.length === 0) return [];
+  const [label, ...labels] = Object.entries(filter.metadata ?? {});
+  const rest = restOf(filter);
+  if (label === undefined) return runWalks(statuses, pipelines, rest, filter);
+  if (statuses === null) return [labelWalk(label, labels, null, pipelines, rest, filter)];
+  // Runs that have not ended are few beside those of a label, and runs that have are not.
+  const [living, ended] = [statuses.filter(isLiving), statuses.filter((status) => !isLiving(status))];
+  const all = [label, ...labels].map(hasLabel);
+  return [
+    ...(living.length === 0 ? [] : runWalks(living, pipelines, [...rest, ...all], filter)),
+    ...(ended.length === 0 ? [] : [labelWalk(label, labels, ended, pipelines, rest, filter)]),
+  ];
+}
+
+/** A walk over the runs of a set of keys, which is read as a whole: for sets that are small beside all runs. */
+export function walkOfKeys(keys: Condition, filter: RunsOf, now: number): readonly Walk[] {
+  const statuses = storedStatuses(filter.status, now);
+  const pipelines = pipelinesOf(filter);
+  if (statuses?.length === 0 || pipelines?.length === 0) return [];
+  const where = allOf([
+    { text: "runs.run_key = keys.run_key", values: [] },
+    ...created("runs", filter),
+    ...(statuses === null ? [] : [anyOf(statuses)]),
+    ...inScope({ pipelines, labels: filter.metadata ?? null }),
+    ...restOf(filter),
+  ]);
+  // A cross join is made in this order.
+  return [walk("runs", `(${keys.text}) AS keys CROSS JOIN runs`, where, keys.values)];
+}
+
+/** Every combination, unless there are too many of them. */
+function runWalks(
+  statuses: readonly StoredStatus[] | null,
+  pipelines: readonly string[] | null,
+  rest: readonly Condition[],
+  filter: RunsOf,
+): readonly Walk[] {
+  const isTooMany = (statuses?.length ?? 1) * (pipelines?.length ?? 1) > MOST_WALKS;
+  const each: readonly (readonly Condition[])[] =
+    pipelines === null
+      ? [[]]
+      : isTooMany
+        ? [inScope({ pipelines })]
+        : pipelines.map((pipeline) => [is("runs.pipeline", pipeline)]);
+  return each.flatMap((ofPipeline) =>
+    (statuses ?? [null]).map((status) =>
+      walk(
+        "runs",
+        "runs",
+        allOf([
+          ...(status === null ? [] : [status.condition]),
+          ...ofPipeline,
+          ...created("runs", filter),
+          ...rest,
+        ]),
+      ),
+    ),
+  );
+}
+
+/** Along the index of the label, which has the time of the run too. */
+function labelWalk(
+  [name, value]: readonly [string, string],
+  labels: readonly (readonly [string, string])[],
+  statuses: readonly StoredStatus[] | null,
+  pipelines: readonly string[] | null,
+  rest: readonly Condition[],
+  filter: RunsOf,
+): Walk {
+  const where = allOf([
+    is("label.name", name),
+    is("label.value", value),
+    ...created("label", filter),
+    ...(statuses === null ? [] : [anyOf(statuses)]),
+    ...inScope({ pipelines, labels: Object.fromEntries(labels) }),
+    ...rest,
+  ]);
+  return walk("label", "run_labels AS label JOIN runs ON runs.run_key = label.run_key", where);
+}
+
+function walk(
+  ordered: "runs" | "label",
+  from: string,
+  where: Condition,
+  before: readonly SqlValue[] = [],
+): Walk {
+  const rest = `FROM ${from} WHERE ${where.text} ORDER BY ${ordered}.created_at DESC, runs.run_id DESC LIMIT ?`;
+  return {
+    text: (...columns) =>
+      `SELECT ${[`${ordered}.created_at AS at`, "runs.run_id AS id", ...columns].join(", ")} ${rest}`,
+    values: [...before, ...where.values],
+  };
+}
+
+/** When it was created. The time of the cursor by itself, too: two columns of different tables are not looked up in an index. */
+function created(table: "runs" | "label", { createdSince, createdBefore, after }: RunsOf): Condition[] {
+  const at = `${table}.created_at`;
+  return [
+    ...(createdSince === undefined ? [] : [{ text: `${at} >= ?`, values: [createdSince] }]),
+    ...(createdBefore === undefined ? [] : [{ text: `${at} < ?`, values: [createdBefore] }]),
+    ...(after === undefined
+      ? []
+      : [
+          { text: `${at} <= ?`, values: [after.createdAt] },
+          { text: `(${at}, runs.run_id) < (?, ?)`, values: [after.createdAt, after.runId] },
+        ]),
+  ];
+}
+
+/** What no index of a walk is chosen by. */
+function restOf({ queue, idPrefix }: RunsOf): Condition[] {
+  return [
+    ...(queue === undefined ? [] : [is("runs.queue", queue)]),
+    // Not the column itself: SQLite would look all of these ids up, and sort them.
+    ...(idPrefix === undefined ? [] : [hasPrefix("(runs.run_id || '')", idPrefix)]),
+  ];
+}
+
+/** A range of ids, and no pattern: that would read all of them. */
+export function hasPrefix(id: string, prefix: string): Condition {
+  return { text: `${id} >= ? AND ${id} < ?`, values: [prefix, `${prefix}\u{10ffff}`] };
+}
+
+function is(column: string, value: string): Condition {
+  return { text: `${column} = ?`, values: [value] };
+}
+
+function pipelinesOf({ pipeline, pipelines }: RunsOf): readonly string[] | null {
+  if (pipeline === undefined) return pipelines === undefined ? null : [...new Set(pipelines)];
+  return pipelines === undefined || pipelines.includes(pipeline) ? [pipeline] : [];
+}
+
+/** The runs that a status of a filter means. */
+type StoredStatus = { readonly status: RunStatus; readonly condition: Condition };
+
+function isLiving({ status }: StoredStatus): boolean {
+  return status === "queued" || status === "running" || status === "waiting";
+}
+
+/** Null for every status. */
+function storedStatuses(shown: RunsOf["status"], now: number): readonly StoredStatus[] | null {
+  if (shown === undefined) return null;
+  const wanted = new Set(typeof shown === "string" ? [shown] : shown);
+  if (SHOWN_STATUSES.every((status) => wanted.has(status))) return null;
+  const [isRunning, isInterrupted] = [wanted.delete("running"), wanted.delete("interrupted")];
+  const running: readonly StoredStatus[] =
+    isRunning && isInterrupted
+      ? [stored("running")]
+      : [
+          ...(isRunning ? [stored("running", { text: "runs.lease_until > ?", values: [now] })] : []),
+          ...(isInterrupted ? [stored("running", { text: "runs.lease_until <= ?", values: [now] })] : []),
+        ];
+  return [
+    ...running,
+    ...[...wanted].filter((status) => status !== "interrupted").map((each) => stored(each)),
+  ];
+}
+
+function stored(status: RunStatus, ...more: readonly Condition[]): StoredStatus {
+  return { status, condition: allOf([is("runs.status", status), ...more]) };
+}
+
+function anyOf(statuses: readonly StoredStatus[]): Condition {
+  const conditions = statuses.map(({ condition }) => condition);
+  return {
+    text: `(${conditions.map(({ text }) => `(${text})`).join(" OR ")})`,
+    values: conditions.flatMap(({ values }) => values),
+  };
+}
+
+/** The status that people see. */
+export function shownStatusOf(status: RunStatus, leaseUntil: number, now: number): ShownStatus {
+  return status === "running" && leaseUntil <= now ? "interrupted" : status;
+}

@@ -1,0 +1,24 @@
+import type { SqlValue } from "../script.ts";
+
+/** A part of a WHERE clause with its values. */
+export type Condition = { readonly text: string; readonly values: readonly SqlValue[] };
+
+/**
+ * True for the rows that have one of these values. The list is filled up to the next power of two, with the last value
+ * again: a prepared statement is kept for each text, so there must be few of them.
+ */
+export function oneOf(column: string, values: readonly SqlValue[]): Condition {
+  const last = values.at(-1);
+  if (last === undefined) return { text: "1 = 0", values: [] };
+  const size = 2 ** Math.ceil(Math.log2(values.length));
+  const filled = [...values, ...Array.from({ length: size - values.length }, () => last)];
+  return { text: `${column} IN (${filled.map(() => "?").join(", ")})`, values: filled };
+}
+
+/** All of these, as the conditions of a WHERE clause. */
+export function allOf(conditions: readonly Condition[]): Condition {
+  return {
+    text: conditions.length === 0 ? "1 = 1" : conditions.map(({ text }) => text).join(" AND "),
+    values: conditions.flatMap(({ values }) => values),
+  };
+}

@@ -1,0 +1,34 @@
+import type * as contract from "../store.ts";
+import * as access from "./intents/access-intents.ts";
+import * as audit from "./intents/audit-intents.ts";
+import { SqlQueue } from "./sql-queue.ts";
+
+/** The intents around the access of people, and the log of what they did. */
+export abstract class SqlAccess extends SqlQueue implements contract.AccessStore {
+  grantAccess(given: contract.NewAccess): Promise<contract.AccessRecord> {
+    return this.act("grantAccess", null, (tx) => access.grantAccess(tx, given));
+  }
+
+  redeemCode(hash: Uint8Array): Promise<contract.AccessRecord | null> {
+    return this.act("redeemCode", null, (tx) => access.redeemCode(tx, hash));
+  }
+
+  revokeAccess(id: string): Promise<contract.AccessRecord | null> {
+    return this.act("revokeAccess", null, (tx) => access.revokeAccess(tx, id));
+  }
+
+  noteAccessUse(id: string): Promise<void> {
+    return this.act("noteAccessUse", null, (tx) => access.noteAccessUse(tx, id));
+  }
+
+  recordAudit(entries: readonly contract.AuditEntry[]): Promise<void> {
+    return this.act("recordAudit", null, (tx) => audit.recordAudit(tx, entries));
+  }
+
+  trimAudit(
+    trim: contract.AuditTrim,
+    person: contract.Person = {},
+  ): ReturnType<contract.AccessStore["trimAudit"]> {
+    return this.act("trimAudit", null, (tx) => audit.trimAudit(tx, trim, person));
+  }
+}
