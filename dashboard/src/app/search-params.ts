@@ -22,6 +22,12 @@ export const optional: Param<string | null> = {
   write: (value) => value,
 };
 
+/** Any words, without commas. */
+export const words: Param<readonly string[]> = {
+  read: (given) => (given ?? "").split(",").filter((word) => word !== ""),
+  write: (value) => (value.length === 0 ? null : value.join(",")),
+};
+
 export const flag: Param<boolean> = {
   read: (given) => given === "1",
   write: (value) => (value ? "1" : null),
