@@ -107,7 +107,12 @@ function answerWait(id: string, act: string, body: unknown) {
     status: "answered",
     answeredAt: asOf(),
     answeredBy: "ana",
-    answer: act === "answer" ? body : act,
+    answer:
+      act === "approve"
+        ? { approved: true }
+        : act === "answer"
+          ? { as: "answered", ...(body as object) }
+          : { approved: false, ...(body as object) },
   } as typeof wait;
   return { status: 200, body: waits[at] };
 }

@@ -149,7 +149,7 @@ export function mockWaits(now: number): readonly WaitDetail[] {
         status: "answered",
         answeredAt: iso(now - 9_000_000),
         answeredBy: "bo",
-        answer: "The one in Delft",
+        answer: { as: "answered", value: "The one in Delft" },
       },
       now,
     ),

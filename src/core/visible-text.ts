@@ -31,7 +31,12 @@ export function visibleLine(text: string): string {
 
 /** True if a text has invisible characters. Line feeds and tabs do not count. */
 export function hasInvisible(text: string): boolean {
-  return [...text.matchAll(INVISIBLE)].some(({ groups }) => groups?.invisible !== undefined);
+  return countInvisible(text) > 0;
+}
+
+/** How many invisible characters a text has. */
+export function countInvisible(text: string): number {
+  return [...text.matchAll(INVISIBLE)].filter(({ groups }) => groups?.invisible !== undefined).length;
 }
 
 function escapedIfInvisible(character: string, invisible: string | undefined): string {

@@ -22,7 +22,7 @@ export function runWords(head: RunHead, now: number): string {
     case "cancelled":
       return counted(head.toolCalls, "tool call");
     case "moved":
-      return "continues under another owner";
+      return "continues in another store";
   }
 }
 
