@@ -2,6 +2,7 @@ import { type ReactNode, type SyntheticEvent, useState } from "react";
 import type { WaitDetail } from "../../api/documents.ts";
 import { Button } from "../../parts/button.tsx";
 import { TextArea, TextField } from "../../parts/field.tsx";
+import { RecordedAs } from "../../parts/recorded-as.tsx";
 import { VisibleLine } from "../../parts/visible.tsx";
 import type { WaitAct } from "./use-wait-act.ts";
 import { numberOf } from "./wait-words.ts";
@@ -37,7 +38,8 @@ function Form({
       }}
     >
       {children}
-      <div className="flex justify-end">
+      <div className="flex items-center justify-between gap-2 border-t border-line pt-3">
+        <RecordedAs />
         <Button type="submit" kind="primary" disabled={!isReady}>
           {label}
         </Button>

@@ -10,6 +10,7 @@ import { Button } from "../../parts/button.tsx";
 import { CallId, RunId, WaitId } from "../../parts/id.tsx";
 import { Link } from "../../parts/link.tsx";
 import { Notice, ProblemNotice } from "../../parts/notice.tsx";
+import { RecordedAs } from "../../parts/recorded-as.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { VisibleLine, VisibleText } from "../../parts/visible.tsx";
 import { ApproveDialog, DenyDialog, SettleDialog } from "./act-dialogs.tsx";
@@ -182,7 +183,6 @@ type Open = "approve" | "deny" | "settle";
 
 function Acts({ wait }: { readonly wait: WaitDetail }): ReactNode {
   const mayAct = useMayAct();
-  const { me } = useDashboard();
   const act = useWaitAct(wait);
   const [open, setOpen] = useState<Open | null>(null);
   const acts = mayAct && wait.mayAnswer && wait.distrusted === null ? actsOf(wait) : [];
@@ -208,11 +208,11 @@ function Acts({ wait }: { readonly wait: WaitDetail }): ReactNode {
         </Notice>
       )}
       {may("answer") && (wait.kind === "budget" ? <BudgetForm {...dialog} /> : <AnswerForm {...dialog} />)}
-      {acts.length > 0 && (
-        <div className="flex flex-wrap items-center justify-end gap-2 border-t border-line pt-3">
-          <span className="mr-auto text-ink-3">
-            recorded as <VisibleLine text={me.name} />
-          </span>
+      {acts.some((each) => each !== "answer") && (
+        <div
+          className={`flex flex-wrap items-center justify-end gap-2 ${may("answer") ? "" : "border-t border-line pt-3"}`}
+        >
+          {!may("answer") && <RecordedAs />}
           {may("deny") && (
             <Button kind="danger" onClick={() => setOpen("deny")}>
               Deny…
