@@ -1,0 +1,16 @@
+import type { z } from "zod";
+import type { liveEvent } from "../../../src/server/api/schemas/live.ts";
+import type { Answer } from "./client.ts";
+
+// The documents of the API that more than one page shows. Others are `Answer<"getSpend">` where they are used.
+
+export type RunHead = Answer<"listRuns">["items"][number];
+export type RunStatus = RunHead["status"];
+export type RunCounts = Answer<"countRuns">;
+export type Wait = Answer<"listWaits">["items"][number];
+export type WaitDetail = Answer<"getWait">;
+export type WaitKind = Wait["kind"];
+export type Me = Answer<"getMe">;
+export type Amount = RunHead["charged"];
+export type Limit = RunHead["limit"];
+export type LiveEvent = z.output<typeof liveEvent>;

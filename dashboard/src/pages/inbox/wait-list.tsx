@@ -1,0 +1,51 @@
+import type { ReactNode } from "react";
+import type { Wait } from "../../api/documents.ts";
+import { waitPath } from "../../app/places.ts";
+import { Link } from "../../parts/link.tsx";
+import { Age } from "../../parts/time.tsx";
+import { VisibleLine } from "../../parts/visible.tsx";
+import { answerWords, kindWords, subjectWords } from "./wait-words.ts";
+
+/** Waits as lines: what kind, about what, of which run, and how long ago. */
+export function WaitList({
+  waits,
+  at,
+  label,
+}: {
+  readonly waits: readonly Wait[];
+  readonly at: string | null;
+  readonly label: string;
+}): ReactNode {
+  return (
+    <ul aria-label={label} className="overflow-hidden rounded-lg border border-line bg-panel">
+      {waits.map((wait) => (
+        <li key={wait.waitId} className="border-b border-line last:border-0">
+          <Link
+            href={waitPath(wait.waitId) + location.search}
+            aria-current={wait.waitId === at ? "true" : undefined}
+            className="grid grid-cols-[minmax(0,1fr)_auto] gap-x-3 px-3 py-2 hover:bg-hover aria-[current]:bg-selected"
+          >
+            <span className="one-line font-medium">
+              <VisibleLine text={subjectWords(wait)} />
+            </span>
+            <span className="text-right text-xs text-ink-3">
+              <Age at={wait.answeredAt ?? wait.createdAt} />
+            </span>
+            <span className="one-line text-xs text-ink-3">
+              <span className={wait.status === "open" ? "text-waiting" : ""}>{kindWords(wait.kind)}</span>
+              {" · "}
+              <VisibleLine text={wait.status === "open" ? wait.pipeline : answeredWords(wait)} />
+            </span>
+            <span className="one-line max-w-40 text-right font-mono text-xs text-ink-2">
+              <VisibleLine text={wait.runId} />
+            </span>
+          </Link>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function answeredWords(wait: Wait): string {
+  return wait.answeredBy === null ? answerWords(wait) : `${wait.answeredBy}: ${answerWords(wait)}`;
+}

@@ -1,0 +1,108 @@
+import type { RunCounts, RunHead } from "../../api/documents.ts";
+import {
+  changedSearch,
+  flag,
+  maybeOneOf,
+  optional,
+  type ParamValues,
+  readParams,
+  someOf,
+  text,
+  words,
+} from "../../app/search-params.ts";
+import { STATUSES } from "../../parts/statuses.ts";
+
+export const PERIODS = ["1h", "24h", "7d", "30d"] as const;
+const HOUR_MS = 3_600_000;
+const PERIOD_MS = { "1h": HOUR_MS, "24h": 24 * HOUR_MS, "7d": 168 * HOUR_MS, "30d": 720 * HOUR_MS } as const;
+
+/** What the list shows. A view is nothing but a name for some of these. */
+const FILTER_PARAMS = {
+  needs: flag,
+  status: someOf(STATUSES),
+  pipeline: words,
+  since: maybeOneOf(PERIODS),
+  q: text,
+} as const;
+
+/** Everything that the address of the page has: `view=all` says that no filter is meant, and `at` is the row with the cursor. */
+export const RUN_PARAMS = {
+  ...FILTER_PARAMS,
+  view: maybeOneOf(["all"]),
+  groups: flag,
+  at: optional,
+} as const;
+
+export type RunFilter = ParamValues<typeof FILTER_PARAMS>;
+
+export const NO_FILTER: RunFilter = readParams(FILTER_PARAMS, "");
+
+/** The filters alone, as they are compared and saved. */
+export function filterSearch(filter: RunFilter): string {
+  return changedSearch(FILTER_PARAMS, "", filter).replace(/^\?/, "");
+}
+
+export function filterOf(search: string): RunFilter {
+  return readParams(FILTER_PARAMS, search);
+}
+
+export type RunView = { readonly name: string; readonly filter: RunFilter };
+
+export const VIEWS = {
+  all: { name: "all", filter: NO_FILTER },
+  needs: { name: "needs me", filter: { ...NO_FILTER, needs: true } },
+  running: { name: "running", filter: { ...NO_FILTER, status: ["running"] } },
+  failed: { name: "failed 24 h", filter: { ...NO_FILTER, status: ["failed"], since: "24h" } },
+} as const satisfies { readonly [id: string]: RunView };
+
+/** What an address without filters means: what needs a person, where something does. */
+export function usualFilter(counts: RunCounts): RunFilter {
+  return counts.needsPerson > 0 ? VIEWS.needs.filter : NO_FILTER;
+}
+
+/** The query of the API. Its time is a whole minute, so that the pages of one list have the same. */
+export function runQuery(filter: RunFilter, now: number) {
+  const since = filter.since === null ? null : now - PERIOD_MS[filter.since];
+  return {
+    ...(filter.needs ? { needs: "person" as const } : {}),
+    ...(filter.status.length === 0 ? {} : { status: [...filter.status] }),
+    ...(filter.pipeline.length === 0 ? {} : { pipeline: [...filter.pipeline] }),
+    ...(since === null ? {} : { since: new Date(since - (since % 60_000)).toISOString() }),
+    ...(filter.q.trim() === "" ? {} : { q: filter.q.trim() }),
+  };
+}
+
+/** Whether a run that the stream brought belongs to the list. Words are looked for by the server alone. */
+export function isInFilter(head: RunHead, filter: RunFilter, now: number): boolean {
+  const since = filter.since === null ? 0 : now - PERIOD_MS[filter.since];
+  return (
+    (!filter.needs || needsPerson(head)) &&
+    (filter.status.length === 0 || filter.status.includes(head.status)) &&
+    (filter.pipeline.length === 0 || filter.pipeline.includes(head.pipeline)) &&
+    Date.parse(head.createdAt) >= since &&
+    (filter.q.trim() === "" || head.runId.startsWith(filter.q.trim()))
+  );
+}
+
+export function needsPerson(head: RunHead): boolean {
+  return head.openWaits > 0 || head.status === "interrupted" || head.callsInDoubt > 0;
+}
+
+/** Each filter by itself, in words, with what is left without it. */
+export function partsOf(
+  filter: RunFilter,
+): readonly { readonly words: string; readonly without: RunFilter }[] {
+  return [
+    ...(filter.needs ? [{ words: "needs me", without: { ...filter, needs: false } }] : []),
+    ...(filter.status.length > 0
+      ? [{ words: `status ${filter.status.join(", ")}`, without: { ...filter, status: [] } }]
+      : []),
+    ...(filter.pipeline.length > 0
+      ? [{ words: `pipeline ${filter.pipeline.join(", ")}`, without: { ...filter, pipeline: [] } }]
+      : []),
+    ...(filter.since === null
+      ? []
+      : [{ words: `since ${filter.since}`, without: { ...filter, since: null } }]),
+    ...(filter.q.trim() === "" ? [] : [{ words: `“${filter.q.trim()}”`, without: { ...filter, q: "" } }]),
+  ];
+}

@@ -1,0 +1,93 @@
+import { type InfiniteData, useInfiniteQuery, useQueryClient } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
+import type { Answer } from "../../api/client.ts";
+import type { RunHead } from "../../api/documents.ts";
+import { useDashboard } from "../../app/dashboard-context.ts";
+import { useLiveSignal } from "../../live/use-live.ts";
+import { isInFilter, type RunFilter, runQuery } from "./run-filter.ts";
+
+type RunPages = InfiniteData<Answer<"listRuns">, string | null>;
+
+/** Rows that a list keeps. Whoever has read so many wants a filter. */
+export const MOST_ROWS = 2_000;
+const PAGE = 50;
+
+export type RunList = {
+  readonly heads: readonly RunHead[];
+  readonly isLoaded: boolean;
+  readonly error: Error | null;
+  readonly errorAt: number;
+  readonly hasMore: boolean;
+  readonly isFull: boolean;
+  readonly loadMore: () => void;
+  readonly retry: () => void;
+  /** Runs that belong here and came after the list was read: they do not move what is being read. */
+  readonly fresh: number;
+  readonly showFresh: () => void;
+};
+
+export function useRunList(filter: RunFilter): RunList {
+  const { client, live } = useDashboard();
+  const queries = useQueryClient();
+  const query = useMemo(() => runQuery(filter, Date.now()), [filter]);
+  const queryKey = ["runs", query];
+  const result = useInfiniteQuery({
+    queryKey,
+    initialPageParam: null as string | null,
+    queryFn: async ({ pageParam, signal }) => {
+      const page = await client.listRuns(
+        { ...query, limit: PAGE, cursor: pageParam ?? undefined },
+        { signal },
+      );
+      live.learn(page.items);
+      return page;
+    },
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+  });
+  const heads = useMemo(() => result.data?.pages.flatMap(({ items }) => items) ?? [], [result.data]);
+  const [fresh, addFresh, clearFresh] = useFreshRuns(heads, filter, query);
+  useLiveSignal((signal) => {
+    if (signal.kind === "head") addFresh(signal.head);
+  });
+  const isFull = heads.length >= MOST_ROWS;
+  return {
+    heads,
+    isLoaded: result.data !== undefined,
+    error: result.error,
+    errorAt: result.errorUpdatedAt,
+    hasMore: result.hasNextPage,
+    isFull,
+    loadMore: () => {
+      if (result.hasNextPage && !result.isFetching && !isFull) void result.fetchNextPage();
+    },
+    retry: () => void result.refetch(),
+    fresh,
+    showFresh: () => {
+      clearFresh();
+      queries.setQueryData<RunPages>(
+        queryKey,
+        (data) => data && { pages: data.pages.slice(0, 1), pageParams: data.pageParams.slice(0, 1) },
+      );
+      void result.refetch();
+      scrollTo({ top: 0 });
+    },
+  };
+}
+
+/** Counts runs that are not in the list. Another filter begins again, and what a new reading brought is not new any more. */
+function useFreshRuns(heads: readonly RunHead[], filter: RunFilter, list: object) {
+  const [fresh, setFresh] = useState<{ readonly of: object; readonly ids: ReadonlySet<string> }>({
+    of: list,
+    ids: new Set(),
+  });
+  const shown = useMemo(() => new Set(heads.map(({ runId }) => runId)), [heads]);
+  const ids = fresh.of === list ? [...fresh.ids].filter((id) => !shown.has(id)) : [];
+  const add = (head: RunHead): void => {
+    if (heads.length === 0 && shown.size === 0 && fresh.of !== list) return;
+    const now = Date.now();
+    const isBelow = head.createdAt < (heads.at(-1)?.createdAt ?? "");
+    if (shown.has(head.runId) || isBelow || !isInFilter(head, filter, now)) return;
+    setFresh({ of: list, ids: new Set([...ids, head.runId]) });
+  };
+  return [ids.length, add, () => setFresh({ of: list, ids: new Set<string>() })] as const;
+}

@@ -1,0 +1,43 @@
+import { type ReactNode, useState } from "react";
+import { Icon } from "./icon.tsx";
+
+/** Copies a text. Without a clipboard (plain HTTP beyond this machine) it shows the text, selected. */
+export function CopyButton({ text, what }: { readonly text: string; readonly what: string }): ReactNode {
+  const [state, setState] = useState<"idle" | "copied" | "shown">("idle");
+  const copy = async (): Promise<void> => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setState("copied");
+      setTimeout(() => setState("idle"), 1_200);
+    } catch {
+      setState("shown");
+    }
+  };
+  if (state === "shown") {
+    return (
+      <input
+        readOnly
+        autoFocus
+        value={text}
+        aria-label={what}
+        className="w-48 rounded-sm border border-edge bg-panel px-1 font-mono text-xs"
+        onFocus={({ target }) => target.select()}
+        onBlur={() => setState("idle")}
+      />
+    );
+  }
+  return (
+    <button
+      type="button"
+      title={state === "copied" ? "Copied" : `Copy ${what}`}
+      aria-label={state === "copied" ? "Copied" : `Copy ${what}`}
+      className="inline-flex size-5 shrink-0 items-center justify-center rounded-sm text-ink-3 hover:bg-hover hover:text-ink"
+      onClick={(event) => {
+        event.stopPropagation();
+        void copy();
+      }}
+    >
+      <Icon name={state === "copied" ? "succeeded" : "copy"} className="size-3" />
+    </button>
+  );
+}
