@@ -1,6 +1,7 @@
 import type { RunCursor, RunFilter, RunStatus, RunSummary, StoreReader } from "../../store/store.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { Command, CommandInput } from "../context/command.ts";
+import { labelOption } from "../context/label-argument.ts";
 import { paragraph } from "../context/terminal-text.ts";
 import { WrongUseError } from "../context/wrong-use-error.ts";
 import { withExistingStore } from "../run/command-store.ts";
@@ -78,16 +79,10 @@ function filterOf(input: CommandInput): ListFilter {
     ...(typeof pipeline === "string" ? { pipeline } : {}),
     ...(typeof queue === "string" ? { queue } : {}),
     ...(typeof after === "string" ? { after: readCursor(after) } : {}),
-    ...(where.length === 0 ? {} : { metadata: Object.fromEntries(where.map(readLabel)) }),
+    ...(where.length === 0
+      ? {}
+      : { metadata: Object.fromEntries(where.map((text) => labelOption("--where", text))) }),
   };
-}
-
-function readLabel(text: string): readonly [string, string] {
-  const at = text.indexOf("=");
-  if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
-  throw new WrongUseError(
-    `--where is ${JSON.stringify(text)}: give a name and a value, such as tenant=acme.`,
-  );
 }
 
 /** The time and the id of the last run of a page. */
