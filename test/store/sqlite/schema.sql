@@ -660,17 +660,18 @@ CREATE TABLE workers (
   completed_at INTEGER
 ) STRICT, WITHOUT ROWID;
 
+CREATE INDEX access_made_from ON access_tokens (made_from) WHERE made_from IS NOT NULL;
+
 CREATE INDEX answers_of_people ON waits (answered_at, run_key)
   WHERE status = 'answered' AND kind <> 'time' AND kind <> 'message';
-
-CREATE INDEX calls_in_doubt ON tool_calls (run_key, call_no) WHERE status = 'in_doubt';
-CREATE INDEX access_made_from ON access_tokens (made_from) WHERE made_from IS NOT NULL;
 
 CREATE INDEX audit_by_time ON audit_log (at);
 
 CREATE INDEX audit_of_person ON audit_log (who, audit_no);
 
 CREATE INDEX audit_of_target ON audit_log (target, audit_no) WHERE target IS NOT NULL;
+
+CREATE INDEX calls_in_doubt ON tool_calls (run_key, call_no) WHERE status = 'in_doubt';
 
 CREATE INDEX due_schedules ON schedules (next_at) WHERE paused_at IS NULL;
 
@@ -682,7 +683,7 @@ CREATE INDEX events_of_runs ON events (run_key, seq) WHERE of_run = 1;
 CREATE INDEX failed_model_calls_by_time
   ON failed_model_calls (settled_at, run_key, basis, charged_tokens, charged_micro_dollars);
 
-CREATE INDEX failed_runs ON runs (updated_at, run_id) WHERE status = 'failed';
+CREATE INDEX failed_runs ON runs (status, updated_at, run_id) WHERE status = 'failed';
 
 CREATE INDEX messages_of_turns ON messages (run_key, taken_step, taken_turn, message_no) WHERE taken_turn IS NOT NULL;
 
