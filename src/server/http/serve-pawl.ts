@@ -1,12 +1,11 @@
-import type { Server, ServerResponse } from "node:http";
-import type { Socket } from "node:net";
-import { setImmediate } from "node:timers/promises";
+import type { Server } from "node:http";
 import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
 import { ConfigurationError } from "../../core/errors.ts";
 import { once } from "../../core/once.ts";
 import { hostsOfServer } from "./allowed-hosts.ts";
 import { decideBinding } from "./binding-decision.ts";
 import { type HandlerOptions, handlerWith, type PawlHandler } from "./create-handler.ts";
+import { OpenStreams } from "./open-streams.ts";
 import { REQUEST_CHECKS, type RequestChecks } from "./request-checks.ts";
 
 /** Options of `servePawl`. */
@@ -56,7 +55,7 @@ export async function serveWith(
   // The handler is made once the port is known: it answers to that one only.
   const server = createAdaptorServer({
     fetch: async (request, { outgoing }: HttpBindings) =>
-      handler === null ? unavailable() : streams.note(await handler.fetch(request), outgoing),
+      handler === null ? unavailable() : streams.over(outgoing, await handler.fetch(request)),
     overrideGlobalObjects: false,
     serverOptions: { requestTimeout: 60_000, headersTimeout: 20_000, keepAliveTimeout: 65_000 },
   }) as Server;
@@ -126,24 +125,4 @@ async function stop(server: Server, streams: OpenStreams): Promise<void> {
   const timer = setTimeout(() => server.closeAllConnections(), GRACE_MS);
   await closed;
   clearTimeout(timer);
-  // What fed the broken streams hears of it first, and takes their end for that of their readers.
-  await setImmediate();
-}
-
-/** The sockets of the streams that are open. */
-class OpenStreams {
-  readonly #sockets = new Set<Socket>();
-
-  /** Notes where an answer is sent to, if it is a stream. */
-  note(response: Response, { socket }: ServerResponse): Response {
-    const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
-    if (!isStream || socket === null) return response;
-    this.#sockets.add(socket);
-    socket.once("close", () => this.#sockets.delete(socket));
-    return response;
-  }
-
-  break(): void {
-    for (const socket of this.#sockets) socket.destroy();
-  }
 }
