@@ -9,7 +9,7 @@ function clientOf(answer: () => Response) {
     baseUrl: "http://127.0.0.1",
     fetch: (url, init) => {
       const body = typeof init?.body === "string" ? (JSON.parse(init.body) as unknown) : null;
-      requests.push({ url: String(url), method: init?.method ?? "", body });
+      requests.push({ url: typeof url === "string" ? url : "", method: init?.method ?? "", body });
       return Promise.resolve(answer());
     },
   });

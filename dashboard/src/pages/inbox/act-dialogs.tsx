@@ -179,7 +179,7 @@ function Footer({ label, kind, isReady, onConfirm, onClose }: FooterProps): Reac
       <Button onClick={onClose}>Back</Button>
       <Button kind={kind} disabled={!isReady} onClick={onConfirm}>
         {label}
-        <kbd className="opacity-75">{isMac ? "⌘⏎" : "Ctrl ⏎"}</kbd>
+        <kbd className="opacity-75">{isMac ? "⌘ Enter" : "Ctrl Enter"}</kbd>
       </Button>
     </>
   );

@@ -199,6 +199,25 @@ function Acts({ wait }: { readonly wait: WaitDetail }): ReactNode {
     onAct: (given: WaitAct) => act.mutate(given, { onSettled: () => setOpen(null) }),
     onClose: () => setOpen(null),
   };
+  const buttons = (
+    <>
+      {may("deny") && (
+        <Button kind="danger" onClick={() => setOpen("deny")}>
+          Deny…
+        </Button>
+      )}
+      {may("approve") && (
+        <Button kind="primary" onClick={() => setOpen("approve")}>
+          Approve
+        </Button>
+      )}
+      {may("settle") && (
+        <Button kind={may("answer") ? "plain" : "primary"} onClick={() => setOpen("settle")}>
+          Settle…
+        </Button>
+      )}
+    </>
+  );
   return (
     <div className="flex flex-col gap-3">
       {act.error !== null && <ActProblem error={act.error} />}
@@ -207,27 +226,16 @@ function Acts({ wait }: { readonly wait: WaitDetail }): ReactNode {
           <VisibleText text={wait.whyNot} />
         </Notice>
       )}
-      {may("answer") && (wait.kind === "budget" ? <BudgetForm {...dialog} /> : <AnswerForm {...dialog} />)}
-      {acts.some((each) => each !== "answer") && (
-        <div
-          className={`flex flex-wrap items-center justify-end gap-2 ${may("answer") ? "" : "border-t border-line pt-3"}`}
-        >
-          {!may("answer") && <RecordedAs />}
-          {may("deny") && (
-            <Button kind="danger" onClick={() => setOpen("deny")}>
-              Deny…
-            </Button>
-          )}
-          {may("approve") && (
-            <Button kind="primary" onClick={() => setOpen("approve")}>
-              Approve
-            </Button>
-          )}
-          {may("settle") && (
-            <Button kind="primary" onClick={() => setOpen("settle")}>
-              Settle…
-            </Button>
-          )}
+      {may("answer") &&
+        (wait.kind === "budget" ? (
+          <BudgetForm {...dialog} beside={buttons} />
+        ) : (
+          <AnswerForm {...dialog} beside={buttons} />
+        ))}
+      {acts.length > 0 && !may("answer") && (
+        <div className="flex flex-wrap items-center justify-end gap-2 border-t border-line pt-3">
+          <RecordedAs />
+          {buttons}
         </div>
       )}
       {open === "approve" && <ApproveDialog {...dialog} />}

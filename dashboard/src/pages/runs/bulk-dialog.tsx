@@ -123,7 +123,7 @@ function Outcome({ result, isDone }: { readonly result: Result; readonly isDone:
 }
 
 function outcomeWords(outcome: string | null, isDone: boolean): string {
-  switch (outcome) {
+  switch (outcome ?? "") {
     case "cancelled":
       return isDone ? "cancelled" : "is cancelled at once";
     case "requested":
