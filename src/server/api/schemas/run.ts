@@ -61,12 +61,13 @@ export const runCounts = z
 
 export const act = z
   .discriminatedUnion("act", [
-    z.object({ act: z.literal("approve"), waitId: z.string() }),
+    z.object({ act: z.literal("approve"), waitId: z.string(), argumentsHash: z.string().nullable() }),
     z.object({ act: z.literal("deny"), waitId: z.string() }),
-    z.object({ act: z.literal("answer"), waitId: z.string(), suggestion: json }),
+    z.object({ act: z.literal("answer"), waitId: z.string(), suggested: z.string().nullable() }),
     z.object({ act: z.literal("settle"), callId: z.string(), as: z.enum(["succeeded", "failed", "retry"]) }),
     z.object({ act: z.literal("send"), runId: z.string(), event: z.string().nullable() }),
-    z.object({ act: z.enum(["resume", "cancel", "follow", "chat", "list_waits"]), runId: z.string() }),
+    z.object({ act: z.literal("resume"), runId: z.string(), notBefore: optionalTime }),
+    z.object({ act: z.enum(["cancel", "follow", "chat", "list_waits"]), runId: z.string() }),
     z.object({ act: z.literal("export_bundle"), runId: z.string(), to: z.string() }),
   ])
   .meta({ id: "Act", description: "Something that a person can do about a run." });
@@ -88,7 +89,7 @@ export const outage = z
   .meta({ id: "Outage", description: "The outage of the model's provider that the run waits out." });
 
 export const lostWork = z
-  .object({ charged: amount, requests: z.int(), turns: z.int() })
+  .object({ charged: amount, requests: z.int() })
   .meta({ id: "LostWork", description: "What was paid for answers that count for nothing." });
 
 export const budgetUse = z
@@ -110,7 +111,6 @@ export const run = z
     deadline: optionalTime,
     cancelRequestedAt: optionalTime,
     forkedFrom: z.object({ runId: z.string(), stepPath: z.string(), turnIndex: z.int() }).nullable(),
-    forks: z.array(z.string()).optional(),
     startedBy: decision.nullable(),
     moved: z.object({ from: z.string(), to: z.string() }).nullable(),
     finalArtifact: z.object({ name: z.string(), hash: z.string() }).nullable(),

@@ -1,5 +1,7 @@
 import { z } from "zod";
+import type { BudgetName } from "../../../core/job/budgets.ts";
 import { amount, json, optionalTime, time } from "./common.ts";
+import { waitKind } from "./run.ts";
 
 export const life = z
   .object({
@@ -7,8 +9,10 @@ export const life = z
     epoch: z.int(),
     owner: z.string(),
     startedAt: time,
-    endedAt: time.meta({ description: "When it released the run, or its last sign of life." }),
-    end: z.enum(["released", "died", "open"]),
+    endedAt: time.meta({ description: "When it left the run, or its last sign of life." }),
+    end: z.enum(["released", "left", "died", "open"]).meta({
+      description: "`left`: it gave the run up in good order, for the next one to resume.",
+    }),
     goneBy: optionalTime.meta({
       description: "Of one that died: when the next one found the run without an owner.",
     }),
@@ -18,22 +22,27 @@ export const life = z
   })
   .meta({ id: "Life", description: "One time that a worker held the run, from its claim to its end." });
 
+const place = {
+  step: z.string().nullable(),
+  turn: z.int().nullable(),
+  toolCallId: z.string().nullable(),
+};
+const category = z.enum(["step", "turn", "model", "tool"]);
+
 export const slice = z
   .object({
     id: z.string(),
     life: z.int(),
     lane: z.int(),
-    category: z.enum(["attempt", "step", "turn", "model", "tool", "wait"]),
+    depth: z.int(),
+    category,
     name: z.string(),
     start: z.int(),
     end: z.int(),
-    isCut: z.boolean().meta({ description: "It was open when its life ended." }),
+    isCut: z.boolean().meta({ description: "Its worker died in it: how long it took is unknown." }),
+    isOpen: z.boolean().meta({ description: "A worker is busy with it now." }),
     outcome: z.string().nullable(),
-    step: z.string().nullable(),
-    turn: z.int().nullable(),
-    toolCallId: z.string().nullable(),
-    waitId: z.string().nullable(),
-    args: json,
+    ...place,
   })
   .meta({
     id: "TimelineSlice",
@@ -43,26 +52,51 @@ export const slice = z
 export const merged = z
   .object({
     life: z.int(),
+    lastLife: z.int(),
     lane: z.int(),
-    category: z.string(),
+    category,
     count: z.int(),
+    cut: z.int(),
     start: z.int(),
     end: z.int(),
   })
   .meta({ id: "MergedSlices", description: "Slices that are too short to show one by one." });
 
 export const mark = z
-  .object({ life: z.int(), name: z.string(), at: z.int(), scope: z.enum(["attempt", "lane"]), args: json })
-  .meta({ id: "TimelineMark" });
+  .object({
+    life: z.int(),
+    kind: z.enum(["commit", "checkpoint", "lineage", "compaction", "artifact", "crash"]),
+    name: z.string(),
+    at: z.int(),
+    until: z.int(),
+    count: z.int(),
+    ...place,
+  })
+  .meta({ id: "TimelineMark", description: "Something that happened at one moment, or several of a kind." });
+
+export const timelineWait = z
+  .object({
+    waitId: z.string(),
+    kind: waitKind,
+    toolCallId: z.string().nullable(),
+    status: z.enum(["open", "answered", "withdrawn"]),
+    start: z.int(),
+    end: z.int().nullable(),
+    people: z.array(z.string()),
+  })
+  .meta({ id: "TimelineWait" });
 
 export const timeline = z
   .object({
-    from: z.int(),
+    from: z.int().meta({ description: "The beginning of the whole run, whatever the window is." }),
     to: z.int(),
     lives: z.array(life),
+    livesLeftOut: z.int(),
     slices: z.array(slice),
     merged: z.array(merged),
     marks: z.array(mark),
+    waits: z.array(timelineWait),
+    waitsLeftOut: z.int(),
     minMs: z.int().meta({ description: "Shorter slices were merged." }),
     eventSeq: z.int(),
     isLive: z.boolean(),
@@ -176,7 +210,18 @@ export const verification = z
     description: "Whether everything that is stored of a run is what was written.",
   });
 
-const budgets = z.record(z.string(), z.number().nonnegative());
+const budgets = z.partialRecord(
+  z.enum([
+    "maxWallclockMinutes",
+    "maxSteps",
+    "maxToolCalls",
+    "maxRetriesPerToolCall",
+    "maxSameErrorRepeats",
+    "maxTokens",
+    "maxCostUsd",
+  ] satisfies BudgetName[]),
+  z.number().nonnegative(),
+);
 const resumeFields = {
   from: z.enum(["turn", "milestone", "beginning"]).optional(),
   redoTurn: z.boolean().optional(),
