@@ -278,7 +278,7 @@ const ROUTES = {
     summary: "The waits of all runs: the open ones oldest first, the answered ones newest first",
     query: z.object({
       status: z.enum(["open", "answered"]).default("open"),
-      kind: listQuery(runs.waitKind),
+      kind: listQuery(runs.waitKind).meta({ description: "By default those that people answer." }),
       runId: z.string().optional(),
       ...cursorQuery,
       ...limitQuery(200, 50),
@@ -341,7 +341,7 @@ const ROUTES = {
   listErrors: {
     tag: "reports",
     summary: "Failed runs, grouped by their error",
-    query: z.object({ ...since, ...limitQuery(200, 50) }),
+    query: z.object({ since: since.since, ...limitQuery(200, 50) }),
     answers: { 200: house.errorList },
   },
   listPipelines: {

@@ -1,10 +1,11 @@
 import { z } from "zod";
+import type { Json } from "../../../core/json.ts";
 
 // What the documents of the API have in common. Times are ISO 8601, money is in integer micro-dollars, hashes are hex.
 
 export const time = z.iso.datetime().meta({ description: "ISO 8601, in UTC." });
 export const optionalTime = time.nullable();
-export const json = z.json();
+export const json: z.ZodType<Json, Json> = z.json();
 
 export const amount = z
   .object({ tokens: z.int(), microDollars: z.int() })

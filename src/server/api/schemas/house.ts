@@ -20,7 +20,7 @@ export const spend = z
         none: spent,
       }),
     ),
-    pipelines: z.array(z.object({ pipeline: z.string(), charged: amount, runs: z.int() })),
+    pipelines: z.array(spent.extend({ pipeline: z.string() })),
     costly: z.array(
       z.object({ runId: z.string(), pipeline: z.string(), status: z.string(), charged: amount }),
     ),
@@ -30,6 +30,7 @@ export const spend = z
         pipeline: z.string(),
         charged: amount,
         reserved: amount,
+        budget: z.string().meta({ description: "The budget of which the most is used." }),
         share: z.number(),
       }),
     ),
@@ -47,6 +48,7 @@ export const errorGroup = z
     firstAt: time,
     lastAt: time,
     newestRunId: z.string(),
+    newestMessage: z.string().nullable(),
   })
   .meta({ id: "ErrorGroup", description: "Failed runs with the same error." });
 export const errorList = z.object({ items: z.array(errorGroup), asOf: time }).meta({ id: "ErrorList" });

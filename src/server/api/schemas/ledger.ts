@@ -135,7 +135,15 @@ export const message = z
 export const messagePage = pageOf(message, "MessagePage");
 
 export const checkpoint = z
-  .object({ checkpoint: z.int(), type: z.string(), at: time, cursor: json })
+  .object({
+    checkpoint: z.int(),
+    type: z.string(),
+    stepPath: z.string(),
+    turnIndex: z.int(),
+    cursor: json,
+    isSuperseded: z.boolean().meta({ description: "The session was rolled back to an earlier one since." }),
+    at: time,
+  })
   .meta({ id: "Checkpoint" });
 export const checkpointPage = pageOf(checkpoint, "CheckpointPage");
 

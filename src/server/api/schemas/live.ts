@@ -20,5 +20,5 @@ export const liveEvent = z
   .meta({
     id: "LiveEvent",
     description:
-      "`reset`: the cursor is unknown or too old, so fetch everything again. A head whose `eventSeq` is not above the known one is an older one.",
+      "`reset`: the cursor is unknown or too old, so fetch everything again. A head with a lower `eventSeq` than the known one is older; with the same one it is newer, since leases expire without an event.",
   });
