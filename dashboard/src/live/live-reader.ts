@@ -8,7 +8,7 @@ export type ReadEnd =
   | { readonly kind: "aborted" }
   | { readonly kind: "refused"; readonly status: number };
 
-export type LiveReader = {
+export type LiveReader<Event = LiveEvent> = {
   readonly fetch: typeof fetch;
   readonly path: string;
   /** The id of the last event that was received. */
@@ -16,14 +16,14 @@ export type LiveReader = {
   readonly signal: AbortSignal;
   /** The server answered, or sent bytes: a comment will do. */
   readonly onSign: () => void;
-  readonly onEvent: (event: LiveEvent, id: string) => void;
+  readonly onEvent: (event: Event, id: string) => void;
 };
 
 /** The server sends a sign each 15 seconds. A connection that is half open would never end by itself. */
 const SILENCE_MS = 35_000;
 
 /** Reads the stream once, until it ends. `EventSource` would give up for good at the first 502 of a proxy. */
-export async function readLive(reader: LiveReader): Promise<ReadEnd> {
+export async function readLive<Event = LiveEvent>(reader: LiveReader<Event>): Promise<ReadEnd> {
   const silence = new AbortController();
   let timer = setTimeout(() => silence.abort(), SILENCE_MS);
   const sign = (): void => {
@@ -41,7 +41,11 @@ export async function readLive(reader: LiveReader): Promise<ReadEnd> {
   }
 }
 
-async function readEvents(reader: LiveReader, signal: AbortSignal, sign: () => void): Promise<ReadEnd> {
+async function readEvents<Event>(
+  reader: LiveReader<Event>,
+  signal: AbortSignal,
+  sign: () => void,
+): Promise<ReadEnd> {
   const response = await reader.fetch(reader.path, {
     signal,
     cache: "no-store",
@@ -60,8 +64,8 @@ async function readEvents(reader: LiveReader, signal: AbortSignal, sign: () => v
   for await (const bytes of piecesOf(response.body)) {
     sign();
     for (const { event, data, id } of parser.push(decoder.decode(bytes, { stream: true }))) {
-      // The server checks what it sends against the schema of `LiveEvent`.
-      reader.onEvent({ event, data: JSON.parse(data) } as LiveEvent, id);
+      // The server checks what it sends: the type is that of the path.
+      reader.onEvent({ event, data: JSON.parse(data) } as Event, id);
     }
   }
   return { kind: "broken" };

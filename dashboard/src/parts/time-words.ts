@@ -47,3 +47,8 @@ export function exactWords(at: number): string {
     timeZoneName: "short",
   });
 }
+
+/** The time of day here, to the second: `12:03:09`. */
+export function clockWithSeconds(at: number): string {
+  return new Date(at).toLocaleTimeString("en-GB");
+}

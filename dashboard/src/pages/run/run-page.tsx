@@ -1,6 +1,146 @@
-import type { ReactNode } from "react";
+import { useQuery } from "@tanstack/react-query";
+import { type ReactNode, useEffect } from "react";
+import { PawlProblem } from "../../api/problem.ts";
+import { useDashboard } from "../../app/dashboard-context.ts";
+import { useKeys } from "../../app/keyboard.ts";
+import { useRunHead, useRunQuery } from "../../live/use-live.ts";
+import { EmptyState } from "../../parts/empty-state.tsx";
+import { RunId } from "../../parts/id.tsx";
+import { Link } from "../../parts/link.tsx";
+import { ProblemNotice } from "../../parts/notice.tsx";
 import { Page } from "../../parts/page.tsx";
+import { LedgerView } from "./ledger/ledger-view.tsx";
+import { LogView } from "./log/log-view.tsx";
+import { MoneyView } from "./money/money-view.tsx";
+import { NextBox } from "./next/next-box.tsx";
+import type { Run } from "./next/standing-words.ts";
+import { RunFacts, RunTitle } from "./run-head.tsx";
+import { type RunView, useRunParams, VIEWS, viewPath } from "./run-params.ts";
+import { TimelineView } from "./timeline/timeline-view.tsx";
+import { TranscriptView } from "./transcript/transcript-view.tsx";
+import { useVerification, VerificationProblems } from "./verification.tsx";
 
+/** A run: how it stands, what can be done about it, and five views of what has happened. */
 export default function RunPage({ runId }: { readonly runId: string }): ReactNode {
-  return <Page title={runId}>{null}</Page>;
+  const { live } = useDashboard();
+  const fetched = useRunQuery(runId, ["document"], (client, signal) => client.getRun({ runId }, { signal }));
+  const { data } = fetched;
+  useEffect(() => {
+    if (data !== undefined) live.learn([data.head]);
+  }, [data, live]);
+  if (data !== undefined) return <KnownRun fetched={data} />;
+  if (fetched.error === null) return <Page title={runId}>{null}</Page>;
+  if (fetched.error instanceof PawlProblem && fetched.error.status === 404) return <NoRun runId={runId} />;
+  return (
+    <Page title={runId}>
+      <ProblemNotice
+        error={fetched.error}
+        what="The run could not be read."
+        since={fetched.errorUpdatedAt}
+        onRetry={() => void fetched.refetch()}
+      />
+    </Page>
+  );
+}
+
+function KnownRun({ fetched }: { readonly fetched: Run }): ReactNode {
+  const { runId } = fetched.head;
+  // The stream has the newest head before the document is fetched again.
+  const run = { ...fetched, head: useRunHead(runId, fetched.head) };
+  const [{ view }] = useRunParams();
+  const verification = useVerification(runId);
+  useViewKeys(runId);
+  return (
+    <Page title={runId} beside={<RunTitle run={run} document={fetched} verification={verification} />}>
+      <RunFacts run={run} />
+      {verification.problems.length > 0 && <VerificationProblems problems={verification.problems} />}
+      <NextBox run={run} />
+      <Views run={run} view={view} />
+      {shownView(view, run)}
+    </Page>
+  );
+}
+
+function shownView(view: RunView, run: Run): ReactNode {
+  const { runId } = run.head;
+  switch (view) {
+    case "timeline":
+      return <TimelineView runId={runId} />;
+    case "transcript":
+      return <TranscriptView run={run} />;
+    case "ledger":
+      return <LedgerView runId={runId} />;
+    case "money":
+      return <MoneyView run={run} />;
+    case "log":
+      return <LogView runId={runId} lastSeq={run.head.eventSeq} />;
+  }
+}
+
+function useViewKeys(runId: string): void {
+  const [, change] = useRunParams();
+  useKeys([
+    ...VIEWS.map((view, index) => ({
+      keys: String(index + 1),
+      does: `Show the ${view}`,
+      run: () => change({ view, at: null, hash: null }),
+    })),
+    { keys: "c", does: "Copy the link", run: () => void navigator.clipboard?.writeText(location.href) },
+  ]);
+}
+
+function Views({ run, view }: { readonly run: Run; readonly view: RunView }): ReactNode {
+  const { runId, toolCalls, callsInDoubt, eventSeq } = run.head;
+  const counts: Partial<Record<RunView, string>> = {
+    ledger: String(toolCalls),
+    log: String(eventSeq),
+  };
+  return (
+    <nav aria-label="Views" className="-mx-3 flex gap-1 overflow-x-auto border-b border-line px-3">
+      {VIEWS.map((each) => (
+        <Link
+          key={each}
+          href={viewPath(runId, { view: each })}
+          aria-current={each === view ? "page" : undefined}
+          className="flex h-8 items-center gap-1.5 border-b-2 border-transparent px-2 whitespace-nowrap text-ink-2 capitalize hover:text-ink aria-[current]:border-accent aria-[current]:font-medium aria-[current]:text-ink"
+        >
+          {each}
+          {counts[each] !== undefined && (
+            <span className="text-xs font-normal text-ink-3">{counts[each]}</span>
+          )}
+          {each === "ledger" && callsInDoubt > 0 && (
+            <span className="text-xs font-normal text-interrupted normal-case">{callsInDoubt} in doubt</span>
+          )}
+        </Link>
+      ))}
+    </nav>
+  );
+}
+
+/** No such run, or none that this person may see: names those that are spelled alike. */
+function NoRun({ runId }: { readonly runId: string }): ReactNode {
+  const { client } = useDashboard();
+  const q = runId.slice(0, Math.max(2, Math.ceil(runId.length / 2)));
+  const { data } = useQuery({
+    queryKey: ["near", q],
+    queryFn: ({ signal }) => client.listRuns({ q, limit: 5 }, { signal }),
+  });
+  return (
+    <Page title="Not found">
+      <EmptyState title="There is no such run, or it is not among those that you may see.">
+        {data !== undefined && data.items.length > 0 && (
+          <>
+            <p>Did you mean one of these?</p>
+            <ul className="mt-1">
+              {data.items.map((head) => (
+                <li key={head.runId}>
+                  <RunId runId={head.runId} />
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
+      </EmptyState>
+    </Page>
+  );
 }

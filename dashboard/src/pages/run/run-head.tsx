@@ -1,0 +1,143 @@
+import { type ReactNode, useMemo, useState } from "react";
+import { Spent } from "../../parts/budget-bar.tsx";
+import { CopyButton } from "../../parts/copy-button.tsx";
+import { RunId } from "../../parts/id.tsx";
+import { JsonView } from "../../parts/json-view.tsx";
+import { Link } from "../../parts/link.tsx";
+import { Status } from "../../parts/status.tsx";
+import { Ago } from "../../parts/time.tsx";
+import { VisibleLine, VisibleText } from "../../parts/visible.tsx";
+import type { Run } from "./next/standing-words.ts";
+import { type Verification, VerifiedBadge } from "./verification.tsx";
+
+/** Beside the id: what kind of run it is, how it is, and its document. */
+export function RunTitle({
+  run,
+  document,
+  verification,
+}: {
+  readonly run: Run;
+  /** As the API has it, byte for byte. */
+  readonly document: Run;
+  readonly verification: Verification;
+}): ReactNode {
+  const json = useMemo(() => JSON.stringify(document, null, 2), [document]);
+  const { runId, status, pipeline } = run.head;
+  return (
+    <>
+      <CopyButton text={runId} what="run id" />
+      <Status status={status} />
+      <Link
+        href={`/?${new URLSearchParams({ view: "all", pipeline }).toString()}`}
+        className="text-ink-2 hover:underline"
+      >
+        <VisibleLine text={pipeline} />
+      </Link>
+      <span className="ml-auto flex items-center gap-2">
+        <VerifiedBadge verification={verification} />
+        <span className="inline-flex items-center gap-0.5 text-xs text-ink-3">
+          JSON
+          <CopyButton text={json} what="JSON" />
+        </span>
+      </span>
+    </>
+  );
+}
+
+/** What it is about, where it comes from, and what it has used. */
+export function RunFacts({ run }: { readonly run: Run }): ReactNode {
+  const { head, forkedFrom, startedBy, entrypoint } = run;
+  return (
+    <div className="flex flex-col gap-1.5">
+      <About run={run} />
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-1 text-xs text-ink-3">
+        <span className="inline-flex w-56 max-w-full text-sm text-ink">
+          <Spent charged={head.charged} reserved={head.reserved} limit={head.limit} />
+        </span>
+        {run.budgets
+          .filter(({ name }) => name !== "maxCostUsd" && name !== "maxTokens")
+          .map(({ name, used, limit }) => (
+            <span key={name} className={used >= limit ? "text-failed" : ""}>
+              {name} {Math.round(used * 10) / 10} / {limit}
+            </span>
+          ))}
+        <span>
+          created <Ago at={head.createdAt} />
+          {startedBy !== null && (
+            <>
+              {" by "}
+              <VisibleLine text={startedBy.name} />
+            </>
+          )}
+        </span>
+        {forkedFrom !== null && (
+          <span className="inline-flex items-center gap-1">
+            forked from <RunId runId={forkedFrom.runId} /> after turn {forkedFrom.turnIndex} ·{" "}
+            <Link
+              href={`/compare?${new URLSearchParams({ a: forkedFrom.runId, b: head.runId }).toString()}`}
+              className="text-accent hover:underline"
+            >
+              compare
+            </Link>
+          </span>
+        )}
+        {Object.entries(head.metadata ?? {}).map(([name, value]) => (
+          <span key={name} className="rounded-sm bg-sunken px-1">
+            <VisibleLine text={`${name}=${[value].flat().join(",")}`} />
+          </span>
+        ))}
+        {entrypoint !== head.pipeline && (
+          <span>
+            from <VisibleLine text={entrypoint} />
+          </span>
+        )}
+      </div>
+    </div>
+  );
+}
+
+/** The objective in its own words, else the input. What is long opens. */
+function About({ run }: { readonly run: Run }): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  const { objective } = run.head;
+  const values = [
+    ["Input", run.input],
+    ["Output", run.output],
+    ["Spec", run.spec],
+  ] as const;
+  return (
+    <div className="flex flex-col gap-2">
+      <div className="flex items-baseline gap-2">
+        <p className={`min-w-0 text-ink-2 ${isOpen ? "" : "line-clamp-2"}`}>
+          {objective === null ? (
+            <code>
+              <VisibleLine text={JSON.stringify(run.input) ?? ""} />
+            </code>
+          ) : (
+            <VisibleText text={objective} />
+          )}
+        </p>
+        <button
+          type="button"
+          aria-expanded={isOpen}
+          className="shrink-0 text-xs text-accent hover:underline"
+          onClick={() => setOpen(!isOpen)}
+        >
+          {isOpen ? "less" : "input and output"}
+        </button>
+      </div>
+      {isOpen && (
+        <div className="grid gap-3 md:grid-cols-2">
+          {values
+            .filter(([, value]) => value !== null && value !== undefined)
+            .map(([name, value]) => (
+              <section key={name} className="min-w-0">
+                <h2 className="mb-1 text-xs text-ink-3">{name}</h2>
+                <JsonView value={value} what={name.toLowerCase()} />
+              </section>
+            ))}
+        </div>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,89 @@
+import type { ReactNode } from "react";
+import { longDurationWords } from "../../../parts/time-words.ts";
+import { tickStep, ticksIn } from "./time-ticks.ts";
+import { type Frame, xAt } from "./timeline-shapes.ts";
+
+const LABEL_PX = 84;
+export const AXIS_HEIGHT = 24;
+
+/** Times above the drawing, and how long each fold is. */
+export function TimeAxis({
+  frame,
+  onUnfold,
+}: {
+  readonly frame: Frame;
+  readonly onUnfold: (at: number) => void;
+}): ReactNode {
+  const { scale, view, width } = frame;
+  const unitsPerPx = (view.end - view.start) / Math.max(1, width);
+  const stepMs = tickStep(unitsPerPx, LABEL_PX);
+  const zoneMs = -new Date(frame.now).getTimezoneOffset() * 60_000;
+  const ticks = ticksIn(scale, view, { stepMs, zoneMs });
+  const folds = scale.pieces.filter(
+    ({ isFold, start, end }) => isFold && end > view.start && start < view.end,
+  );
+  let free = 0;
+  return (
+    <svg width={width} height={AXIS_HEIGHT} aria-hidden="true" className="block select-none">
+      {ticks.map(({ at, unit }) => {
+        const x = ((unit - view.start) / (view.end - view.start)) * width;
+        const hasLabel =
+          x >= free && x < width - 48 && !folds.some(({ from }) => isBelow(x, xAt(frame, from)));
+        if (hasLabel) free = x + LABEL_PX - 16;
+        return (
+          <g key={`${at} ${unit}`}>
+            <path d={`M${x} ${AXIS_HEIGHT - 5}v5`} className="stroke-edge" />
+            {hasLabel && (
+              <text x={x + 3} y={15} className="fill-ink-3 text-[11px]">
+                {tickWords(at, stepMs)}
+              </text>
+            )}
+          </g>
+        );
+      })}
+      {folds.map(({ from, to, start, end }) => {
+        const px = (end - start) / unitsPerPx;
+        const words = longDurationWords(to - from);
+        return (
+          <g key={from} className="cursor-pointer" onClick={() => onUnfold(from)}>
+            <title>{`${words} in which no worker had the run. Click to unfold.`}</title>
+            <rect
+              x={xAt(frame, from)}
+              y={3}
+              width={px}
+              height={AXIS_HEIGHT - 6}
+              rx="3"
+              className="fill-sunken stroke-line hover:fill-hover"
+            />
+            {px > words.length * 6 && (
+              <text
+                x={xAt(frame, from) + px / 2}
+                y={16}
+                textAnchor="middle"
+                className="pointer-events-none fill-ink-2 text-[11px]"
+              >
+                {words}
+              </text>
+            )}
+          </g>
+        );
+      })}
+    </svg>
+  );
+}
+
+/** The label of a tick would be written into the fold after it. */
+function isBelow(x: number, foldX: number): boolean {
+  return x < foldX && x + LABEL_PX - 28 > foldX;
+}
+
+/** Round times need no smaller units than their step has. */
+function tickWords(at: number, stepMs: number): string {
+  const time = new Date(at);
+  if (stepMs >= 86_400_000) return time.toLocaleDateString("en-GB", { day: "2-digit", month: "short" });
+  const clock = time.toLocaleTimeString(
+    "en-GB",
+    stepMs >= 60_000 ? { hour: "2-digit", minute: "2-digit" } : {},
+  );
+  return stepMs >= 1_000 ? clock : `${clock}.${String(time.getMilliseconds()).padStart(3, "0")}`;
+}

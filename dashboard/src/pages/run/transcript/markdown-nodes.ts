@@ -1,0 +1,121 @@
+import { lexer, type MarkedToken, type Token, type Tokens } from "marked";
+import { visibleText } from "../../../../../src/core/visible-text.ts";
+
+/** Markdown as what may be shown of it. There is no HTML in it, and no address that a click could run. */
+export type MarkdownNode =
+  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "break" | "rule" }
+  | { readonly kind: "code"; readonly text: string; readonly language: string }
+  | { readonly kind: "inline_code"; readonly text: string }
+  | { readonly kind: "heading"; readonly level: number; readonly children: readonly MarkdownNode[] }
+  | {
+      readonly kind: "paragraph" | "quote" | "strong" | "em" | "del";
+      readonly children: readonly MarkdownNode[];
+    }
+  | { readonly kind: "link"; readonly href: string; readonly children: readonly MarkdownNode[] }
+  | {
+      readonly kind: "list";
+      readonly start: number | null;
+      readonly items: readonly (readonly MarkdownNode[])[];
+    }
+  | {
+      readonly kind: "table";
+      readonly head: readonly (readonly MarkdownNode[])[];
+      readonly rows: readonly (readonly (readonly MarkdownNode[])[])[];
+    };
+
+/** Deeper lists and quotes are shown as they were written: a page must not be nested until it breaks. */
+const MOST_DEPTH = 12;
+
+/** The nodes of a text. */
+export function markdownNodes(text: string): readonly MarkdownNode[] {
+  return nodesOf(lexer(text, { gfm: true }), 0);
+}
+
+function nodesOf(tokens: readonly Token[], depth: number): readonly MarkdownNode[] {
+  if (depth > MOST_DEPTH) return [shown(tokens.map(({ raw }) => raw).join(""))];
+  return tokens.flatMap((token) => nodeOf(token as MarkedToken, depth + 1));
+}
+
+function shown(text: string): MarkdownNode {
+  return { kind: "text", text: visibleText(text) };
+}
+
+function nodeOf(token: MarkedToken, depth: number): readonly MarkdownNode[] {
+  switch (token.type) {
+    case "space":
+    case "def":
+      return [];
+    case "br":
+      return [{ kind: "break" }];
+    case "hr":
+      return [{ kind: "rule" }];
+    case "code":
+      return [{ kind: "code", text: visibleText(token.text), language: visibleText(token.lang ?? "") }];
+    case "codespan":
+      return [{ kind: "inline_code", text: visibleText(token.text) }];
+    case "heading":
+      return [{ kind: "heading", level: token.depth, children: nodesOf(token.tokens, depth) }];
+    case "paragraph":
+      return [{ kind: "paragraph", children: nodesOf(token.tokens, depth) }];
+    case "blockquote":
+      return [{ kind: "quote", children: nodesOf(token.tokens, depth) }];
+    case "strong":
+    case "em":
+    case "del":
+      return [{ kind: token.type, children: nodesOf(token.tokens, depth) }];
+    case "link":
+      return [linkNode(token.href, nodesOf(token.tokens, depth))];
+    // An image would be fetched from elsewhere, and say there what the conversation is about.
+    case "image":
+      return [linkNode(token.href, [shown(token.text === "" ? token.href : token.text)])];
+    case "list":
+      return [listNode(token, depth)];
+    case "list_item":
+      return nodesOf(token.tokens, depth);
+    case "checkbox":
+      return [shown(token.checked ? "☑ " : "☐ ")];
+    case "table":
+      return [tableNode(token, depth)];
+    case "text":
+      return "tokens" in token && token.tokens !== undefined
+        ? nodesOf(token.tokens, depth)
+        : [shown(token.text)];
+    case "escape":
+      return [shown(token.text)];
+    case "html":
+      return [shown(token.raw)];
+    // A later version of the lexer may have more.
+    default:
+      return [shown((token as Token).raw)];
+  }
+}
+
+/** A link with a scheme that only leads somewhere; else its words, and where it would have led. */
+function linkNode(href: string, children: readonly MarkdownNode[]): MarkdownNode {
+  const address = safeAddress(href);
+  if (address !== null) return { kind: "link", href: address, children };
+  return { kind: "em", children: [...children, shown(` (${href})`)] };
+}
+
+/** An address of `http`, `https` or `mailto`, as a browser reads it; null for every other. */
+export function safeAddress(href: string): string | null {
+  const url = URL.canParse(href) ? new URL(href) : null;
+  return url !== null && ["http:", "https:", "mailto:"].includes(url.protocol) ? url.href : null;
+}
+
+function listNode({ ordered, start, items }: Tokens.List, depth: number): MarkdownNode {
+  return {
+    kind: "list",
+    start: ordered ? Number(start) || 1 : null,
+    items: items.map((item) => nodesOf(item.tokens, depth)),
+  };
+}
+
+function tableNode({ header, rows }: Tokens.Table, depth: number): MarkdownNode {
+  return {
+    kind: "table",
+    head: header.map(({ tokens }) => nodesOf(tokens, depth)),
+    rows: rows.map((row) => row.map(({ tokens }) => nodesOf(tokens, depth))),
+  };
+}

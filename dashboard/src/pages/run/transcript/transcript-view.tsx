@@ -1,0 +1,126 @@
+import { useVirtualizer } from "@tanstack/react-virtual";
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { useKeys } from "../../../app/keyboard.ts";
+import { EmptyState } from "../../../parts/empty-state.tsx";
+import { ProblemNotice } from "../../../parts/notice.tsx";
+import type { Run } from "../next/standing-words.ts";
+import { useRunParams } from "../run-params.ts";
+import { LiveAnswerView } from "./live-answer-view.tsx";
+import { rowAt, rowsOf } from "./transcript-pages.ts";
+import { TranscriptRowView } from "./transcript-row.tsx";
+import { useLiveAnswer } from "./use-live-answer.ts";
+import { useTranscript } from "./use-transcript.ts";
+
+const NEAR_TOP_PX = 400;
+
+/** The run as a conversation: the newest at the bottom, what is before it when it is scrolled to. */
+export function TranscriptView({ run }: { readonly run: Run }): ReactNode {
+  const { runId, eventSeq, status } = run.head;
+  const [{ at, raw }, change] = useRunParams();
+  const { known, isRead, error, isReadingEarlier, readEarlier, retry } = useTranscript(runId, eventSeq);
+  const live = useLiveAnswer(runId, status === "running");
+  const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
+  const rows = useMemo(() => rowsOf(known.items, opened), [known.items, opened]);
+  const scroller = useRef<HTMLDivElement>(null);
+  // Until the transcript has what was journaled of it.
+  const hearsay =
+    live === null ||
+    known.items.some(
+      ({ kind, step, turn }) => kind === "assistant" && step === live.step && turn === live.turn,
+    )
+      ? null
+      : live;
+  const list = useVirtualizer({
+    count: rows.length + (hearsay === null ? 0 : 1),
+    getScrollElement: () => scroller.current,
+    getItemKey: (index) => rows[index]?.id ?? "live",
+    estimateSize: () => 72,
+    overscan: 6,
+    anchorTo: "end",
+    followOnAppend: true,
+    scrollEndThreshold: 80,
+  });
+  const hasRows = rows.length > 0;
+  const target = at === null ? -1 : rowAt(rows, at);
+  useEffect(() => {
+    if (!hasRows) return;
+    if (target !== -1) list.scrollToIndex(target, { align: "center" });
+    else if (at === null) list.scrollToEnd();
+    // Once it is there, and when another item is asked for; never because the run has grown.
+  }, [list, hasRows, at, target === -1]);
+  const isTargetEarlier = at !== null && target === -1 && known.before !== null && isRead;
+  useEffect(() => {
+    if (isTargetEarlier) readEarlier();
+  }, [isTargetEarlier, readEarlier, known.items.length]);
+  useKeys([
+    { keys: "r", does: "Show texts raw", run: () => change({ raw: !raw }, { replace: true }) },
+    { keys: "j", does: "Down", run: () => scroller.current?.scrollBy({ top: 120 }) },
+    { keys: "k", does: "Up", run: () => scroller.current?.scrollBy({ top: -120 }) },
+  ]);
+  if (error !== null && !hasRows)
+    return <ProblemNotice error={error} what="The transcript could not be read." onRetry={retry} />;
+  if (isRead && !hasRows && hearsay === null) return <EmptyState title="Nothing has been said yet." />;
+  return (
+    <section aria-label="Transcript" className="rounded-lg border border-line bg-panel">
+      <div className="flex items-center gap-3 border-b border-line px-3 py-1 text-xs text-ink-3">
+        {isReadingEarlier
+          ? "reading what is before"
+          : known.before === null && isRead
+            ? "from its beginning"
+            : ""}
+        {error !== null && <span className="text-failed">it could not be read further: scroll again</span>}
+        <label className="ml-auto inline-flex items-center gap-1.5">
+          <input
+            type="checkbox"
+            className="accent-accent"
+            checked={raw}
+            onChange={({ target: { checked } }) => change({ raw: checked }, { replace: true })}
+          />
+          raw
+        </label>
+      </div>
+      <div
+        ref={scroller}
+        tabIndex={0}
+        role="log"
+        aria-label="Conversation"
+        className="h-[68dvh] overflow-y-auto px-3 [overflow-anchor:none]"
+        onScroll={({ currentTarget }) => {
+          if (currentTarget.scrollTop < NEAR_TOP_PX && isRead) readEarlier();
+        }}
+      >
+        <div className="relative mx-auto max-w-4xl" style={{ height: list.getTotalSize() }}>
+          {list.getVirtualItems().map(({ index, key, start }) => {
+            const row = rows[index];
+            return (
+              <div
+                key={key}
+                ref={list.measureElement}
+                data-index={index}
+                className={`absolute inset-x-0 ${index === target ? "rounded-md bg-selected" : ""}`}
+                style={{ transform: `translateY(${start}px)` }}
+              >
+                {row === undefined ? (
+                  hearsay !== null && <LiveAnswerView answer={hearsay} />
+                ) : (
+                  <TranscriptRowView
+                    runId={runId}
+                    row={row}
+                    isRaw={raw}
+                    onOpen={(id) => setOpened(toggled(opened, id))}
+                  />
+                )}
+              </div>
+            );
+          })}
+        </div>
+      </div>
+    </section>
+  );
+}
+
+function toggled(set: ReadonlySet<string>, id: string): ReadonlySet<string> {
+  const next = new Set(set);
+  if (!next.delete(id)) next.add(id);
+  return next;
+}
