@@ -16,8 +16,9 @@ const cases: { readonly [Id in RunOperation]: Case } = {
     const first = await call("listRuns", { query: { limit: "2" } });
     expect(first.body.items).toHaveLength(2);
     const next = await call("listRuns", { query: { limit: "2", cursor: first.body.nextCursor } });
-    const ids = [...first.body.items, ...next.body.items].map(({ runId }) => runId);
-    expect(ids.toSorted()).toEqual(["clerk-1", "later-1", "report-1", "talk-1"]);
+    const ids = new Set([...first.body.items, ...next.body.items].map(({ runId }) => runId));
+    expect([...ids]).toEqual(expect.arrayContaining(["clerk-1", "later-1", "report-1", "talk-1"]));
+    expect(ids.size).toBe(4);
     expect(next.body.nextCursor).toBeNull();
     await expect(
       call("listRuns", { query: { limit: "2", cursor: first.body.nextCursor, status: "waiting" } }),
@@ -324,7 +325,10 @@ const cases: { readonly [Id in RunOperation]: Case } = {
     expect({ ...scoped.body, asOf: "" }).toMatchObject({
       held: [{ runId: "report-1" }],
       sleeping: [{ sleeping: 1 }],
-      waits: [{ kind: "approval", open: 1 }],
+      waits: [
+        { kind: "approval", open: 1 },
+        { kind: "message", open: 1 },
+      ],
     });
     return answer;
   },

@@ -1,7 +1,7 @@
-import { type LostWork, readLostWork } from "../../account/story/lost-work.ts";
-import { RunStory } from "../../account/story/run-story.ts";
-import type { Clock } from "../../engine/ports/clock.ts";
-import type { StoreReader } from "../../store/store.ts";
+import { type LostWork, readLostWork } from "../../../account/story/lost-work.ts";
+import { RunStory } from "../../../account/story/run-story.ts";
+import type { Clock } from "../../../engine/ports/clock.ts";
+import type { StoreReader } from "../../../store/store.ts";
 
 /** A run that somebody looks at: its story, and figures that take a look at all of its log. */
 type RunAccount = {
