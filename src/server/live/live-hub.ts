@@ -3,7 +3,7 @@ import { PawlError } from "../../core/errors.ts";
 import type { Clock } from "../../engine/ports/clock.ts";
 import { isoTime } from "../../export/figures.ts";
 import type { EventRecord, RunChangeCursor, RunSummary, StoreReader } from "../../store/store.ts";
-import { type RunHeadDocument, runHeadDocument } from "../documents/run-head-document.ts";
+import { runHeadDocument } from "../documents/run-head-document.ts";
 import { HttpProblem } from "../http-problem.ts";
 import type { Scope } from "../principal.ts";
 import type { LivePlace } from "./live-place.ts";
@@ -230,7 +230,7 @@ export class LiveHub {
 
 const RESET: NamedEvent = ["reset", { why: "More has changed than is remembered: fetch everything again." }];
 
-type Head = { readonly run: RunSummary; readonly head: RunHeadDocument };
+type Head = { readonly run: RunSummary; readonly head: ReturnType<typeof runHeadDocument> };
 
 function headsFor({ scope }: LiveStream, heads: readonly Head[]): readonly NamedEvent[] {
   return heads.filter(({ run }) => isInScope(scope, run)).map(({ head }) => ["head", head]);
