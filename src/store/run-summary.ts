@@ -140,3 +140,10 @@ export type ErrorGroup = {
   readonly newestRunId: string;
   readonly newestMessage: string | null;
 };
+
+/** Which failed runs to group by their errors. */
+export type ErrorQuery = RunScope & {
+  /** Failed then or later, in milliseconds since 1970. */
+  readonly since: number;
+  readonly limit: number;
+};

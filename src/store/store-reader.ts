@@ -15,8 +15,17 @@ import type {
   SleepingRun,
 } from "./queue-records.ts";
 import type { EndedQuery, EndedRun, Tombstone, TombstoneRange } from "./retention.ts";
-import type { RunChangeQuery, RunChanges, RunCounts, RunFilter, RunSummary } from "./run-summary.ts";
-import type { RunUsage } from "./run-usage.ts";
+import type {
+  ErrorGroup,
+  ErrorQuery,
+  RunChangeQuery,
+  RunChanges,
+  RunCounts,
+  RunFilter,
+  RunScope,
+  RunSummary,
+} from "./run-summary.ts";
+import type { CostlyQuery, RunNearBudget, RunUsage, SpendBucket, SpendQuery } from "./run-usage.ts";
 import type { DueSchedule, FiringRecord, ScheduleRecord } from "./schedule-records.ts";
 import type { CheckpointRecord, CheckpointSnapshot, StoredSlice } from "./session-records.ts";
 import type { BundlePart, BundlePosition } from "./store-moving.ts";
@@ -52,7 +61,17 @@ import type {
   WaitRecord,
   WorkRecord,
 } from "./store-records.ts";
-import type { LiveWorker, QueueActivity } from "./worker-records.ts";
+import type { ActivityQuery, LiveWorker, QueueActivity } from "./worker-records.ts";
+
+/** The database of a store. */
+export type StoreDescription = {
+  readonly database: "sqlite" | "postgres";
+  readonly schemaVersion: number;
+  /** Of its tables and indexes. */
+  readonly sizeBytes: number;
+  /** Of the log beside the database file; null if it has none. */
+  readonly logBytes: number | null;
+};
 
 /**
  * The reads of a store, for the runner, the command line and the dashboard. A list that grows with a run can
@@ -91,7 +110,17 @@ export interface StoreReader extends AccessReader {
   /** The workers that have reported, the one that began first at first. One that died is listed for a minute, or longer if no other is there. */
   listWorkers(): Promise<readonly LiveWorker[]>;
   /** The activity of the store: counts, and at most `limit` of the runs that workers hold and of the waits that ask people. */
-  readActivity(options: { readonly limit: number }): Promise<QueueActivity>;
+  readActivity(query: ActivityQuery): Promise<QueueActivity>;
+  /** What model calls cost over time, from an index of all of them: for people, who ask seldom. Deleted runs are not in it. */
+  readSpend(query: SpendQuery): Promise<readonly SpendBucket[]>;
+  /** The runs created since then that have cost most, the dearest first. Looks at all of them. */
+  listCostlyRuns(query: CostlyQuery): Promise<readonly RunSummary[]>;
+  /** The unfinished runs that have used 80 % of a budget or more, the fullest first. Looks at the newest 10,000 with a budget. */
+  listRunsNearBudget(query: RunScope & { readonly limit: number }): Promise<readonly RunNearBudget[]>;
+  /** The runs that failed since then, grouped by pipeline, code and step; the largest group first. Looks at the last 10,000. */
+  listErrors(query: ErrorQuery): Promise<readonly ErrorGroup[]>;
+  /** Which database it is, and how large. */
+  describeStore(): Promise<StoreDescription>;
   /** Runs that a worker left without releasing them: no living process holds them. */
   listAbandoned(): Promise<readonly AbandonedRun[]>;
   /**

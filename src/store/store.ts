@@ -52,7 +52,7 @@ export type * from "./queue-store.ts";
 export type * from "./retention.ts";
 export type { OwnStatus, RunMove, RunStatus } from "./run-move.ts";
 export type * from "./run-summary.ts";
-export type { BaselineUsage, RunUsage } from "./run-usage.ts";
+export type * from "./run-usage.ts";
 export type * from "./schedule-records.ts";
 export type * from "./schedule-store.ts";
 export type * from "./session-records.ts";

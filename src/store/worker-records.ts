@@ -2,6 +2,7 @@
 
 import type { WaitKind } from "../core/wait.ts";
 import type { QueueDepth } from "./queue-records.ts";
+import type { RunScope } from "./run-summary.ts";
 
 /** What a worker has done with its runs since it began. */
 export type WorkerCounts = {
@@ -77,6 +78,9 @@ export type WaitHead = {
   readonly kind: WaitKind;
   readonly openMs: number;
 };
+
+/** How much of the activity to read, and of which runs. */
+export type ActivityQuery = RunScope & { readonly limit: number };
 
 /** The activity of a store: counts, and the first few of what they count. */
 export type QueueActivity = {

@@ -18,7 +18,7 @@ type TurnSide = {
 };
 
 /** Calls of two runs that have the same effect, or a call that only one of them has. */
-type ComparedCall = { readonly a: TranscriptCall | null; readonly b: TranscriptCall | null };
+type CallPair = { readonly a: TranscriptCall | null; readonly b: TranscriptCall | null };
 
 /** A turn of two runs, side by side. */
 export type ComparedTurn = {
@@ -28,7 +28,7 @@ export type ComparedTurn = {
   readonly isSame: boolean;
   readonly a: TurnSide | null;
   readonly b: TurnSide | null;
-  readonly calls: readonly ComparedCall[];
+  readonly calls: readonly CallPair[];
 };
 
 /** A turn, and the requests to the model that it took. */
@@ -78,7 +78,7 @@ function sideOf({ turn, requests }: TurnWithCost): TurnSide {
 }
 
 /** By the hash of their identity: a second call of the same effect is matched with the second one. */
-function matchedCalls(a: readonly ToolCallRecord[], b: readonly ToolCallRecord[]): readonly ComparedCall[] {
+function matchedCalls(a: readonly ToolCallRecord[], b: readonly ToolCallRecord[]): readonly CallPair[] {
   const left = [...b];
   const matched = a.map((call) => {
     const index = left.findIndex(({ identityHash }) => identityHash === call.identityHash);

@@ -11,7 +11,7 @@ export type TurnPair = {
 };
 
 /** A turn in the order of a comparison. */
-export type TurnPlace = { readonly step: StepPath; readonly turn: number };
+export type PairPlace = { readonly step: StepPath; readonly turn: number };
 
 const AFTER_ALL = Number.MAX_SAFE_INTEGER;
 
@@ -31,7 +31,7 @@ export async function pathsWithTurns(store: StoreReader, runId: string): Promise
 export async function* turnPairs(
   store: StoreReader,
   [a, b]: readonly [string, string],
-  from: TurnPlace | null,
+  from: PairPlace | null,
 ): AsyncGenerator<TurnPair, void, undefined> {
   const [ofA, ofB] = [await pathsWithTurns(store, a), await pathsWithTurns(store, b)];
   const paths = [...ofA, ...ofB.filter((path) => !ofA.includes(path))];

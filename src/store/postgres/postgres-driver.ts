@@ -17,6 +17,7 @@ import type { ServerSession, Statement } from "../sql/planned/server-session.ts"
 import { get, type SqlScript } from "../sql/script.ts";
 import type { Transaction } from "../sql/transaction.ts";
 import type { Write } from "../sql/write.ts";
+import type { StoreDescription } from "../store.ts";
 import { commitOrder } from "./commit-order.ts";
 import { LATEST_VERSION } from "./migrate.ts";
 import type { OwnerSession } from "./owner-session.ts";
@@ -112,6 +113,16 @@ export class PostgresDriver implements Driver {
       : [];
   }
 
+  async describe(): Promise<StoreDescription> {
+    const row = await this.read(() => get(DESCRIPTION));
+    return {
+      database: "postgres",
+      schemaVersion: row?.int("version") ?? 0,
+      sizeBytes: row?.int("bytes") ?? 0,
+      logBytes: null,
+    };
+  }
+
   isOwnFile(): Promise<boolean> {
     return Promise.resolve(false);
   }
@@ -120,6 +131,10 @@ export class PostgresDriver implements Driver {
     return this.#parts.redactionKey();
   }
 }
+
+const DESCRIPTION = `SELECT (SELECT max(number) FROM migrations) AS version,
+    (SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class
+      WHERE relnamespace = current_schema()::regnamespace AND relkind = 'r') AS bytes`;
 
 const NOW_AND_VERSION: Statement = {
   text: `SELECT ${SERVER_NOW} AS now, (SELECT max(number) FROM migrations) AS version`,

@@ -1,4 +1,5 @@
 import type { LiveParts } from "../live-parts.ts";
+import type { StoreDescription } from "../store.ts";
 import type { ChangeLog } from "./change-log.ts";
 import type { SqlScript } from "./script.ts";
 import type { Transaction } from "./transaction.ts";
@@ -37,6 +38,8 @@ export interface Driver {
   vanish(): Promise<void>;
   /** The problems of the database itself, as sentences. */
   checkIntegrity(): Promise<readonly string[]>;
+  /** Which database it is, and how large. */
+  describe(): Promise<StoreDescription>;
   /** True if the path leads to one of the database's own files. */
   isOwnFile(path: string): Promise<boolean>;
   /** The key for digests of hidden values. */

@@ -12,6 +12,8 @@ import type { Leases } from "./leases.ts";
 import type { OwnerWatch } from "./owners.ts";
 import { readActivity } from "./queries/activity-queries.ts";
 import { listChangedRuns } from "./queries/changed-runs.ts";
+import * as costly from "./queries/costly-runs.ts";
+import { listErrors } from "./queries/error-queries.ts";
 import * as exchanges from "./queries/exchange-queries.ts";
 import * as listed from "./queries/listed-runs.ts";
 import { readMovedRows } from "./queries/moved-rows.ts";
@@ -22,6 +24,7 @@ import * as lists from "./queries/run-lists.ts";
 import * as readers from "./queries/run-queries.ts";
 import * as schedules from "./queries/schedule-queries.ts";
 import * as sessions from "./queries/session-queries.ts";
+import { readSpend } from "./queries/spend-queries.ts";
 import * as turnReaders from "./queries/turn-queries.ts";
 import { listAnsweredWaits, listWaits } from "./queries/wait-queries.ts";
 import type { SqlScript } from "./script.ts";
@@ -108,8 +111,29 @@ export abstract class SqlReader implements contract.StoreReader {
     return this.read(() => listWorkers(this.driver.now()));
   }
 
-  readActivity({ limit }: { readonly limit: number }): Promise<contract.QueueActivity> {
-    return this.read(() => readActivity(this.driver.now(), limit));
+  readActivity(query: contract.ActivityQuery): Promise<contract.QueueActivity> {
+    return this.read(() => readActivity(this.driver.now(), query));
+  }
+
+  readSpend(query: contract.SpendQuery): Promise<readonly contract.SpendBucket[]> {
+    return this.read(() => readSpend(query));
+  }
+
+  listCostlyRuns(query: contract.CostlyQuery): Listed<"listCostlyRuns"> {
+    return this.read(() => costly.listCostlyRuns(query));
+  }
+
+  listRunsNearBudget(query: contract.RunScope & { readonly limit: number }): Listed<"listRunsNearBudget"> {
+    return this.read(() => costly.listRunsNearBudget(query));
+  }
+
+  listErrors(query: contract.ErrorQuery): Listed<"listErrors"> {
+    return this.read(() => listErrors(query));
+  }
+
+  describeStore(): Promise<contract.StoreDescription> {
+    if (this.isOver) return Promise.reject(closedError(this.driver.name));
+    return this.driver.describe();
   }
 
   async listAbandoned(): Promise<readonly contract.AbandonedRun[]> {

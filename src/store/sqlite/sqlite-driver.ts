@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import type { LiveParts } from "../live-parts.ts";
 import type { Driver } from "../sql/driver.ts";
 import type { Leases } from "../sql/leases.ts";
@@ -5,11 +6,13 @@ import type { RunHead } from "../sql/run-head.ts";
 import { get, known, type SqlScript } from "../sql/script.ts";
 import type { RunKey } from "../sql/table-list.ts";
 import type { Transaction } from "../sql/transaction.ts";
+import type { StoreDescription } from "../store.ts";
 import { StoreFiles } from "../store-files.ts";
 import { commitOrder } from "./commit-order.ts";
 import { CommitWatch } from "./commit-watch.ts";
 import type { Database } from "./database.ts";
 import { type CommitObserver, GroupCommit } from "./group-commit.ts";
+import { schemaVersion } from "./migrate.ts";
 import type { OwnerLock } from "./owner-lock.ts";
 import { RedactionKey } from "./redaction-key.ts";
 import { SchemaGuard } from "./schema-guard.ts";
@@ -45,9 +48,11 @@ export class SqliteDriver implements Driver {
   readonly #redactionKey: RedactionKey;
   readonly #heads = new Map<string, RunHead>();
   readonly #watch: CommitWatch;
+  readonly #path: string;
 
   constructor({ database, lock, marks, leases, now, onCommit, path, live }: SqliteDriverParts) {
     this.live = live;
+    this.#path = path;
     this.#database = database;
     this.#lock = lock;
     this.#marks = marks;
@@ -132,6 +137,25 @@ export class SqliteDriver implements Driver {
               `A row of ${row.text("child")} refers to one of ${row.text("parent")} that is not there.`,
           );
         return [...damage, ...orphans];
+      }),
+    );
+  }
+
+  describe(): Promise<StoreDescription> {
+    return whileBusy(this.name, () =>
+      this.#database.snapshot(() => {
+        const size = this.#database.get(
+          "SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size",
+        );
+        return {
+          database: "sqlite",
+          schemaVersion: schemaVersion(this.#database),
+          sizeBytes: size?.int("bytes") ?? 0,
+          logBytes:
+            this.#path === ":memory:"
+              ? null
+              : (statSync(`${this.#path}-wal`, { throwIfNoEntry: false })?.size ?? 0),
+        };
       }),
     );
   }

@@ -24,6 +24,7 @@ import { leavingChecks } from "./runs/leaving.ts";
 import { listRangeChecks } from "./runs/list-ranges.ts";
 import { liveWorkerChecks } from "./runs/live-workers.ts";
 import { neededPeopleChecks } from "./runs/needed-people.ts";
+import { overviewChecks } from "./runs/overview.ts";
 import { queueChecks } from "./runs/queue.ts";
 import { quotaChecks } from "./runs/quota.ts";
 import { resumeRequestChecks } from "./runs/resume-requests.ts";
@@ -34,6 +35,7 @@ import { runPageChecks } from "./runs/run-pages.ts";
 import { runChecks } from "./runs/runs.ts";
 import { overlapChecks } from "./runs/schedule-overlap.ts";
 import { scheduleChecks } from "./runs/schedules.ts";
+import { spendChecks } from "./runs/spend.ts";
 import { stepChecks } from "./runs/steps.ts";
 import { textChecks } from "./runs/texts.ts";
 import { threadChecks } from "./runs/threads.ts";
@@ -64,8 +66,8 @@ import { messageFileChecks } from "./waits/message-files.ts";
 import { messageChecks } from "./waits/messages.ts";
 import { peopleChecks } from "./waits/people.ts";
 import { questionChecks } from "./waits/questions.ts";
-import { waitingTimeChecks } from "./waits/waiting-time.ts";
 import { waitListChecks } from "./waits/wait-lists.ts";
+import { waitingTimeChecks } from "./waits/waiting-time.ts";
 import { waitChecks } from "./waits/waits.ts";
 
 export type { ConformanceDatabase, OpenConformanceDatabase, StoresOfCheck } from "./check.ts";
@@ -137,6 +139,8 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   "filters of runs": runFilterChecks,
   "runs that need people": neededPeopleChecks,
   "changes of runs": runChangeChecks,
+  spend: spendChecks,
+  "overview of a store": overviewChecks,
   schedules: scheduleChecks,
   "overlap of schedules": overlapChecks,
   blobs: blobChecks,

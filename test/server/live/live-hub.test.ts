@@ -5,40 +5,50 @@ import type { Store } from "../../../src/index.ts";
 import { SampleRun } from "../../../src/testing/store/sample-run.ts";
 import { databaseFile, fileStore } from "../../engine/run-fixture.ts";
 import { ACME, principal, serverWorld } from "../handlers/server-world.ts";
+import { type NewDatabase, twoDatabases } from "../two-databases.ts";
 import { openLive } from "./live-reader.ts";
 
 const LABELS = { metadata: { tenant: "acme" } };
 
 /** A server, and a worker in another process. */
-async function twoProcesses() {
-  const file = databaseFile();
-  const [served, store] = [await fileStore(file), await fileStore(file)];
-  return { file, served, store, world: serverWorld(served) };
+async function twoProcesses(newDatabase: NewDatabase = onSqlite) {
+  const open = newDatabase();
+  const [served, store] = [await open(), await open()];
+  return { served, store, world: serverWorld(served) };
 }
 
-test("a page sees what another process commits, and the figures after it", async () => {
-  const { store, world } = await twoProcesses();
-  const page = await openLive(world);
-  expect(await page.next()).toMatchObject({
-    event: "hello",
-    data: { version: "1.0.0", instance: "server-1" },
-  });
-  const run = await SampleRun.create(store, "run-1");
-  await page.until("head", ({ runId, status }) => runId === "run-1" && status === "running");
-  await page.until("counts", ({ counts }) => counts.running === 1);
-  await run.waiting({ kind: "escalation", question: "Which?", subject: {} });
-  const { data } = await page.until("head", ({ status }) => status === "waiting");
-  expect(data).toMatchObject({ openWaits: 1, firstWait: { waitId: "run-1~1", question: "Which?" } });
-  await page.until("waits", ({ open }) => open === 1);
-  await store.requestCancel("run-1");
-  await page.until("waits", ({ open }) => open === 0);
-  await store.deleteRun("run-1", { why: "It is old." });
-  await page.until("gone", ({ runId }) => runId === "run-1");
-  await page.until("counts", ({ total }) => total === 0);
-});
+const databases = twoDatabases();
+const onSqlite: NewDatabase = () => {
+  const file = databaseFile();
+  return () => fileStore(file);
+};
 
-test("a page is told of the runs in its scope only", async () => {
-  const { store, world } = await twoProcesses();
+test.each(databases)(
+  "on %s a page sees what another process commits, and the figures after it",
+  async (_, newDatabase) => {
+    const { store, world } = await twoProcesses(newDatabase);
+    const page = await openLive(world);
+    expect(await page.next()).toMatchObject({
+      event: "hello",
+      data: { version: "1.0.0", instance: "server-1" },
+    });
+    const run = await SampleRun.create(store, "run-1");
+    await page.until("head", ({ runId, status }) => runId === "run-1" && status === "running");
+    await page.until("counts", ({ counts }) => counts.running === 1);
+    await run.waiting({ kind: "escalation", question: "Which?", subject: {} });
+    const { data } = await page.until("head", ({ status }) => status === "waiting");
+    expect(data).toMatchObject({ openWaits: 1, firstWait: { waitId: "run-1~1", question: "Which?" } });
+    await page.until("waits", ({ open }) => open === 1);
+    await store.requestCancel("run-1");
+    await page.until("waits", ({ open }) => open === 0);
+    await store.deleteRun("run-1", { why: "It is old." });
+    await page.until("gone", ({ runId }) => runId === "run-1");
+    await page.until("counts", ({ total }) => total === 0);
+  },
+);
+
+test.each(databases)("on %s a page is told of the runs in its scope only", async (_, newDatabase) => {
+  const { store, world } = await twoProcesses(newDatabase);
   const page = await openLive(world, { as: principal({ scope: ACME }) });
   await SampleRun.create(store, "theirs");
   const own = await SampleRun.create(store, "own", LABELS);
@@ -48,16 +58,19 @@ test("a page is told of the runs in its scope only", async () => {
   expect(page.all.filter(({ data }) => JSON.stringify(data).includes("theirs"))).toEqual([]);
 });
 
-test("a run whose worker is silent is shown as interrupted, although nothing is committed", async () => {
-  const { store, world } = await twoProcesses();
-  const page = await openLive(world);
-  await SampleRun.create(store, "run-1", { leaseMs: 600 });
-  const running = await page.until("head", ({ runId }) => runId === "run-1");
-  const dead = await page.until("head", ({ status }) => status === "interrupted");
-  expect(dead.data).toMatchObject({ runId: "run-1", eventSeq: page.all.findLast(isHead)?.data.eventSeq });
-  expect(running.data.status).toBe("running");
-  await page.until("counts", ({ counts }) => counts.interrupted === 1);
-});
+test.each(databases)(
+  "on %s a run whose worker is silent is shown as interrupted, although nothing is committed",
+  async (_, newDatabase) => {
+    const { store, world } = await twoProcesses(newDatabase);
+    const page = await openLive(world);
+    await SampleRun.create(store, "run-1", { leaseMs: 600 });
+    const running = await page.until("head", ({ runId }) => runId === "run-1");
+    const dead = await page.until("head", ({ status }) => status === "interrupted");
+    expect(dead.data).toMatchObject({ runId: "run-1", eventSeq: page.all.findLast(isHead)?.data.eventSeq });
+    expect(running.data.status).toBe("running");
+    await page.until("counts", ({ counts }) => counts.interrupted === 1);
+  },
+);
 
 const isHead = ({ event }: { readonly event: string }) => event === "head";
 
@@ -77,46 +90,50 @@ test("a renewal of a lease is no head of its own, and keeps a run from being sho
   expect(statuses.length).toBeLessThanOrEqual(5);
 });
 
-test("a stream continues after a restart of the server without a gap in the log", {
-  timeout: 60_000,
-}, async () => {
-  const { served, store, world: first } = await twoProcesses();
-  const run = await SampleRun.create(store, "run-1");
-  const seqs: number[] = [];
-  const heads = new Map<string, number>();
-  let world = first;
-  let lastId: string | null = null;
-  for (let restart = 1; restart <= 8; restart++) {
-    const asked = {
-      query: { run: "run-1", after: "0" },
+test.each(databases)(
+  "on %s a stream continues after a restart of the server without a gap in the log",
+  {
+    timeout: 60_000,
+  },
+  async (_, newDatabase) => {
+    const { served, store, world: first } = await twoProcesses(newDatabase);
+    const run = await SampleRun.create(store, "run-1");
+    const seqs: number[] = [];
+    const heads = new Map<string, number>();
+    let world = first;
+    let lastId: string | null = null;
+    for (let restart = 1; restart <= 8; restart++) {
+      const asked = {
+        query: { run: "run-1", after: "0" },
+        headers: lastId === null ? {} : { "last-event-id": lastId },
+      };
+      const page = await openLive(world, asked);
+      const writing = [run.committed(2 * restart - 1), SampleRun.create(store, `other-${restart}`)];
+      await page.until("log");
+      if (restart % 2 === 0) await Promise.all(writing);
+      world.closing.abort(new Error("The server stops."));
+      await Promise.all(writing);
+      // What is committed while no server is there.
+      await run.committed(2 * restart);
+      await expect(broken(page)).resolves.toBe(true);
+      lastId = page.lastId;
+      note(page.all, seqs, heads);
+      world = serverWorld(served);
+    }
+    const page = await openLive(world, {
+      query: { run: "run-1" },
       headers: lastId === null ? {} : { "last-event-id": lastId },
-    };
-    const page = await openLive(world, asked);
-    const writing = [run.committed(2 * restart - 1), SampleRun.create(store, `other-${restart}`)];
-    await page.until("log");
-    if (restart % 2 === 0) await Promise.all(writing);
-    world.closing.abort(new Error("The server stops."));
-    await Promise.all(writing);
-    // What is committed while no server is there.
-    await run.committed(2 * restart);
-    await expect(broken(page)).resolves.toBe(true);
-    lastId = page.lastId;
+    });
+    const last = (await store.listEvents("run-1")).at(-1)?.seq ?? 0;
+    if ((seqs.at(-1) ?? 0) < last) await page.until("log", ({ seq }) => seq === last);
+    await run.record();
     note(page.all, seqs, heads);
-    world = serverWorld(served);
-  }
-  const page = await openLive(world, {
-    query: { run: "run-1" },
-    headers: lastId === null ? {} : { "last-event-id": lastId },
-  });
-  const last = (await store.listEvents("run-1")).at(-1)?.seq ?? 0;
-  if ((seqs.at(-1) ?? 0) < last) await page.until("log", ({ seq }) => seq === last);
-  await run.record();
-  note(page.all, seqs, heads);
-  expect(last).toBeGreaterThan(16);
-  expect(seqs).toEqual(Array.from({ length: last }, (_, i) => i + 1));
-  for (let restart = 1; restart <= 8; restart++)
-    expect(heads.get(`other-${restart}`)).toBe(await seqOf(store, `other-${restart}`));
-});
+    expect(last).toBeGreaterThan(16);
+    expect(seqs).toEqual(Array.from({ length: last }, (_, i) => i + 1));
+    for (let restart = 1; restart <= 8; restart++)
+      expect(heads.get(`other-${restart}`)).toBe(await seqOf(store, `other-${restart}`));
+  },
+);
 
 /** What the page knows after these events. */
 function note(

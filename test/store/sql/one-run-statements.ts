@@ -22,6 +22,18 @@ export const FAN_OUTS: readonly { readonly text: RegExp; readonly why: string }[
     why: "The runs of each status are counted, for people.",
   },
   {
+    text: /^SELECT bucket, .*CAST\(sum\(charged_tokens\) AS BIGINT\)/,
+    why: "What was spent over time, for people.",
+  },
+  {
+    text: /^SELECT runs\.run_id(?:, runs\.limit_tokens, .*)? FROM runs WHERE runs\.(?:created_at >= \?|status IN)/,
+    why: "The dearest runs and those near a budget, for people.",
+  },
+  {
+    text: /^SELECT runs\.run_id, runs\.pipeline, runs\.updated_at, runs\.error, .* WHERE runs\.status = 'failed'/,
+    why: "The errors of failed runs, for people.",
+  },
+  {
     text: /^SELECT (?:run_id, count\(\*\) AS events|rowid AS place, hash) FROM/,
     why: "The feed of changes, for people.",
   },

@@ -15,7 +15,7 @@ import { pageOf, rowsOf } from "./run-page.ts";
 const MAX_LISTED = 1_000;
 
 /** The characters that are shown of a text which may be long. */
-const SHOWN_OF_MESSAGE = 300;
+export const SHOWN_OF_MESSAGE = 300;
 const SHOWN_OF_QUESTION = 200;
 
 export function* listRuns(now: number, filter: RunFilter): SqlScript<RunRecord[]> {
@@ -46,7 +46,7 @@ const OF_RUN = `waits.run_key = runs.run_key AND runs.status <> 'moved' AND ${AS
 const ofFirstWait = (column: string) =>
   `(SELECT ${column} FROM waits WHERE ${OF_RUN} ORDER BY wait_index LIMIT 1) AS first_${column}`;
 
-export const SUMMARY_COLUMNS = `runs.run_id, runs.created_at, runs.updated_at, runs.pipeline, runs.status, runs.queue,
+const SUMMARY_COLUMNS = `runs.run_id, runs.created_at, runs.updated_at, runs.pipeline, runs.status, runs.queue,
   runs.metadata, runs.ready_at, runs.wake_at, runs.stalls, runs.owner, runs.epoch, runs.lease_until, runs.event_seq,
   runs.limit_tokens, runs.limit_micro_dollars, runs.charged_tokens, runs.charged_micro_dollars, runs.reserved_tokens,
   runs.reserved_micro_dollars, runs.budgets, runs.calls, runs.error, runs.started_by, runs.forked_from, ${CURRENT_STEP},
@@ -56,7 +56,7 @@ export const SUMMARY_COLUMNS = `runs.run_id, runs.created_at, runs.updated_at, r
   (SELECT count(*) FROM tool_calls WHERE tool_calls.run_key = runs.run_key AND runs.status <> 'moved'
      AND ${IS_IN_DOUBT}) AS calls_in_doubt`;
 
-export function runSummary(row: Row): RunSummary {
+function runSummary(row: Row): RunSummary {
   const error = parseJson(row.optionalText("error"));
   const message = textIn(error, "message");
   return {
@@ -109,5 +109,9 @@ export function textIn(value: Json, name: string): string | null {
 
 /** At most this many characters, none of them cut in two. */
 export function beginningOf(text: string, characters: number): string {
-  return text.length <= characters ? text : [...text.slice(0, 2 * characters)].slice(0, characters).join("");
+  return text.length <= characters
+    ? text
+    : Array.from(text.slice(0, 2 * characters))
+        .slice(0, characters)
+        .join("");
 }

@@ -5,6 +5,7 @@ import type {
   QueueDepth,
   ReadyQuery,
   ReadyRun,
+  RunScope,
   SleepingRun,
 } from "../../store.ts";
 import type { Row } from "../row.ts";
@@ -12,6 +13,8 @@ import { all, type SqlScript } from "../script.ts";
 import { MESSAGE_MODES, MESSAGE_STATUSES } from "../stored-words.ts";
 import { senderOf } from "../tables/message-rows.ts";
 import { parseJson, requireRunKey } from "../tables/run-row.ts";
+import { inScope } from "./run-scope.ts";
+import { allOf } from "./value-lists.ts";
 
 const READY = `SELECT run_id, priority, ready_at, concurrency_key, worker_version FROM runs
    WHERE status = 'queued' AND wake_at IS NULL AND queue = ? AND pipeline = ?
@@ -64,11 +67,13 @@ function* readyOf(
   return ready;
 }
 
-const DEPTHS = `SELECT queue, pipeline, count(*) AS ready, min(ready_at) AS oldest FROM runs
-   WHERE status = 'queued' AND wake_at IS NULL GROUP BY queue, pipeline ORDER BY queue, pipeline`;
-
-export function* countReady(now: number): SqlScript<QueueDepth[]> {
-  const rows = yield* all(DEPTHS);
+export function* countReady(now: number, given: RunScope = {}): SqlScript<QueueDepth[]> {
+  const scope = allOf(inScope(given));
+  const rows = yield* all(
+    `SELECT queue, pipeline, count(*) AS ready, min(ready_at) AS oldest FROM runs
+      WHERE status = 'queued' AND wake_at IS NULL AND ${scope.text} GROUP BY queue, pipeline ORDER BY queue, pipeline`,
+    ...scope.values,
+  );
   return rows.map((row) => ({
     queue: row.text("queue"),
     pipeline: row.text("pipeline"),

@@ -1,10 +1,13 @@
 import type { RunScope } from "../../store.ts";
 import { type Condition, oneOf } from "./value-lists.ts";
 
-/** The conditions under which a run is in the scope, for a query that has the table `runs`. */
+/**
+ * The conditions under which a run is in the scope, for a query that has the table `runs` and an index of its own to read.
+ * Not by the column itself: SQLite would read the index of all runs of these pipelines.
+ */
 export function inScope({ pipelines, labels }: RunScope): readonly Condition[] {
   return [
-    ...(pipelines === null || pipelines === undefined ? [] : [oneOf("runs.pipeline", pipelines)]),
+    ...(pipelines === null || pipelines === undefined ? [] : [oneOf("(runs.pipeline || '')", pipelines)]),
     ...Object.entries(labels ?? {}).map(hasLabel),
   ];
 }

@@ -2,7 +2,7 @@ import type { RunFilter, RunStatus, ShownStatus } from "../../store.ts";
 import type { SqlValue } from "../script.ts";
 import { SHOWN_STATUSES } from "../stored-words.ts";
 import { hasLabel, inScope } from "./run-scope.ts";
-import { allOf, type Condition, oneOf } from "./value-lists.ts";
+import { allOf, type Condition } from "./value-lists.ts";
 
 /** A query that walks an index of runs in its order, from the newest one on. The limit is its last value. */
 export type Walk = {
@@ -17,91 +17,88 @@ export type RunsOf = Omit<RunFilter, "limit" | "text">;
 /** SQLite takes 500 parts of a compound query at most. */
 const MOST_WALKS = 480;
 
+/** What a filter asks for, apart from the label that a walk may follow. */
+type Wanted = {
+  /** Null for every status. */
+  readonly statuses: readonly StoredStatus[] | null;
+  /** Null for every pipeline. */
+  readonly pipelines: readonly string[] | null;
+  readonly filter: RunsOf;
+  readonly rest: readonly Condition[];
+};
+
+/** Null if no run can fit. */
+function wantedBy(filter: RunsOf, now: number): Wanted | null {
+  const [statuses, pipelines] = [storedStatuses(filter.status, now), pipelinesOf(filter)];
+  if (statuses?.length === 0 || pipelines?.length === 0) return null;
+  return { statuses, pipelines, filter, rest: restOf(filter) };
+}
+
 /**
  * The walks that together find all runs of the filter, each along the index that has its order: a list of several statuses
  * or pipelines is one walk for each, so that no page looks at the runs between them. Empty if no run can fit.
  */
 export function walksOf(filter: RunsOf, now: number): readonly Walk[] {
-  const statuses = storedStatuses(filter.status, now);
-  const pipelines = pipelinesOf(filter);
-  if (statuses?.length === 0 || pipelines?.length === 0) return [];
+  const wanted = wantedBy(filter, now);
+  if (wanted === null) return [];
   const [label, ...labels] = Object.entries(filter.metadata ?? {});
-  const rest = restOf(filter);
-  if (label === undefined) return runWalks(statuses, pipelines, rest, filter);
-  if (statuses === null) return [labelWalk(label, labels, null, pipelines, rest, filter)];
+  if (label === undefined) return runWalks(wanted);
+  const { statuses, rest } = wanted;
+  const ofLabel = { ...wanted, rest: [...rest, ...labels.map(hasLabel)] };
+  if (statuses === null) return [labelWalk(label, ofLabel)];
   // Runs that have not ended are few beside those of a label, and runs that have are not.
-  const [living, ended] = [statuses.filter(isLiving), statuses.filter((status) => !isLiving(status))];
-  const all = [label, ...labels].map(hasLabel);
+  const living = statuses.filter(isLiving);
+  const ended = statuses.filter((status) => !isLiving(status));
+  const byStatus = { ...ofLabel, statuses: living, rest: [...ofLabel.rest, hasLabel(label)] };
   return [
-    ...(living.length === 0 ? [] : runWalks(living, pipelines, [...rest, ...all], filter)),
-    ...(ended.length === 0 ? [] : [labelWalk(label, labels, ended, pipelines, rest, filter)]),
+    ...(living.length === 0 ? [] : runWalks(byStatus)),
+    ...(ended.length === 0 ? [] : [labelWalk(label, { ...ofLabel, statuses: ended })]),
   ];
 }
 
 /** A walk over the runs of a set of keys, which is read as a whole: for sets that are small beside all runs. */
 export function walkOfKeys(keys: Condition, filter: RunsOf, now: number): readonly Walk[] {
-  const statuses = storedStatuses(filter.status, now);
-  const pipelines = pipelinesOf(filter);
-  if (statuses?.length === 0 || pipelines?.length === 0) return [];
+  const wanted = wantedBy(filter, now);
+  if (wanted === null) return [];
   const where = allOf([
     { text: "runs.run_key = keys.run_key", values: [] },
     ...created("runs", filter),
-    ...(statuses === null ? [] : [anyOf(statuses)]),
-    ...inScope({ pipelines, labels: filter.metadata ?? null }),
-    ...restOf(filter),
+    ...whole(wanted),
+    ...Object.entries(filter.metadata ?? {}).map(hasLabel),
   ]);
   // A cross join is made in this order.
   return [walk("runs", `(${keys.text}) AS keys CROSS JOIN runs`, where, keys.values)];
 }
 
 /** Every combination, unless there are too many of them. */
-function runWalks(
-  statuses: readonly StoredStatus[] | null,
-  pipelines: readonly string[] | null,
-  rest: readonly Condition[],
-  filter: RunsOf,
-): readonly Walk[] {
+function runWalks({ statuses, pipelines, filter, rest }: Wanted): readonly Walk[] {
   const isTooMany = (statuses?.length ?? 1) * (pipelines?.length ?? 1) > MOST_WALKS;
   const each: readonly (readonly Condition[])[] =
-    pipelines === null
-      ? [[]]
-      : isTooMany
-        ? [inScope({ pipelines })]
-        : pipelines.map((pipeline) => [is("runs.pipeline", pipeline)]);
+    pipelines === null || isTooMany
+      ? [inScope({ pipelines })]
+      : pipelines.map((pipeline) => [is("runs.pipeline", pipeline)]);
+  const behind = [...created("runs", filter), ...rest];
   return each.flatMap((ofPipeline) =>
     (statuses ?? [null]).map((status) =>
-      walk(
-        "runs",
-        "runs",
-        allOf([
-          ...(status === null ? [] : [status.condition]),
-          ...ofPipeline,
-          ...created("runs", filter),
-          ...rest,
-        ]),
-      ),
+      walk("runs", "runs", allOf([...(status === null ? [] : [status.condition]), ...ofPipeline, ...behind])),
     ),
   );
 }
 
 /** Along the index of the label, which has the time of the run too. */
-function labelWalk(
-  [name, value]: readonly [string, string],
-  labels: readonly (readonly [string, string])[],
-  statuses: readonly StoredStatus[] | null,
-  pipelines: readonly string[] | null,
-  rest: readonly Condition[],
-  filter: RunsOf,
-): Walk {
+function labelWalk([name, value]: readonly [string, string], wanted: Wanted): Walk {
   const where = allOf([
     is("label.name", name),
     is("label.value", value),
-    ...created("label", filter),
-    ...(statuses === null ? [] : [anyOf(statuses)]),
-    ...inScope({ pipelines, labels: Object.fromEntries(labels) }),
-    ...rest,
+    ...created("label", wanted.filter),
+    ...whole(wanted),
   ]);
   return walk("label", "run_labels AS label JOIN runs ON runs.run_key = label.run_key", where);
+}
+
+/** All statuses and pipelines in one condition. */
+function whole({ statuses, pipelines, rest }: Wanted): readonly Condition[] {
+  return [...(statuses === null ? [] : [anyOf(statuses)]), ...inScope({ pipelines }), ...rest];
 }
 
 function walk(

@@ -15,10 +15,13 @@ export function oneOf(column: string, values: readonly SqlValue[]): Condition {
   return { text: `${column} IN (${filled.map(() => "?").join(", ")})`, values: filled };
 }
 
+/** The condition that every row meets. */
+export const EVERYTHING = "1 = 1";
+
 /** All of these, as the conditions of a WHERE clause. */
 export function allOf(conditions: readonly Condition[]): Condition {
   return {
-    text: conditions.length === 0 ? "1 = 1" : conditions.map(({ text }) => text).join(" AND "),
+    text: conditions.length === 0 ? EVERYTHING : conditions.map(({ text }) => text).join(" AND "),
     values: conditions.flatMap(({ values }) => values),
   };
 }

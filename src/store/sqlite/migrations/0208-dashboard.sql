@@ -2,8 +2,8 @@
 
 -- A page of a pipeline and a status, however few of its runs have it.
 CREATE INDEX runs_of_pipeline_by_status ON runs (pipeline, status, created_at, run_id);
--- By when they failed.
-CREATE INDEX failed_runs ON runs (updated_at, run_id) WHERE status = 'failed';
+-- By when they failed. The status is there so that SQLite takes it, and not the index of all runs by status.
+CREATE INDEX failed_runs ON runs (status, updated_at, run_id) WHERE status = 'failed';
 -- Without those that the clock and the mailbox answer: a store with many conversations has one of them for each.
 CREATE INDEX waits_for_people ON waits (created_at, run_key) WHERE status = 'open' AND kind <> 'time' AND kind <> 'message';
 CREATE INDEX answers_of_people ON waits (answered_at, run_key)

@@ -128,7 +128,7 @@ export const runPageChecks: readonly Check[] = [
       openWaits: 0,
       firstWait: null,
       errorCode: "step_failed",
-      errorMessage: [...message].slice(0, 300).join(""),
+      errorMessage: `It broke. ${"🙂".repeat(290)}`,
       startedBy: "Ann",
       forkedFrom: null,
     });

@@ -55,6 +55,14 @@ const replacingChecks: readonly Check[] = [
       microDollars: 2 * CHARGE.amount.microDollars,
     });
     assert.deepEqual(reserved, { tokens: 0, microDollars: 0 });
+    const [spent] = await store.readSpend({
+      since: 0,
+      until: Number.MAX_SAFE_INTEGER,
+      bucketMs: 2 ** 50,
+      by: null,
+    });
+    assert.deepEqual(spent?.charges.provider, { requests: 2, charged });
+    assert.deepEqual(spent.lost, { tokens: 0, microDollars: 0 }, "a summary is no lost work");
     const { fingerprint, ...conversation } = await store.readConversation(runId, stepKey, 1_000);
     assert.notEqual(fingerprint, null);
     assert.deepEqual(conversation, {

@@ -50,9 +50,15 @@ export const waitListChecks: readonly Check[] = [
     assert.deepEqual(await open(store, { kinds: [] }), []);
     assert.deepEqual(await open(store, { runId: "run-2" }), ["run-2~1", "run-2~2"]);
     assert.deepEqual(await open(store, { runId: "none" }), []);
-    assert.deepEqual(await open(store, { pipelines: ["mail", "other"], kinds: ["approval"] }), ["run-1~1", "run-3~1"]);
+    assert.deepEqual(await open(store, { pipelines: ["mail", "other"], kinds: ["approval"] }), [
+      "run-1~1",
+      "run-3~1",
+    ]);
     assert.deepEqual(await open(store, { pipelines: [] }), []);
-    assert.deepEqual(await open(store, { pipelines: null, labels: { tenant: "other" } }), ["run-3~1", "run-3~2"]);
+    assert.deepEqual(await open(store, { pipelines: null, labels: { tenant: "other" } }), [
+      "run-3~1",
+      "run-3~2",
+    ]);
     const acme = { pipelines: ["mail"], labels: { tenant: "acme" }, kinds: ["approval"] } as const;
     assert.deepEqual(await open(store, acme), ["run-1~1"]);
     await store.moveRun("run-1", "f".repeat(32));
