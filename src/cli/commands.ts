@@ -29,6 +29,11 @@ const LOADERS: { readonly [name: string]: () => Promise<Command> } = {
   gc: async () => (await import("./commands/gc.ts")).gc,
   migrate: async () => (await import("./commands/migrate.ts")).migrate,
   doctor: async () => (await import("./commands/doctor.ts")).doctor,
+  "token create": async () => (await import("./commands/access/token.ts")).tokenCreate,
+  "token login": async () => (await import("./commands/access/token.ts")).tokenLogin,
+  "token ls": async () => (await import("./commands/access/token.ts")).tokenList,
+  "token revoke": async () => (await import("./commands/access/token.ts")).tokenRevoke,
+  audit: async () => (await import("./commands/access/audit.ts")).audit,
   "policy explain": async () => (await import("./commands/policy-explain.ts")).policyExplain,
   "policy audit": async () => (await import("./commands/policy-audit.ts")).policyAudit,
   crashtest: async () => (await import("./commands/crashtest.ts")).crashtest,
@@ -45,5 +50,6 @@ export function loadCommands(name: string | null = null): Promise<readonly Comma
 
 /** Groups of two-word commands, by their first word. */
 export const groups: { readonly [name: string]: { readonly summary: string; readonly example: string } } = {
+  token: { summary: "Give people access to a server of this store", example: "pawl token create --name ana" },
   policy: { summary: "Explain how tools are classified", example: "pawl policy explain send_email" },
 };

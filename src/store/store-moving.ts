@@ -1,3 +1,4 @@
+import type { RunMove } from "./run-move.ts";
 import type { Fence } from "./store-intents.ts";
 import type { RunRecord } from "./store-records.ts";
 
@@ -36,3 +37,35 @@ export type ArrivingRun = {
 export type ArrivalOutcome =
   | { readonly kind: "begun"; readonly fence: Fence }
   | { readonly kind: "arrived"; readonly run: RunRecord };
+
+/** The intents of a store around runs that move to another one. */
+export interface MovingStore {
+  /** The id of this database, which bundles name as their target: random, and made when it is first asked for. */
+  storeId(): Promise<string>;
+
+  /**
+   * Marks the run as moved to the store of this id, for good: from then on it is only read here, and everything else is
+   * refused with `RunMovedError`. What a dead worker left open is settled as by a claim. The same target again changes
+   * nothing; another one is refused, and so is a run that a living process holds, or that is not what was written.
+   */
+  moveRun(runId: string, to: string): Promise<RunMove>;
+
+  /**
+   * Begins to receive a run that another store has marked as moved to this one. Until `finishArrival`, the run has the
+   * status `moved` here too, and nobody claims it. `RunBusyError` while a living process receives it. A bundle for
+   * another store is refused, and so is one of another run of the same id.
+   */
+  beginArrival(arriving: ArrivingRun): Promise<ArrivalOutcome>;
+
+  /** Removes some rows that an earlier import, or the run before it was moved away, left; false if there were none. */
+  dropArrivingRows(fence: Fence): Promise<boolean>;
+
+  /** Stores some rows of a run that arrives, and renews its lease. A row that is there already stays. */
+  storeArrivingRows(fence: Fence, rows: readonly BundleRow[]): Promise<void>;
+
+  /**
+   * The run is whole and lives here from now on, with the status that it had: its rows are verified in the same
+   * transaction, and there must be this many blobs.
+   */
+  finishArrival(fence: Fence, blobs: number): Promise<RunRecord>;
+}

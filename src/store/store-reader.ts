@@ -2,7 +2,7 @@ import type { Json } from "../core/json.ts";
 import type { Message } from "../core/message.ts";
 import type { StepPath } from "../core/step-path.ts";
 import type { ResultLimits } from "../core/usage/result-share.ts";
-import type { AccessReader } from "./access-store.ts";
+import type { AccessReader } from "./access/access-store.ts";
 import type { ExchangeRange, ExchangeRecord, Mailbox, RunRequestsSeen } from "./exchange/exchange-records.ts";
 import type { LiveParts } from "./live-parts.ts";
 import type {

@@ -1,12 +1,11 @@
 import type { Json } from "../core/json.ts";
 import type { Person } from "../core/person.ts";
 import type { Settlement } from "../core/wait.ts";
-import type { AccessStore } from "./access-store.ts";
+import type { AccessStore } from "./access/access-store.ts";
 import type { BlobCollection, BlobRetention } from "./blob-collection.ts";
 import type { WorkerRequest } from "./checkpoint-store.ts";
 import type { ExchangeStore, QueueStore } from "./queue-store.ts";
 import type { RetentionStore } from "./retention.ts";
-import type { RunMove } from "./run-move.ts";
 import type { ScheduleStore } from "./schedule-store.ts";
 import type {
   AcceptedDivergence,
@@ -33,7 +32,7 @@ import type {
   ToolCallStart,
   TurnJournal,
 } from "./store-intents.ts";
-import type { ArrivalOutcome, ArrivingRun, BundleRow } from "./store-moving.ts";
+import type { MovingStore } from "./store-moving.ts";
 import type { StoreReader } from "./store-reader.ts";
 import type { ArtifactRecord, LoopDecision, NewStep, RunRecord, StepRecord } from "./store-records.ts";
 import type { TurnCommit, TurnCommitted, TurnOpened, TurnOpening } from "./turn-commits.ts";
@@ -41,8 +40,8 @@ import type { Attendance, EffectInProgress } from "./work-in-progress.ts";
 
 export type { Authenticated, Decision, Person } from "../core/person.ts";
 export type { RequestedResume, ResumeFrom, ResumeRequest } from "../core/run/resume-request.ts";
-export type * from "./access-records.ts";
-export type * from "./access-store.ts";
+export type * from "./access/access-records.ts";
+export type * from "./access/access-store.ts";
 export type * from "./blob-collection.ts";
 export type { WorkerRequest } from "./checkpoint-store.ts";
 export type * from "./exchange/exchange-records.ts";
@@ -80,6 +79,7 @@ export interface Store
     ExchangeStore,
     ScheduleStore,
     RetentionStore,
+    MovingStore,
     AccessStore {
   /**
    * Creates the run and claims it for this process, in one transaction. `exists` if the id is taken; then
@@ -279,35 +279,6 @@ export interface Store
 
   /** Deletes blobs that only ended runs refer to, by age and by total size. Blobs of a live run stay. */
   collectBlobs(policy: BlobRetention): Promise<BlobCollection>;
-
-  /** The id of this database, which bundles name as their target: random, and made when it is first asked for. */
-  storeId(): Promise<string>;
-
-  /**
-   * Marks the run as moved to the store of this id, for good: from then on it is only read here, and everything else is
-   * refused with `RunMovedError`. What a dead worker left open is settled as by a claim. The same target again changes
-   * nothing; another one is refused, and so is a run that a living process holds, or that is not what was written.
-   */
-  moveRun(runId: string, to: string): Promise<RunMove>;
-
-  /**
-   * Begins to receive a run that another store has marked as moved to this one. Until `finishArrival`, the run has the
-   * status `moved` here too, and nobody claims it. `RunBusyError` while a living process receives it. A bundle for
-   * another store is refused, and so is one of another run of the same id.
-   */
-  beginArrival(arriving: ArrivingRun): Promise<ArrivalOutcome>;
-
-  /** Removes some rows that an earlier import, or the run before it was moved away, left; false if there were none. */
-  dropArrivingRows(fence: Fence): Promise<boolean>;
-
-  /** Stores some rows of a run that arrives, and renews its lease. A row that is there already stays. */
-  storeArrivingRows(fence: Fence, rows: readonly BundleRow[]): Promise<void>;
-
-  /**
-   * The run is whole and lives here from now on, with the status that it had: its rows are verified in the same
-   * transaction, and there must be this many blobs.
-   */
-  finishArrival(fence: Fence, blobs: number): Promise<RunRecord>;
 
   /**
    * The key for digests of hidden values: the same for every process, and stored apart from the data it

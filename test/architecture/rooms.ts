@@ -10,7 +10,7 @@ type Rank = string | readonly string[];
 export const rooms: Readonly<Record<string, readonly Rank[]>> = {
   "src/core": [".", "naming", "secret", "call", "job", "usage", "turn", "run", "schedule", "access"],
   "src/store": [
-    "exchange",
+    ["exchange", "access"],
     ".",
     "live",
     "sql",
@@ -26,6 +26,7 @@ export const rooms: Readonly<Record<string, readonly Rank[]>> = {
   "src/store/sql": [
     ".",
     "tables",
+    "access",
     "queries",
     "verify",
     "intents",

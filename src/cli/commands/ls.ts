@@ -4,6 +4,7 @@ import { awaitedKind } from "../../account/wait-time.ts";
 import type { RunCursor, RunFilter, RunSummary, ShownStatus, StoreReader } from "../../store/store.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { Command, CommandInput } from "../context/command.ts";
+import { labelOption } from "../context/label-argument.ts";
 import { paragraph } from "../context/terminal-text.ts";
 import { WrongUseError } from "../context/wrong-use-error.ts";
 import { withExistingStore } from "../run/command-store.ts";
@@ -76,16 +77,10 @@ function filterOf(input: CommandInput): RunFilter {
     ...(typeof pipeline === "string" ? { pipeline } : {}),
     ...(typeof queue === "string" ? { queue } : {}),
     ...(typeof after === "string" ? { after: readCursor(after) } : {}),
-    ...(where.length === 0 ? {} : { metadata: Object.fromEntries(where.map(readLabel)) }),
+    ...(where.length === 0
+      ? {}
+      : { metadata: Object.fromEntries(where.map((text) => labelOption("--where", text))) }),
   };
-}
-
-function readLabel(text: string): readonly [string, string] {
-  const at = text.indexOf("=");
-  if (at > 0) return [text.slice(0, at), text.slice(at + 1)];
-  throw new WrongUseError(
-    `--where is ${JSON.stringify(text)}: give a name and a value, such as tenant=acme.`,
-  );
 }
 
 /** The time and the id of the last run of a page. */

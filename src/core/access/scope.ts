@@ -7,7 +7,7 @@ import { assertOptions, kindOf, type OptionNames } from "../naming/option-names.
 export type ScopeLabels = { readonly [name: string]: string };
 
 /** The runs that a person sees and acts on; null is no restriction. For that person, no other run exists. */
-export type Scope = {
+export type AccessScope = {
   /** Runs of these pipelines. */
   readonly pipelines: readonly string[] | null;
   /** Runs with all of these in their metadata. */
@@ -15,28 +15,28 @@ export type Scope = {
 };
 
 /** Every run of a store. */
-export const EVERYTHING: Scope = { pipelines: null, labels: null };
+export const EVERYTHING: AccessScope = { pipelines: null, labels: null };
 
 /** The metadata of a run. */
-type Metadata = { readonly [name: string]: string | readonly string[] };
+type ScopedMetadata = { readonly [name: string]: string | readonly string[] };
 
 /** A run, as far as a scope depends on it. */
-export type ScopedRun = { readonly pipeline: string; readonly metadata: Metadata | null };
+export type ScopedRun = { readonly pipeline: string; readonly metadata: ScopedMetadata | null };
 
 /** True if the run is one of those in the scope. */
-export function isInScope({ pipelines, labels }: Scope, { pipeline, metadata }: ScopedRun): boolean {
+export function isInScope({ pipelines, labels }: AccessScope, { pipeline, metadata }: ScopedRun): boolean {
   if (pipelines !== null && !pipelines.includes(pipeline)) return false;
   return Object.entries(labels ?? {}).every(([name, value]) => valuesOf(metadata, name).includes(value));
 }
 
-function valuesOf(metadata: Metadata | null, name: string): readonly string[] {
+function valuesOf(metadata: ScopedMetadata | null, name: string): readonly string[] {
   const given = metadata !== null && Object.hasOwn(metadata, name) ? metadata[name] : undefined;
   if (given === undefined) return [];
   return typeof given === "string" ? [given] : given;
 }
 
 /** The scope as the filter of a list: what is not in it is not restricted. */
-export function scopeFilter({ pipelines, labels }: Scope): {
+export function scopeFilter({ pipelines, labels }: AccessScope): {
   readonly pipelines?: readonly string[];
   readonly metadata?: ScopeLabels;
 } {
@@ -50,7 +50,10 @@ export function scopeFilter({ pipelines, labels }: Scope): {
  * The metadata of a run that a person of this scope starts: it has the labels of the scope, so that the person sees the run.
  * Other values of such a label are refused: with them, the run would be in another person's scope too.
  */
-export function mergeScopeLabels({ labels }: Scope, metadata: Metadata | null): Metadata | null {
+export function mergeScopeLabels(
+  { labels }: AccessScope,
+  metadata: ScopedMetadata | null,
+): ScopedMetadata | null {
   if (labels === null) return metadata;
   for (const [name, value] of Object.entries(labels)) {
     const other = valuesOf(metadata, name).find((each) => each !== value);
@@ -62,10 +65,10 @@ export function mergeScopeLabels({ labels }: Scope, metadata: Metadata | null): 
   return { ...metadata, ...labels };
 }
 
-const NAMES = { pipelines: true, labels: true } satisfies OptionNames<Scope>;
+const NAMES = { pipelines: true, labels: true } satisfies OptionNames<AccessScope>;
 
 /** The checked scope; it may come from a caller without types. What is left out is not restricted. */
-export function readScope(given: unknown): Scope {
+export function readScope(given: unknown): AccessScope {
   assertOptions("A scope", given, NAMES);
   const { pipelines = null, labels = null } = isJsonObject(given) ? given : {};
   return { pipelines: readPipelines(pipelines), labels: readLabels(labels) };
@@ -111,7 +114,7 @@ function described(given: unknown): string {
 }
 
 /** `pipelines report, tenant=acme`, for a sentence; `all runs` without a restriction. */
-export function scopeText({ pipelines, labels }: Scope): string {
+export function scopeText({ pipelines, labels }: AccessScope): string {
   const parts = [
     ...(pipelines === null
       ? []

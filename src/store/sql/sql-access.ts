@@ -1,6 +1,6 @@
 import type * as contract from "../store.ts";
-import * as access from "./intents/access-intents.ts";
-import * as audit from "./intents/audit-intents.ts";
+import * as access from "./access/access-intents.ts";
+import * as audit from "./access/audit-intents.ts";
 import { SqlQueue } from "./sql-queue.ts";
 
 /** The intents around the access of people, and the log of what they did. */

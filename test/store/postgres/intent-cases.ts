@@ -5,7 +5,6 @@ import type { Store, StoreIntent } from "../../../src/store/store.ts";
 import { workerReport } from "../../../src/testing/store/runs/live-workers.ts";
 import { queuedRun } from "../../../src/testing/store/runs/queue.ts";
 import { newSchedule } from "../../../src/testing/store/runs/schedules.ts";
-import { newAccess, newAuditEntry } from "../../../src/testing/store/sample-access.ts";
 import { keyedTurn, newFork } from "../../../src/testing/store/sample-fork.ts";
 import {
   beginArrival,
@@ -34,6 +33,7 @@ import {
   startLineage,
 } from "../../../src/testing/store/sample-session.ts";
 import { newCompaction, newSummary, SampleTalk } from "../../../src/testing/store/sample-talk.ts";
+import { ACCESS_CASES } from "./access-cases.ts";
 
 /** How far the clock of the stores is ahead of where each case begins. */
 export const clockOfCases = { aheadMs: 0 };
@@ -188,25 +188,7 @@ export const INTENT_CASES: Readonly<Record<StoreIntent, PrepareIntent>> = {
     clockOfCases.aheadMs = 60_000;
     return () => store.resumeSchedule(name, { by: "Ann" });
   },
-  grantAccess: (store, name) => Promise.resolve(() => store.grantAccess(newAccess("token", name))),
-  redeemCode: async (store, name) => {
-    const code = newAccess("code", name);
-    await store.grantAccess(code);
-    return () => store.redeemCode(code.hash);
-  },
-  revokeAccess: async (store, name) => {
-    const { id } = await store.grantAccess(newAccess("token", name));
-    return () => store.revokeAccess(id);
-  },
-  noteAccessUse: async (store, name) => {
-    const { id } = await store.grantAccess(newAccess("token", name));
-    return () => store.noteAccessUse(id);
-  },
-  recordAudit: (store, name) => Promise.resolve(() => store.recordAudit([newAuditEntry(name)])),
-  trimAudit: async (store, name) => {
-    await store.recordAudit([newAuditEntry(name)]);
-    return () => store.trimAudit({ before: 0 });
-  },
+  ...ACCESS_CASES,
   claimRun: async (store, runId) => {
     const run = await SampleRun.create(store, runId);
     await store.interruptRun(run.fence);

@@ -58,6 +58,8 @@ describe("the list of tables", () => {
       "schedules",
       "firings",
       "live_workers",
+      "access_tokens",
+      "audit_log",
     ]);
   });
 

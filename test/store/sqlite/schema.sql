@@ -95,6 +95,26 @@ SELECT run_id || '/' || step_path || '#' || c.turn_index || '.' || c.call_index 
   JOIN run_steps ON run_steps.run_key = c.run_key AND run_steps.step_no = c.step_no
   LEFT JOIN receipts ON receipts.run_key = c.run_key AND receipts.call_no = c.call_no;
 
+CREATE TABLE access_tokens (
+  access_id TEXT PRIMARY KEY,
+  kind TEXT NOT NULL CHECK (kind IN ('token', 'code')),
+  name TEXT NOT NULL,
+  role TEXT NOT NULL CHECK (role IN ('viewer', 'operator', 'admin')),
+  -- Which runs it is for.
+  scope TEXT NOT NULL,
+  hash BLOB NOT NULL UNIQUE,
+  created_at INTEGER NOT NULL,
+  created_by TEXT NOT NULL,
+  -- The access that it was made with, and that it ends with.
+  made_from TEXT,
+  expires_at INTEGER,
+  -- When a code was exchanged for a session.
+  redeemed_at INTEGER,
+  -- To a minute.
+  last_used_at INTEGER,
+  revoked_at INTEGER
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE addresses (
   run_key INTEGER NOT NULL REFERENCES runs (run_key),
   address TEXT NOT NULL UNIQUE,
@@ -133,6 +153,23 @@ CREATE TABLE attempts (
   trace_parent TEXT,
   PRIMARY KEY (run_key, epoch)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE audit_log (
+  audit_no INTEGER PRIMARY KEY,
+  at INTEGER NOT NULL,
+  who TEXT NOT NULL,
+  access_id TEXT,
+  role TEXT CHECK (role IN ('viewer', 'operator', 'admin')),
+  -- The operation, and the run, wait or token that it was about.
+  act TEXT NOT NULL,
+  target TEXT,
+  -- How it ended: a status of HTTP, and the code of the problem.
+  status INTEGER NOT NULL,
+  problem TEXT,
+  request_id TEXT,
+  previous_hash BLOB NOT NULL,
+  hash BLOB NOT NULL
+) STRICT;
 
 CREATE TABLE blobs (
   run_key INTEGER NOT NULL REFERENCES runs (run_key),
@@ -443,7 +480,7 @@ CREATE TABLE runs (
   error TEXT,
   -- The name and hash of the artifact that is its result, if it succeeded and its contract says which one that is.
   final_artifact TEXT
-, takes_text INTEGER NOT NULL DEFAULT 0) STRICT;
+, takes_text INTEGER NOT NULL DEFAULT 0, resume_request TEXT) STRICT;
 
 CREATE TABLE schedules (
   name TEXT PRIMARY KEY,
@@ -627,6 +664,13 @@ CREATE INDEX answers_of_people ON waits (answered_at, run_key)
   WHERE status = 'answered' AND kind <> 'time' AND kind <> 'message';
 
 CREATE INDEX calls_in_doubt ON tool_calls (run_key, call_no) WHERE status = 'in_doubt';
+CREATE INDEX access_made_from ON access_tokens (made_from) WHERE made_from IS NOT NULL;
+
+CREATE INDEX audit_by_time ON audit_log (at);
+
+CREATE INDEX audit_of_person ON audit_log (who, audit_no);
+
+CREATE INDEX audit_of_target ON audit_log (target, audit_no) WHERE target IS NOT NULL;
 
 CREATE INDEX due_schedules ON schedules (next_at) WHERE paused_at IS NULL;
 

@@ -3,8 +3,8 @@ import { ConfigurationError } from "../../../core/errors.ts";
 import { decisionOf, type Person } from "../../../core/person.ts";
 import type { AuditTrim } from "../../store.ts";
 import { all, get, type SqlScript } from "../script.ts";
-import { auditRow, lastEntry } from "../tables/audit-rows.ts";
 import type { Transaction } from "../transaction.ts";
+import { auditRow, lastEntry } from "./audit-rows.ts";
 
 /** Two that append at once would follow the same entry. */
 const AUDIT = "audit";

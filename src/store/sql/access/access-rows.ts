@@ -3,7 +3,7 @@ import { readScope } from "../../../core/access/scope.ts";
 import type { AccessRecord } from "../../store.ts";
 import type { Row } from "../row.ts";
 import { all, get, type SqlScript } from "../script.ts";
-import { parseJson } from "./run-row.ts";
+import { parseJson } from "../tables/run-row.ts";
 
 const KINDS = ["token", "code"] as const;
 

@@ -1,4 +1,4 @@
-import type { Person } from "../core/person.ts";
+import type { Person } from "../../core/person.ts";
 import type {
   AccessRecord,
   AuditEntry,

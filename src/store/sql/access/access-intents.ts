@@ -7,9 +7,9 @@ import { assertNameSize } from "../../../core/naming/name-size.ts";
 import type { AccessRecord, NewAccess } from "../../store.ts";
 import { hexOf } from "../digest.ts";
 import type { SqlScript } from "../script.ts";
-import { accessMadeFrom, findAccess, getAccess } from "../tables/access-rows.ts";
 import type { Transaction } from "../transaction.ts";
 import type { RowValues } from "../write.ts";
+import { accessMadeFrom, findAccess, getAccess } from "./access-rows.ts";
 
 /** One of two that redeem a code at once gets it, and nothing is made from what is revoked at the same time. */
 const ACCESS = "access";

@@ -1,10 +1,10 @@
-import type { AuditProblem } from "../core/access/audit-chain.ts";
-import type { Role } from "../core/access/role.ts";
-import type { Scope } from "../core/access/scope.ts";
+import type { AuditProblem } from "../../core/access/audit-chain.ts";
+import type { Role } from "../../core/access/role.ts";
+import type { AccessScope } from "../../core/access/scope.ts";
 
-export type { AuditEntry, AuditProblem, AuditRecord } from "../core/access/audit-chain.ts";
-export type { Permission, Role } from "../core/access/role.ts";
-export type { Scope, ScopeLabels } from "../core/access/scope.ts";
+export type { AuditEntry, AuditProblem, AuditRecord } from "../../core/access/audit-chain.ts";
+export type { Permission, Role } from "../../core/access/role.ts";
+export type { AccessScope, ScopeLabels } from "../../core/access/scope.ts";
 
 /** A token or login code that is to be given to a person. */
 export type NewAccess = {
@@ -13,7 +13,7 @@ export type NewAccess = {
   /** Whose it is: the name that acts are recorded under. */
   readonly name: string;
   readonly role: Role;
-  readonly scope: Scope;
+  readonly scope: AccessScope;
   /** The SHA-256 of the secret, which is stored nowhere. */
   readonly hash: Uint8Array;
   /** In milliseconds since 1970; null for never. */
