@@ -51,6 +51,7 @@ export const rooms: Readonly<Record<string, readonly Rank[]>> = {
   ],
   "src/adapters/ai-sdk": [".", ["chat", "mirror"], "index.ts"],
   "src/server": ["api", ".", "access", "scope", "documents", "live", "handlers", "http", "index.ts"],
+  "src/server/handlers": [".", ["acts", "runs", "waits"], "make-handlers.ts"],
   "src/testing": [".", "crash", "store", "index.ts"],
   "src/testing/crash": [
     "databases",

@@ -1,8 +1,9 @@
 import { ConfigurationError } from "../errors.ts";
 
-/** What people may do through a server, from the least to the most. */
+/** All roles, from the one that may do the least. */
 export const ROLES = ["viewer", "operator", "admin"] as const;
 
+/** What a person may do through a server. */
 export type Role = (typeof ROLES)[number];
 
 /** `read`: look at runs, forecast and verify them. `act`: everything that changes a run. `administer`: tokens and the audit log. */

@@ -10,7 +10,7 @@ import { type Limit, Quota } from "../usage/quota.ts";
 export type ResumeFrom = "turn" | "milestone" | "beginning";
 
 /** The budgets of a run that a resume gives another limit. */
-export type RaisedBudgets = { readonly [B in BudgetName]?: number };
+type RaisedBudgets = { readonly [B in BudgetName]?: number };
 
 /** How a person wants a run to be resumed, by whichever worker claims it next. */
 export type ResumeRequest = {

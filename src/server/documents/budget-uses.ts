@@ -2,7 +2,7 @@ import { hasEnded } from "../../account/run-status.ts";
 import type { Budgets } from "../../core/job/budgets.ts";
 import type { RunRecord } from "../../store/store.ts";
 
-type BudgetUse = {
+type UsedBudget = {
   readonly name: keyof Budgets;
   readonly limit: number;
   readonly used: number;
@@ -17,7 +17,7 @@ export function budgetUses(
   run: RunRecord,
   work: { readonly steps: number; readonly toolCalls: number },
   now: number,
-): readonly BudgetUse[] {
+): readonly UsedBudget[] {
   const { budgets, limit, charged, reserved } = run;
   const money = limit.microDollars === null ? null : limit.microDollars / MICRO;
   return [
@@ -29,12 +29,12 @@ export function budgetUses(
   ].flat();
 }
 
-function use(name: keyof Budgets, limit: number | null, used: number, reserved = 0): readonly BudgetUse[] {
+function use(name: keyof Budgets, limit: number | null, used: number, reserved = 0): readonly UsedBudget[] {
   return limit === null ? [] : [{ name, limit, used, reserved }];
 }
 
 /** The deadline has the time that does not count in it already: so what is left until then is what is not used. */
-function minutesUsed({ budgets, deadline, ...run }: RunRecord, now: number): readonly BudgetUse[] {
+function minutesUsed({ budgets, deadline, ...run }: RunRecord, now: number): readonly UsedBudget[] {
   const limit = budgets?.maxWallclockMinutes ?? null;
   if (limit === null || deadline === null) return [];
   const left = (deadline - (hasEnded(run) ? run.updatedAt : now)) / MINUTE_MS;

@@ -37,5 +37,3 @@ export function runHeadDocument(run: RunSummary, now: number) {
     forkedFrom,
   };
 }
-
-export type RunHeadDocument = ReturnType<typeof runHeadDocument>;

@@ -5,10 +5,10 @@ import { HttpProblem } from "../http-problem.ts";
 import { breakable } from "../live/breakable.ts";
 import type { Principal } from "../principal.ts";
 import { hasPipeline, scopeKey } from "../scope/run-scope.ts";
+import { withScopeLabels } from "../scope/scope-labels.ts";
 import { personOf } from "./acting-person.ts";
 import { isConversation } from "./known-pipeline.ts";
 import type { ServerParts } from "./server-parts.ts";
-import { labelled } from "./start-run.ts";
 
 type ChatOperation = "chat" | "streamChat" | "listChatMessages" | "sendChatMessage" | "stopChat";
 
@@ -53,7 +53,7 @@ async function requireChat(
       `There is no conversation pipeline ${pipeline} that you may use: check its name.`,
     );
   const { chatHandler } = await import("../../adapters/ai-sdk/chat/chat-handler.ts");
-  const metadata = labelled(principal.scope, undefined);
+  const metadata = withScopeLabels(principal.scope, undefined);
   return chatHandler(runner, {
     authorize: () => ({ by: personOf(principal), scope: chatScope(principal) }),
     start: () => (metadata === undefined ? {} : { metadata }),

@@ -1,18 +1,21 @@
 import type { OperationId } from "../api/operations.ts";
 import type { Handlers } from "../handler.ts";
 import { LiveHub } from "../live/live-hub.ts";
-import { actHandlers } from "./acts.ts";
+import { actHandlers } from "./acts/acts.ts";
+import { startHandlers } from "./acts/starts.ts";
 import { chatHandlers } from "./chat.ts";
-import { downloadHandlers } from "./downloads.ts";
-import { ledgerHandlers } from "./ledger.ts";
 import { liveHandlers } from "./live.ts";
 import { reportHandlers } from "./reports.ts";
-import { RunAccounts } from "./run-accounts.ts";
-import { runHandlers } from "./runs.ts";
+import { downloadHandlers } from "./runs/downloads.ts";
+import { ledgerHandlers } from "./runs/ledger.ts";
+import { logHandlers } from "./runs/log.ts";
+import { RunAccounts } from "./runs/run-accounts.ts";
+import { runHandlers } from "./runs/runs.ts";
+import { storyHandlers } from "./runs/story.ts";
 import { serverHandlers } from "./server-info.ts";
 import type { ServerParts } from "./server-parts.ts";
-import { storyHandlers } from "./story.ts";
-import { waitHandlers } from "./waits.ts";
+import { callHandlers } from "./waits/calls.ts";
+import { waitHandlers } from "./waits/waits.ts";
 import { workerHandlers } from "./workers.ts";
 
 /** Operations that are about requests and who makes them: the HTTP side answers those itself. */
@@ -41,9 +44,12 @@ export function makeHandlers(parts: ServerParts): Handlers<RunOperation> {
     ...runHandlers(parts, accounts),
     ...storyHandlers(parts, accounts),
     ...ledgerHandlers(parts),
+    ...logHandlers(parts),
     ...downloadHandlers(parts),
+    ...startHandlers(parts),
     ...actHandlers(parts),
     ...waitHandlers(parts),
+    ...callHandlers(parts),
     ...reportHandlers(parts),
     ...workerHandlers(parts),
     ...serverHandlers(parts, hub),

@@ -1,8 +1,9 @@
 import { isInScope } from "../../core/access/scope.ts";
+import { PawlError } from "../../core/errors.ts";
 import type { Clock } from "../../engine/ports/clock.ts";
 import { isoTime } from "../../export/figures.ts";
 import type { EventRecord, RunChangeCursor, RunSummary, StoreReader } from "../../store/store.ts";
-import { type RunHeadDocument, runHeadDocument } from "../documents/run-head-document.ts";
+import { runHeadDocument } from "../documents/run-head-document.ts";
 import { HttpProblem } from "../http-problem.ts";
 import type { Scope } from "../principal.ts";
 import type { LivePlace } from "./live-place.ts";
@@ -166,10 +167,13 @@ export class LiveHub {
       this.#seen = commits;
       await this.#readLeases();
       await this.#totals.send([...this.#streams], this.#parts.clock.monotonic());
-    } catch {
+    } catch (error) {
       // The store does not answer. Pages keep what they have, and nothing is lost: the cursor stays where it is.
       this.#seen = null;
       ms = SERVER_MS;
+      // Anything else would come again with every look: pages see it when they open another stream.
+      if (!PawlError.isInstance(error) || !error.recoverable)
+        for (const stream of this.#streams) stream.fail(error);
     } finally {
       this.#isLooking = false;
       this.#lookLater(ms);
@@ -226,7 +230,7 @@ export class LiveHub {
 
 const RESET: NamedEvent = ["reset", { why: "More has changed than is remembered: fetch everything again." }];
 
-type Head = { readonly run: RunSummary; readonly head: RunHeadDocument };
+type Head = { readonly run: RunSummary; readonly head: ReturnType<typeof runHeadDocument> };
 
 function headsFor({ scope }: LiveStream, heads: readonly Head[]): readonly NamedEvent[] {
   return heads.filter(({ run }) => isInScope(scope, run)).map(({ head }) => ["head", head]);

@@ -31,6 +31,7 @@ export class LiveStream {
   #cursor: RunChangeCursor;
   #followed: { readonly runId: string; seq: number; lastSeq: number } | null = null;
   #isOver = false;
+  #failure: { readonly error: unknown } | null = null;
   #wake: () => void = () => undefined;
 
   constructor(scope: Scope, cursor: RunChangeCursor) {
@@ -90,11 +91,18 @@ export class LiveStream {
     this.#wake();
   }
 
+  /** Breaks it: what has happened cannot be told. */
+  fail(error: unknown): void {
+    this.#failure = { error };
+    this.end();
+  }
+
   /** The texts of its events. The reader is waited for. */
   async *events(readLog: LogReading): AsyncGenerator<string, void, undefined> {
     for (;;) {
       const text = this.#take();
       if (text !== undefined) yield text;
+      else if (this.#failure !== null) throw this.#failure.error;
       else if (this.#isOver) return;
       else if (!(await this.#readLog(readLog))) await this.#news();
     }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { attachment, download } from "../../../src/server/handlers/download.ts";
+import { attachment, download } from "../../../src/server/handlers/runs/download.ts";
 
 test.each([
   ["report.pdf", `attachment; filename="report.pdf"; filename*=UTF-8''report.pdf`],

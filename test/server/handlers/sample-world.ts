@@ -36,7 +36,7 @@ export async function sampleWorld(store: Store) {
   });
   const talking = { metadata: LABELS };
   await world.talk.send("talk-1", "Hello", { id: "m-1", orStart: talking });
-  await world.work("talk-1", world.talk as never);
+  await world.work("talk-1", world.talk);
   await store.configureSchedules({
     revision: 1,
     schedules: [

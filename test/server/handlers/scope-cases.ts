@@ -6,7 +6,7 @@ import type { Principal } from "../../../src/server/principal.ts";
 import type { SampleWorld } from "./sample-world.ts";
 import { type Asked, OTHER, principal } from "./server-world.ts";
 
-export const STRANGER: Principal = principal({ name: "eve", id: "token-other", scope: OTHER });
+const STRANGER: Principal = principal({ name: "eve", id: "token-other", scope: OTHER });
 
 type Case = (world: SampleWorld) => Promise<void>;
 

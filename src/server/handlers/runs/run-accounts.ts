@@ -1,10 +1,10 @@
-import { type LostWork, readLostWork } from "../../account/story/lost-work.ts";
-import { RunStory } from "../../account/story/run-story.ts";
-import type { Clock } from "../../engine/ports/clock.ts";
-import type { StoreReader } from "../../store/store.ts";
+import { type LostWork, readLostWork } from "../../../account/story/lost-work.ts";
+import { RunStory } from "../../../account/story/run-story.ts";
+import type { Clock } from "../../../engine/ports/clock.ts";
+import type { StoreReader } from "../../../store/store.ts";
 
 /** A run that somebody looks at: its story, and figures that take a look at all of its log. */
-type RunAccount = {
+type SeenRun = {
   readonly story: RunStory;
   readonly figures: RunFigures;
 };
@@ -23,7 +23,7 @@ export class RunAccounts {
   readonly #store: StoreReader;
   readonly #clock: Clock;
   /** In the order of their last use. */
-  readonly #accounts = new Map<string, RunAccount>();
+  readonly #accounts = new Map<string, SeenRun>();
 
   constructor(store: StoreReader, clock: Clock) {
     this.#store = store;
@@ -38,7 +38,7 @@ export class RunAccounts {
     return this.#account(runId).figures.read(eventSeq, this.#clock.monotonic());
   }
 
-  #account(runId: string): RunAccount {
+  #account(runId: string): SeenRun {
     const account = this.#accounts.get(runId) ?? {
       story: new RunStory(this.#store, runId),
       figures: new RunFigures(this.#store, runId),

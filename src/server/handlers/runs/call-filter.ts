@@ -1,9 +1,9 @@
 import { z } from "zod";
-import { isoTime } from "../../export/figures.ts";
-import type { StoreReader, ToolCallRecord } from "../../store/store.ts";
-import { callDocument } from "../documents/ledger-documents.ts";
-import { listCursor, placeInList } from "./list-cursor.ts";
-import type { ListPage } from "./list-page.ts";
+import { isoTime } from "../../../export/figures.ts";
+import type { StoreReader, ToolCallRecord } from "../../../store/store.ts";
+import { callDocument } from "../../documents/ledger-documents.ts";
+import { listCursor, placeInList } from "../list-cursor.ts";
+import type { ListPage } from "../list-page.ts";
 
 type CallQuery = {
   readonly status?: readonly string[] | undefined;

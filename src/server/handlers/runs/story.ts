@@ -1,14 +1,14 @@
 import { z } from "zod";
-import { compareRuns, compareTurns } from "../../account/compare/compare-runs.ts";
-import { readTranscriptPage } from "../../account/transcript/transcript-page.ts";
-import { comparedTurnDocument, comparisonDocument } from "../documents/comparison-document.ts";
-import { timelineDocument } from "../documents/timeline-document.ts";
-import { transcriptItemDocument } from "../documents/transcript-document.ts";
-import type { Handlers } from "../handler.ts";
-import { requireRun } from "../scope/run-scope.ts";
-import { listCursor, placeInList } from "./list-cursor.ts";
+import { compareRuns, compareTurns } from "../../../account/compare/compare-runs.ts";
+import { readTranscriptPage } from "../../../account/transcript/transcript-page.ts";
+import { comparedTurnDocument, comparisonDocument } from "../../documents/comparison-document.ts";
+import { timelineDocument } from "../../documents/timeline-document.ts";
+import { transcriptItemDocument } from "../../documents/transcript-document.ts";
+import type { Handlers } from "../../handler.ts";
+import { requireRun } from "../../scope/run-scope.ts";
+import { listCursor, placeInList } from "../list-cursor.ts";
+import type { ServerParts } from "../server-parts.ts";
 import type { RunAccounts } from "./run-accounts.ts";
-import type { ServerParts } from "./server-parts.ts";
 
 /** What happened in runs, told for people. */
 export function storyHandlers(

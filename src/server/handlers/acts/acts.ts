@@ -1,26 +1,20 @@
-import { lookNow } from "../../engine/run/run-lookers.ts";
-import { isoTime } from "../../export/figures.ts";
-import type { ToolCallRecord } from "../../store/store.ts";
-import type { Handlers } from "../handler.ts";
-import { requireRun } from "../scope/run-scope.ts";
-import { personOf } from "./acting-person.ts";
+import { lookNow } from "../../../engine/run/run-lookers.ts";
+import { isoTime } from "../../../export/figures.ts";
+import type { Handlers } from "../../handler.ts";
+import { requireRun } from "../../scope/run-scope.ts";
+import { personOf } from "../acting-person.ts";
+import { OneAtATime } from "../one-at-a-time.ts";
+import type { ServerParts } from "../server-parts.ts";
 import { actOnMany } from "./bulk.ts";
 import { cancelRun } from "./cancel.ts";
-import { requireRunner } from "./known-pipeline.ts";
-import { OneAtATime } from "./one-at-a-time.ts";
 import { forecastRun, hasWorkerFor, requestResume } from "./resume.ts";
 import { sendMessage } from "./send-message.ts";
-import type { ServerParts } from "./server-parts.ts";
-import { startRun, takenProblem } from "./start-run.ts";
 
 type ActOperation =
-  | "startRun"
-  | "putRun"
   | "forecastRun"
   | "verifyRun"
   | "resumeRun"
   | "cancelRun"
-  | "forkRun"
   | "sendMessage"
   | "stopRun"
   | "bulk";
@@ -32,16 +26,6 @@ export function actHandlers(parts: ServerParts): Handlers<ActOperation> {
     (runId) => `Run ${runId} is being verified already: ask again when that is done.`,
   );
   return {
-    startRun: async ({ headers, body }, { principal }) => {
-      const started = await startRun(parts, principal, { key: headers["idempotency-key"] }, body);
-      return started.existed ? { status: 200, body: started } : { status: 201, body: started };
-    },
-
-    putRun: async ({ params: { runId }, body }, { principal }) => {
-      const started = await startRun(parts, principal, { runId }, body);
-      return started.existed ? { status: 200, body: started } : { status: 201, body: started };
-    },
-
     forecastRun: async ({ params: { runId }, body }, { principal }) => {
       const run = await requireRun(store, principal, runId);
       return { status: 200, body: await forecastRun(parts, run, body) };
@@ -68,20 +52,6 @@ export function actHandlers(parts: ServerParts): Handlers<ActOperation> {
       return outcome === "requested" ? { status: 202, body } : { status: 200, body };
     },
 
-    forkRun: async ({ params: { runId }, body: { atTurn, step, runId: forkId } }, { principal }) => {
-      const { pipeline } = await requireRun(store, principal, runId);
-      const runner = requireRunner(parts, pipeline);
-      if (forkId !== undefined && (await store.getRun(forkId)) !== null)
-        throw takenProblem(`run id ${forkId}`);
-      const { run, laterEffects } = await runner.fork(runId, {
-        atTurn,
-        startedBy: personOf(principal),
-        ...(step === undefined ? {} : { step }),
-        ...(forkId === undefined ? {} : { runId: forkId }),
-      });
-      return { status: 201, body: { runId: run.runId, laterEffects: laterEffects.map(laterEffect) } };
-    },
-
     sendMessage: async ({ params: { runId }, body }, { principal }) => {
       const run = await requireRun(store, principal, runId);
       return { status: 202, body: await sendMessage(parts, principal, run, body) };
@@ -99,8 +69,4 @@ export function actHandlers(parts: ServerParts): Handlers<ActOperation> {
       body: { results: await actOnMany(parts, principal, body) },
     }),
   };
-}
-
-function laterEffect({ toolCallId, tool, request, status }: ToolCallRecord) {
-  return { toolCallId, tool, request, status };
 }

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { z } from "zod";
-import { lookNow } from "../../engine/run/run-lookers.ts";
-import type { NewMessage, RunRecord } from "../../store/store.ts";
-import type { messageRequest } from "../api/schemas/story.ts";
-import { HttpProblem } from "../http-problem.ts";
-import type { Principal } from "../principal.ts";
-import { personOf } from "./acting-person.ts";
-import type { ServerParts } from "./server-parts.ts";
+import { lookNow } from "../../../engine/run/run-lookers.ts";
+import type { NewMessage, RunRecord } from "../../../store/store.ts";
+import type { messageRequest } from "../../api/schemas/story.ts";
+import { HttpProblem } from "../../http-problem.ts";
+import type { Principal } from "../../principal.ts";
+import { personOf } from "../acting-person.ts";
+import type { ServerParts } from "../server-parts.ts";
 
 type MessageRequest = z.output<typeof messageRequest>;
 

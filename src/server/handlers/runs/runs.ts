@@ -1,13 +1,13 @@
 import { z } from "zod";
-import type { RunFilter, RunSummary } from "../../store/store.ts";
-import { runHeadDocument } from "../documents/run-head-document.ts";
-import type { Handlers } from "../handler.ts";
-import { runFilterIn } from "../scope/run-filter.ts";
-import { requireRun, scopeKey } from "../scope/run-scope.ts";
-import { readListPage } from "./list-page.ts";
+import type { RunFilter, RunSummary } from "../../../store/store.ts";
+import { runHeadDocument } from "../../documents/run-head-document.ts";
+import type { Handlers } from "../../handler.ts";
+import { runFilterIn } from "../../scope/run-filter.ts";
+import { requireRun, scopeKey } from "../../scope/run-scope.ts";
+import { readListPage } from "../list-page.ts";
+import type { ServerParts } from "../server-parts.ts";
 import type { RunAccounts } from "./run-accounts.ts";
 import { readRun } from "./run-document.ts";
-import type { ServerParts } from "./server-parts.ts";
 
 const NO_RUNS = {
   counts: {

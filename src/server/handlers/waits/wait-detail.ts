@@ -1,14 +1,14 @@
-import { needsMore, stillNeeded } from "../../account/approvers.ts";
-import { canonicalJson } from "../../core/canonical-json.ts";
-import type { AssistantPart } from "../../core/message.ts";
-import { approvalNeedOf, decideApproval, decisionOf } from "../../core/person.ts";
-import { type ParsedToolCallId, parseToolCallId } from "../../core/step-path.ts";
-import { asksPeople, asksPermission, parseWaitId, waitId } from "../../core/wait.ts";
-import type { RunRecord, StoreReader, WaitRecord } from "../../store/store.ts";
-import { waitDocument } from "../documents/wait-documents.ts";
-import type { Principal } from "../principal.ts";
-import { notFound } from "../scope/run-scope.ts";
-import { personOf } from "./acting-person.ts";
+import { needsMore, stillNeeded } from "../../../account/approvers.ts";
+import { canonicalJson } from "../../../core/canonical-json.ts";
+import type { AssistantPart } from "../../../core/message.ts";
+import { approvalNeedOf, decideApproval, decisionOf } from "../../../core/person.ts";
+import { type ParsedToolCallId, parseToolCallId } from "../../../core/step-path.ts";
+import { asksPeople, asksPermission, parseWaitId, waitId } from "../../../core/wait.ts";
+import type { RunRecord, StoreReader, WaitRecord } from "../../../store/store.ts";
+import { waitDocument } from "../../documents/wait-documents.ts";
+import type { Principal } from "../../principal.ts";
+import { notFound } from "../../scope/run-scope.ts";
+import { personOf } from "../acting-person.ts";
 
 /** How far back an earlier call of the same tool is looked for. */
 const TURNS_BACK = 200;
@@ -22,6 +22,18 @@ export async function requireWait(store: Pick<StoreReader, "listWaits">, id: str
   const [wait] = await store.listWaits(runId, { ...before, limit: 1 });
   if (wait?.waitId !== id) throw notFound("wait", id);
   return wait;
+}
+
+/** The wait of this id. If it is open, it says whether its run is what was written: only then is an answer accepted. */
+export async function requireTrustedWait(
+  store: Pick<StoreReader, "listWaits" | "listOpenWaits">,
+  id: string,
+): Promise<WaitRecord> {
+  const wait = await requireWait(store, id);
+  if (wait.status !== "open") return wait;
+  const { runId, kind } = wait;
+  const open = await store.listOpenWaits({ runId, kinds: [kind] });
+  return open.find(({ waitId: each }) => each === id) ?? wait;
 }
 
 /** A wait with what a person needs to decide, and whether this principal may. */

@@ -1,12 +1,12 @@
-import { artifactDocument } from "../../account/documents/run-documents.ts";
-import { receivedFiles } from "../../account/run-mail.ts";
-import { everyRecord } from "../../export/record-pages.ts";
-import type { StoreReader, ToolCallRecord } from "../../store/store.ts";
-import type { Handlers } from "../handler.ts";
-import { HttpProblem } from "../http-problem.ts";
-import { notFound, requireRun } from "../scope/run-scope.ts";
+import { artifactDocument } from "../../../account/documents/run-documents.ts";
+import { receivedFiles } from "../../../account/run-mail.ts";
+import { everyRecord } from "../../../export/record-pages.ts";
+import type { StoreReader, ToolCallRecord } from "../../../store/store.ts";
+import type { Handlers } from "../../handler.ts";
+import { HttpProblem } from "../../http-problem.ts";
+import { notFound, requireRun } from "../../scope/run-scope.ts";
+import type { ServerParts } from "../server-parts.ts";
 import { download } from "./download.ts";
-import type { ServerParts } from "./server-parts.ts";
 
 /** The bytes that runs have made. */
 export function downloadHandlers({

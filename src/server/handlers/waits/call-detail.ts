@@ -1,17 +1,19 @@
-import { callStory } from "../../account/story/call-story.ts";
-import type { StoreReader, ToolCallRecord } from "../../store/store.ts";
-import { callAttemptDocument, callDocument } from "../documents/ledger-documents.ts";
+import { callStory } from "../../../account/story/call-story.ts";
+import type { StoreReader } from "../../../store/store.ts";
+import { callAttemptDocument, callDocument } from "../../documents/ledger-documents.ts";
+import { notFound } from "../../scope/run-scope.ts";
 
 /** A call has few attempts: its tool decides how often it is retried. */
 const MOST_ATTEMPTS = 100;
 
-/** A call, with its attempts, and why it did or did not happen again. */
+/** A call of the run, with its attempts, and why it did or did not happen again. */
 export async function readCallDetail(
-  store: Pick<StoreReader, "listToolCallAttempts" | "listWaits">,
+  store: Pick<StoreReader, "getToolCall" | "listToolCallAttempts" | "listWaits">,
   runId: string,
-  call: ToolCallRecord,
+  toolCallId: string,
 ) {
-  const { toolCallId } = call;
+  const call = await store.getToolCall(toolCallId);
+  if (call === null) throw notFound("tool_call", toolCallId);
   const after = { toolCallId, attempt: 0 };
   const tried = await store.listToolCallAttempts(runId, { after, limit: MOST_ATTEMPTS });
   const attempts = tried.filter((attempt) => attempt.toolCallId === toolCallId);

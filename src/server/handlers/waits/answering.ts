@@ -1,8 +1,8 @@
-import { AlreadySettledError } from "../../core/errors.ts";
-import type { Json } from "../../core/json.ts";
-import { isoTime } from "../../export/figures.ts";
-import type { StoreReader, WaitRecord } from "../../store/store.ts";
-import { HttpProblem } from "../http-problem.ts";
+import { AlreadySettledError } from "../../../core/errors.ts";
+import type { Json } from "../../../core/json.ts";
+import { isoTime } from "../../../export/figures.ts";
+import type { StoreReader, WaitRecord } from "../../../store/store.ts";
+import { HttpProblem } from "../../http-problem.ts";
 import { requireWait } from "./wait-detail.ts";
 
 /** Refuses an approval of something else than what was shown. A wait never gets other arguments: they are another wait. */
@@ -41,7 +41,7 @@ export function settledProblem(error: AlreadySettledError, wait: WaitRecord | nu
     answeredBy,
     answeredAt: isoTime(answeredAt),
     people: people.map(({ name, at }) => ({ name, at })),
-    answer: answer as Json,
+    answer,
   };
   return new HttpProblem(409, error.code, error.message, { details });
 }

@@ -1,14 +1,14 @@
 import type { z } from "zod";
-import type { Json } from "../../core/json.ts";
-import type { ResumeForecast } from "../../engine/runner/forecast/forecast.ts";
-import { isoTime } from "../../export/figures.ts";
-import type { ResumeOutcome, RunRecord } from "../../store/store.ts";
-import type { forecastRequest, resumeRequest } from "../api/schemas/story.ts";
-import { HttpProblem } from "../http-problem.ts";
-import type { Principal } from "../principal.ts";
-import { personOf } from "./acting-person.ts";
-import { requireRunner } from "./known-pipeline.ts";
-import type { ServerParts } from "./server-parts.ts";
+import type { Json } from "../../../core/json.ts";
+import type { ResumeForecast } from "../../../engine/runner/forecast/forecast.ts";
+import { isoTime } from "../../../export/figures.ts";
+import type { ResumeOutcome, RunRecord } from "../../../store/store.ts";
+import type { forecastRequest, resumeRequest } from "../../api/schemas/story.ts";
+import { HttpProblem } from "../../http-problem.ts";
+import type { Principal } from "../../principal.ts";
+import { personOf } from "../acting-person.ts";
+import { requireRunner } from "../known-pipeline.ts";
+import type { ServerParts } from "../server-parts.ts";
 
 /** What a resume would do now. The number of the last event is read first: a change during the forecast shows in `ifSeq`. */
 export async function forecastRun(

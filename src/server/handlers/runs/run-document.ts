@@ -1,15 +1,15 @@
-import type { Act } from "../../account/act.ts";
-import { nextSteps } from "../../account/next-steps.ts";
-import { outageDocument, readOutage } from "../../account/run-outage.ts";
-import { isoTime } from "../../export/figures.ts";
-import { everyRecord } from "../../export/record-pages.ts";
-import type { RunRecord, StoreReader, ToolCallRecord } from "../../store/store.ts";
-import { budgetUses } from "../documents/budget-uses.ts";
-import { runHeadDocument } from "../documents/run-head-document.ts";
-import { notFound } from "../scope/run-scope.ts";
-import { isConversation } from "./known-pipeline.ts";
+import type { Act } from "../../../account/act.ts";
+import { nextSteps } from "../../../account/next-steps.ts";
+import { outageDocument, readOutage } from "../../../account/run-outage.ts";
+import { isoTime } from "../../../export/figures.ts";
+import { everyRecord } from "../../../export/record-pages.ts";
+import type { RunRecord, StoreReader, ToolCallRecord } from "../../../store/store.ts";
+import { budgetUses } from "../../documents/budget-uses.ts";
+import { runHeadDocument } from "../../documents/run-head-document.ts";
+import { notFound } from "../../scope/run-scope.ts";
+import { isConversation } from "../known-pipeline.ts";
+import type { ServerParts } from "../server-parts.ts";
 import type { RunAccounts } from "./run-accounts.ts";
-import type { ServerParts } from "./server-parts.ts";
 
 /** A run, and what can be done about it. */
 export async function readRun(parts: ServerParts, accounts: RunAccounts, run: RunRecord) {

@@ -1,16 +1,16 @@
 import type { z } from "zod";
-import { PawlError } from "../../core/errors.ts";
-import { decideCancel } from "../../core/run/cancel-decision.ts";
-import { decideResume } from "../../core/run/resume-decision.ts";
-import { everyRecord } from "../../export/record-pages.ts";
-import type { RunRecord, ToolCallRecord } from "../../store/store.ts";
-import type { bulkRequest } from "../api/schemas/story.ts";
-import { HttpProblem } from "../http-problem.ts";
-import type { Principal } from "../principal.ts";
-import { requireRun } from "../scope/run-scope.ts";
+import { PawlError } from "../../../core/errors.ts";
+import { decideCancel } from "../../../core/run/cancel-decision.ts";
+import { decideResume } from "../../../core/run/resume-decision.ts";
+import { everyRecord } from "../../../export/record-pages.ts";
+import type { RunRecord, ToolCallRecord } from "../../../store/store.ts";
+import type { bulkRequest } from "../../api/schemas/story.ts";
+import { HttpProblem } from "../../http-problem.ts";
+import type { Principal } from "../../principal.ts";
+import { requireRun } from "../../scope/run-scope.ts";
+import type { ServerParts } from "../server-parts.ts";
 import { cancelRun } from "./cancel.ts";
 import { requestResume } from "./resume.ts";
-import type { ServerParts } from "./server-parts.ts";
 
 type BulkRequest = z.output<typeof bulkRequest>;
 type BulkResult = {

@@ -1,11 +1,11 @@
 import { z } from "zod";
-import { asksPeople, type WaitKind } from "../../core/wait.ts";
-import type { StoreReader, WaitRecord } from "../../store/store.ts";
-import { waitDocument } from "../documents/wait-documents.ts";
-import type { Principal, Scope } from "../principal.ts";
-import { scopeKey } from "../scope/run-scope.ts";
-import { readListPage } from "./list-page.ts";
-import type { ServerParts } from "./server-parts.ts";
+import { asksPeople, type WaitKind } from "../../../core/wait.ts";
+import type { StoreReader, WaitRecord } from "../../../store/store.ts";
+import { waitDocument } from "../../documents/wait-documents.ts";
+import type { Principal, Scope } from "../../principal.ts";
+import { scopeKey } from "../../scope/run-scope.ts";
+import { readListPage } from "../list-page.ts";
+import type { ServerParts } from "../server-parts.ts";
 
 type WaitQuery = {
   readonly status: "open" | "answered";

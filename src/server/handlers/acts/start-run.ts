@@ -1,17 +1,17 @@
 import type { z } from "zod";
-import { isInScope, mergeScopeLabels } from "../../core/access/scope.ts";
-import { canonicalHash } from "../../core/canonical-json.ts";
-import { ConfigurationError, PawlError, RunDeletedError } from "../../core/errors.ts";
-import type { RunSpecInput } from "../../core/job/run-spec-input.ts";
-import type { EnqueuedRun, EnqueueOptions } from "../../engine/runner/queue-options.ts";
-import type { RunMetadata } from "../../store/store.ts";
-import type { newRun } from "../api/schemas/run.ts";
-import { HttpProblem } from "../http-problem.ts";
-import type { Principal, Scope } from "../principal.ts";
-import { hasPipeline, isWhole, scopeKey } from "../scope/run-scope.ts";
-import { personOf } from "./acting-person.ts";
-import { requireRunner } from "./known-pipeline.ts";
-import type { ServerParts } from "./server-parts.ts";
+import { isInScope } from "../../../core/access/scope.ts";
+import { canonicalHash } from "../../../core/canonical-json.ts";
+import { PawlError, RunDeletedError } from "../../../core/errors.ts";
+import type { RunSpecInput } from "../../../core/job/run-spec-input.ts";
+import type { EnqueuedRun, EnqueueOptions } from "../../../engine/runner/queue-options.ts";
+import type { newRun } from "../../api/schemas/run.ts";
+import { HttpProblem } from "../../http-problem.ts";
+import type { Principal, Scope } from "../../principal.ts";
+import { hasPipeline, isWhole, scopeKey } from "../../scope/run-scope.ts";
+import { outsideScope, withScopeLabels } from "../../scope/scope-labels.ts";
+import { personOf } from "../acting-person.ts";
+import { requireRunner } from "../known-pipeline.ts";
+import type { ServerParts } from "../server-parts.ts";
 
 type NewRunRequest = z.output<typeof newRun>;
 
@@ -61,7 +61,7 @@ function identityIn(scope: Scope, identity: RunIdentity): RunIdentity {
 
 function enqueueOptions(principal: Principal, request: NewRunRequest): EnqueueOptions {
   const { spec, queue, concurrencyKey, priority, context, notBefore } = request;
-  const metadata = labelled(principal.scope, request.metadata);
+  const metadata = withScopeLabels(principal.scope, request.metadata);
   return {
     startedBy: personOf(principal),
     // Checked by the runner, as every contract is.
@@ -73,19 +73,6 @@ function enqueueOptions(principal: Principal, request: NewRunRequest): EnqueueOp
     ...(context === undefined ? {} : { context }),
     ...(notBefore === undefined ? {} : { notBefore: new Date(notBefore) }),
   };
-}
-
-/** The metadata of a new run, with the labels of the scope. */
-export function labelled(scope: Scope, given: RunMetadata | undefined): RunMetadata | undefined {
-  try {
-    return mergeScopeLabels(scope, given ?? null) ?? undefined;
-  } catch (error) {
-    throw ConfigurationError.isInstance(error) ? outsideScope(error.message) : error;
-  }
-}
-
-function outsideScope(message: string): HttpProblem {
-  return new HttpProblem(403, "outside_scope", message);
 }
 
 /** The same for a run in the scope and for one outside of it. */
