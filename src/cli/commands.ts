@@ -8,7 +8,7 @@ const LOADERS: { readonly [name: string]: () => Promise<Command> } = {
   resume: async () => (await import("./commands/resume.ts")).resume,
   enqueue: async () => (await import("./commands/enqueue.ts")).enqueue,
   worker: async () => (await import("./commands/worker.ts")).worker,
-  serve: async () => (await import("./commands/serve.ts")).serve,
+  serve: async () => (await import("./commands/access/serve.ts")).serve,
   top: async () => (await import("./commands/top.ts")).top,
   send: async () => (await import("./commands/send.ts")).send,
   ls: async () => (await import("./commands/ls.ts")).ls,

@@ -4,4 +4,4 @@ export type { Authenticate, HostPrincipal } from "./access/access.ts";
 export { createHandler, type HandlerOptions, type PawlHandler } from "./http/create-handler.ts";
 export type { ReportError } from "./http/operation-requests.ts";
 export { type PawlServer, type ServeOptions, servePawl } from "./http/serve-pawl.ts";
-export type { Principal, Role, Scope } from "./principal.ts";
+export type { Role } from "./principal.ts";

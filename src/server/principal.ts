@@ -1,8 +1,8 @@
 import type { Role } from "../core/access/role.ts";
-import type { Scope } from "../core/access/scope.ts";
+import type { AccessScope } from "../core/access/scope.ts";
 
 export type { Role } from "../core/access/role.ts";
-export type { Scope } from "../core/access/scope.ts";
+export type { AccessScope as Scope } from "../core/access/scope.ts";
 
 /** Who makes a request. */
 export type Principal = {
@@ -10,7 +10,7 @@ export type Principal = {
   /** Distinguishes people of the same name: the id of their token, or what the host gave. */
   readonly id: string;
   readonly role: Role;
-  readonly scope: Scope;
+  readonly scope: AccessScope;
   /** How they were recognized: the cookie of a session, a bearer token, or the program that the server is mounted in. */
   readonly source: "session" | "token" | "host";
   /** When the session or token ends, in milliseconds since 1970; null if it does not. */

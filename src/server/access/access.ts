@@ -69,7 +69,7 @@ export class Access {
       throw new HttpProblem(
         401,
         "login_refused",
-        "The code or token is wrong, expired or used: start `pawl serve` again for a new code, or ask for a token.",
+        "The code or token is wrong, expired or used: make a new code with `pawl token login`, or ask for a token.",
       );
     return this.#inSession(session, this.#options.clock.now() + SESSION_MS);
   }

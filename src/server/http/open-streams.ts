@@ -1,4 +1,3 @@
-import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
 /**
@@ -9,7 +8,7 @@ export class OpenStreams {
   readonly #sockets = new Set<Socket>();
 
   /** The response to send, whose body breaks the connection where it would fail. */
-  over({ socket }: ServerResponse, response: Response): Response {
+  over({ socket }: { readonly socket: Socket | null }, response: Response): Response {
     const { body, status, headers } = response;
     if (body === null || socket === null) return response;
     if (headers.get("content-type")?.startsWith("text/event-stream") === true) {

@@ -1,5 +1,5 @@
 import type { Server } from "node:http";
-import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
+import { createAdaptorServer } from "@hono/node-server";
 import { ConfigurationError } from "../../core/errors.ts";
 import { once } from "../../core/once.ts";
 import { hostsOfServer } from "./allowed-hosts.ts";
@@ -54,7 +54,7 @@ export async function serveWith(
   const streams = new OpenStreams();
   // The handler is made once the port is known: it answers to that one only.
   const server = createAdaptorServer({
-    fetch: async (request, { outgoing }: HttpBindings) =>
+    fetch: async (request, { outgoing }) =>
       handler === null ? unavailable() : streams.over(outgoing, await handler.fetch(request)),
     overrideGlobalObjects: false,
     serverOptions: { requestTimeout: 60_000, headersTimeout: 20_000, keepAliveTimeout: 65_000 },

@@ -1,4 +1,4 @@
-import { createAdaptorServer, type HttpBindings } from "@hono/node-server";
+import { createAdaptorServer } from "@hono/node-server";
 import { afterEach, describe, expect, it } from "vitest";
 import { OpenStreams } from "../../../src/server/http/open-streams.ts";
 
@@ -18,7 +18,7 @@ async function readFailing(streams: OpenStreams): Promise<string> {
       },
     });
   const server = createAdaptorServer({
-    fetch: (_, { outgoing }: HttpBindings) => {
+    fetch: (_, { outgoing }) => {
       const response = new Response(body(), { headers: { "content-type": "text/event-stream" } });
       return streams.over(outgoing, response);
     },

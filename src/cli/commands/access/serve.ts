@@ -1,18 +1,18 @@
-import { givenOptions } from "../../core/naming/option-names.ts";
-import { Worker } from "../../engine/worker/worker.ts";
-import { RUNNER_OPTIONS_OF_WORKERS } from "../../engine/worker/worker-options.ts";
-import { type PawlServer, type ServeOptions, servePawl } from "../../server/http/serve-pawl.ts";
-import { openStore } from "../../store/open-store.ts";
-import type { Store } from "../../store/store.ts";
-import { type LoadedConfig, loadConfig, resolveStore } from "../config/config-file.ts";
-import type { CliContext } from "../context/cli-context.ts";
-import type { Command, CommandInput, CommandResult } from "../context/command.ts";
-import { Interruption } from "../context/interruption.ts";
-import { cleanLine } from "../context/terminal-text.ts";
-import { redactionKeyIn, shownAddress } from "../run/command-store.ts";
-import { openBrowser } from "../run/open-browser.ts";
-import { assertPipelines, workerOptions } from "../run/worker-setup.ts";
-import { WorkerLog } from "../screen/worker-log.ts";
+import { givenOptions } from "../../../core/naming/option-names.ts";
+import { Worker } from "../../../engine/worker/worker.ts";
+import { RUNNER_OPTIONS_OF_WORKERS } from "../../../engine/worker/worker-options.ts";
+import { type PawlServer, type ServeOptions, servePawl } from "../../../server/http/serve-pawl.ts";
+import { openStore } from "../../../store/open-store.ts";
+import type { Store } from "../../../store/store.ts";
+import { type LoadedConfig, loadConfig, resolveStore } from "../../config/config-file.ts";
+import type { CliContext } from "../../context/cli-context.ts";
+import type { Command, CommandInput, CommandResult } from "../../context/command.ts";
+import { Interruption } from "../../context/interruption.ts";
+import { cleanLine } from "../../context/terminal-text.ts";
+import { redactionKeyIn, shownAddress } from "../../run/command-store.ts";
+import { openBrowser } from "../../run/open-browser.ts";
+import { assertPipelines, workerOptions } from "../../run/worker-setup.ts";
+import { WorkerLog } from "../../screen/worker-log.ts";
 
 export const serve: Command = {
   name: "serve",
