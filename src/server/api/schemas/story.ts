@@ -114,7 +114,7 @@ export const comparedTurn = z
     b: json,
     calls: z.array(
       z.object({
-        match: z.enum(["same", "changed", "only_a", "only_b"]),
+        match: z.enum(["same", "only_a", "only_b"]),
         tool: z.string(),
         a: z.string().nullable(),
         b: z.string().nullable(),
@@ -124,18 +124,26 @@ export const comparedTurn = z
   })
   .meta({ id: "ComparedTurn" });
 
+const change = { path: z.string(), a: json, b: json };
+
 export const comparison = z
   .object({
     a: z.string(),
     b: z.string(),
+    hasSameInput: z.boolean(),
     samePrefix: z.int().meta({ description: "How many turns they begin with in common." }),
+    differsAfter: z
+      .string()
+      .nullable()
+      .meta({ description: "The cursor of the first turn that differs; null for the beginning." }),
     turns: z.array(comparedTurn),
     nextCursor: z.string().nullable(),
-    setup: z.array(z.object({ path: z.string(), a: json, b: json })).meta({
+    setup: z.array(z.object({ step: z.string(), ...change })).meta({
       description: "What differs of the model, the prompt, the tools and the settings.",
     }),
-    output: z.object({ isSame: z.boolean(), a: json, b: json }),
+    output: z.object({ isSame: z.boolean(), changes: z.array(z.object(change)) }),
     spent: z.object({ a: amount, b: amount }),
+    tookMs: z.object({ a: z.int(), b: z.int() }),
   })
   .meta({ id: "Comparison", description: "Two runs side by side." });
 
