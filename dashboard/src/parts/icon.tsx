@@ -12,6 +12,7 @@ const PATHS = {
   failed: "m4 4 8 8M12 4l-8 8",
   cancelled: "M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11ZM4.2 4.2l7.6 7.6",
   moved: "M2.5 8h10.5M9 4l4 4-4 4",
+  paused: "M5.5 3.5v9M10.5 3.5v9",
   copy: "M5.5 5.5V3h7.5v7.5h-2.5M3 5.5h7.5V13H3Z",
   close: "m4 4 8 8M12 4l-8 8",
   down: "m4 6.2 4 4 4-4",

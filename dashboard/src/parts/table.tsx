@@ -6,8 +6,10 @@ export type Column<T> = {
   /** Of the grid: `auto` by default. */
   readonly width?: string;
   readonly align?: "right";
-  /** On narrow screens: `own` has a line of its own, `bare` has no name before it. */
-  readonly narrow?: "own" | "bare";
+  /** On narrow screens it has a line of its own. */
+  readonly isLine?: boolean;
+  /** On narrow screens it needs no name before it. */
+  readonly isUnnamed?: boolean;
 };
 
 type TableProps<T> = {
@@ -99,8 +101,8 @@ function Cell<T>({
   readonly isFirst: boolean;
 }): ReactNode {
   const content = column.cell(row);
-  const isNamed = !isFirst && column.narrow !== "bare";
-  const isLine = isFirst || column.narrow === "own";
+  const isNamed = !isFirst && column.isUnnamed !== true;
+  const isLine = isFirst || column.isLine === true;
   return (
     <div
       role="cell"

@@ -56,7 +56,7 @@ function ServerHealth({ server }: { readonly server: Answer<"getServer"> }): Rea
               {longDurationWords(Math.max(0, now - Date.parse(server.startedAt)))}
             </Exact>,
           ],
-          ["Live pages", counted(server.streams, "stream")],
+          ["Open pages", counted(server.streams, "stream")],
           [
             "Worker inside",
             server.hasWorker ? (

@@ -27,46 +27,57 @@ export function WhoWorks({ activity }: { readonly activity: Answer<"getActivity"
             No process works on a run. This starts a worker: <Command text="pawl worker" />
           </p>
         ) : (
-          <div className="grid items-start gap-3 xl:grid-cols-2">
-            {owners.map((owner) => (
-              <OwnerCard key={owner.owner} owner={owner} asOf={activity.asOf} />
-            ))}
-          </div>
+          <OwnerTable owners={owners} asOf={activity.asOf} />
         )}
       </Section>
     </>
   );
 }
 
-function OwnerCard({ owner, asOf }: { readonly owner: Owner; readonly asOf: string }): ReactNode {
-  const columns: readonly Column<Held>[] = [
-    { name: "Run", width: "minmax(0,1fr)", cell: ({ runId }) => <RunId runId={runId} /> },
-    { name: "Pipeline", narrow: "bare", cell: ({ pipeline }) => <PipelineLink pipeline={pipeline} /> },
+type OwnedRun = { readonly run: Held; readonly owner: Owner; readonly isFirst: boolean };
+
+/** One row for each run. The process is named once, before its first one. */
+function OwnerTable({
+  owners,
+  asOf,
+}: {
+  readonly owners: readonly Owner[];
+  readonly asOf: string;
+}): ReactNode {
+  const rows = owners.flatMap((owner) => owner.runs.map((run, at) => ({ run, owner, isFirst: at === 0 })));
+  const columns: readonly Column<OwnedRun>[] = [
+    {
+      name: "Process",
+      cell: ({ owner, isFirst }) => (isFirst ? <ProcessName owner={owner} /> : null),
+    },
+    { name: "Run", isUnnamed: true, cell: ({ run }) => <RunId runId={run.runId} /> },
+    {
+      name: "Pipeline",
+      width: "1fr",
+      isUnnamed: true,
+      cell: ({ run }) => <PipelineLink pipeline={run.pipeline} />,
+    },
     {
       name: "Held",
       align: "right",
-      cell: ({ heldMs }) => (
-        <Ticking ms={heldMs} asOf={asOf}>
+      cell: ({ run }) => (
+        <Ticking ms={run.heldMs} asOf={asOf}>
           {(ms) => durationWords(ms)}
         </Ticking>
       ),
     },
-    { name: "Lease", align: "right", cell: (run) => <LeaseLeft run={run} asOf={asOf} /> },
+    { name: "Lease", align: "right", cell: ({ run }) => <LeaseLeft run={run} asOf={asOf} /> },
   ];
+  return <Table label="Held runs" columns={columns} rows={rows} keyOf={({ run }) => run.runId} />;
+}
+
+function ProcessName({ owner }: { readonly owner: Owner }): ReactNode {
   return (
-    <article aria-label={owner.process} className="flex min-w-0 flex-col gap-1">
-      <h3 className="inline-flex items-center gap-1 font-medium">
-        <VisibleLine text={owner.process} />
-        <CopyButton text={owner.owner} what="owner" />
-        <span className="font-normal text-ink-3">{counted(owner.runs.length, "run")}</span>
-      </h3>
-      <Table
-        label={`Runs of ${owner.process}`}
-        columns={columns}
-        rows={owner.runs}
-        keyOf={({ runId }) => runId}
-      />
-    </article>
+    <span className="inline-flex items-center gap-1 font-medium">
+      <VisibleLine text={owner.process} />
+      <CopyButton text={owner.owner} what="owner" />
+      <span className="font-normal text-ink-3">{counted(owner.runs.length, "run")}</span>
+    </span>
   );
 }
 
@@ -85,7 +96,7 @@ function LeaseLeft({ run, asOf }: { readonly run: Held; readonly asOf: string })
 function LeftRuns({ runs, asOf }: { readonly runs: readonly Held[]; readonly asOf: string }): ReactNode {
   const columns: readonly Column<Held>[] = [
     { name: "Run", cell: ({ runId }) => <RunId runId={runId} /> },
-    { name: "Pipeline", narrow: "bare", cell: ({ pipeline }) => <PipelineLink pipeline={pipeline} /> },
+    { name: "Pipeline", isUnnamed: true, cell: ({ pipeline }) => <PipelineLink pipeline={pipeline} /> },
     {
       name: "Last held by",
       width: "1fr",

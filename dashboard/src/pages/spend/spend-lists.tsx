@@ -19,13 +19,13 @@ export function NearLimit({ runs }: { readonly runs: readonly NearRun[] }): Reac
     charged.microDollars + reserved.microDollars > 0 ? "money" : "tokens";
   const columns: readonly Column<NearRun>[] = [
     { name: "Run", cell: ({ runId }) => <RunId runId={runId} /> },
-    { name: "Pipeline", cell: ({ pipeline }) => <PipelineLink pipeline={pipeline} />, narrow: "bare" },
+    { name: "Pipeline", cell: ({ pipeline }) => <PipelineLink pipeline={pipeline} />, isUnnamed: true },
     { name: "Charged", align: "right", cell: (run) => amountWords(run.charged, unitOf(run)) },
     { name: "Reserved", align: "right", cell: (run) => amountWords(run.reserved, unitOf(run)) },
     {
       name: "Of its budget",
       width: "minmax(8rem,1fr)",
-      narrow: "own",
+      isLine: true,
       cell: (run) => <Share run={run} unit={unitOf(run)} />,
     },
   ];
@@ -56,11 +56,11 @@ export function TopPipelines({ spend, unit }: { readonly spend: Spend; readonly 
       cell: ({ pipeline }) => <PipelineLink pipeline={pipeline} />,
     },
     { name: "Runs", align: "right", cell: ({ runs }) => countWords(runs) },
-    { name: "Cost", align: "right", narrow: "bare", cell: ({ charged }) => amountWords(charged, unit) },
+    { name: "Cost", align: "right", isUnnamed: true, cell: ({ charged }) => amountWords(charged, unit) },
     {
       name: "Share",
       align: "right",
-      narrow: "bare",
+      isUnnamed: true,
       cell: ({ charged }) => <span className="text-ink-3">{shareWords(inUnit(charged, unit), whole)}</span>,
     },
   ];
@@ -80,9 +80,9 @@ export function CostlyRuns({ spend, unit }: { readonly spend: Spend; readonly un
   type Costly = Spend["costly"][number];
   const columns: readonly Column<Costly>[] = [
     { name: "Run", width: "minmax(0,1fr)", cell: ({ runId }) => <RunId runId={runId} /> },
-    { name: "Status", narrow: "bare", cell: ({ status }) => <ShownStatus status={status} /> },
-    { name: "Pipeline", narrow: "bare", cell: ({ pipeline }) => <PipelineLink pipeline={pipeline} /> },
-    { name: "Cost", align: "right", narrow: "bare", cell: ({ charged }) => amountWords(charged, unit) },
+    { name: "Status", isUnnamed: true, cell: ({ status }) => <ShownStatus status={status} /> },
+    { name: "Pipeline", isUnnamed: true, cell: ({ pipeline }) => <PipelineLink pipeline={pipeline} /> },
+    { name: "Cost", align: "right", isUnnamed: true, cell: ({ charged }) => amountWords(charged, unit) },
   ];
   return (
     <Section title="Most expensive runs">

@@ -41,7 +41,7 @@ export function QueueTable({ activity, workers }: QueueTableProps): ReactNode {
     { name: "Running", align: "right", cell: ({ running }) => countWords(running) },
     { name: "Sleeping", align: "right", cell: ({ sleeping }) => countWords(sleeping) },
     { name: "Next wakes", align: "right", cell: (row) => <Next row={row} asOf={activity.asOf} /> },
-    { name: "Taken", width: "1fr", narrow: "own", cell: (row) => <Taken row={row} /> },
+    { name: "Taken", width: "1fr", isLine: true, cell: (row) => <Taken row={row} /> },
   ];
   return <Table label="Queues" columns={columns} rows={rows} keyOf={({ queue }) => queue} />;
 }

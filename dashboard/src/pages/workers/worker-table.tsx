@@ -23,17 +23,25 @@ type WorkerTableProps = {
 export function WorkerTable({ workers, asOf, at }: WorkerTableProps): ReactNode {
   const columns: readonly Column<Worker>[] = [
     { name: "Worker", cell: (worker) => <Name worker={worker} asOf={asOf} /> },
-    { name: "Runs", width: "minmax(9rem,1fr)", narrow: "own", cell: (worker) => <Runs worker={worker} /> },
+    {
+      name: "Runs",
+      width: "minmax(9rem,1fr)",
+      isLine: true,
+      isUnnamed: true,
+      cell: (worker) => <Runs worker={worker} />,
+    },
     {
       name: "Takes",
       width: "minmax(8rem,1fr)",
-      narrow: "own",
+      isLine: true,
+      isUnnamed: true,
       cell: (worker) => <Takes worker={worker} />,
     },
     {
       name: "Done",
       width: "minmax(8rem,1fr)",
-      narrow: "own",
+      isLine: true,
+      isUnnamed: true,
       cell: ({ counts }) => <Done counts={counts} />,
     },
     {
