@@ -14,8 +14,8 @@ const LOOKS: { readonly [O in Firing["outcome"]]: { readonly icon: IconName; rea
 export function Outcome({ outcome }: { readonly outcome: Firing["outcome"] }): ReactNode {
   const { icon, look } = LOOKS[outcome];
   return (
-    <span className={`inline-flex items-center gap-1.5 whitespace-nowrap ${look}`}>
-      <Icon name={icon} />
+    <span className={`whitespace-nowrap ${look}`}>
+      <Icon name={icon} className="mr-1 align-[-2px]" />
       {outcome}
     </span>
   );

@@ -95,9 +95,9 @@ export function Next({
 function Last({ firing }: { readonly firing: Schedule["lastFiring"] }): ReactNode {
   if (firing === null) return <span className="text-ink-3">never fired</span>;
   return (
-    <span className="inline-flex max-w-full flex-wrap items-center gap-x-2">
-      <Outcome outcome={firing.outcome} /> <Ago at={firing.plannedAt} />
+    <>
+      <Outcome outcome={firing.outcome} /> <Ago at={firing.plannedAt} />{" "}
       {firing.runId !== null && <RunId runId={firing.runId} />}
-    </span>
+    </>
   );
 }
