@@ -13,6 +13,8 @@ const PATHS = {
   cancelled: "M8 2.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11ZM4.2 4.2l7.6 7.6",
   moved: "M2.5 8h10.5M9 4l4 4-4 4",
   paused: "M5.5 3.5v9M10.5 3.5v9",
+  differs: "M3 6h10M3 10h10M10.5 3l-5 10",
+  added: "M8 3v10M3 8h10",
   copy: "M5.5 5.5V3h7.5v7.5h-2.5M3 5.5h7.5V13H3Z",
   close: "m4 4 8 8M12 4l-8 8",
   down: "m4 6.2 4 4 4-4",

@@ -124,6 +124,7 @@ function Entries({ entries, onChange }: EntriesProps): ReactNode {
     },
     { name: "Target", width: "minmax(0,1fr)", isUnnamed: true, cell: (entry) => <Target entry={entry} /> },
     { name: "Outcome", isUnnamed: true, cell: ({ outcome }) => <Outcome outcome={outcome} /> },
+    { name: "When", isUnnamed: true, cell: ({ at }) => <Ago at={at} /> },
     {
       name: "Request",
       cell: ({ requestId }) => (
@@ -135,7 +136,6 @@ function Entries({ entries, onChange }: EntriesProps): ReactNode {
         </span>
       ),
     },
-    { name: "When", align: "right", isUnnamed: true, cell: ({ at }) => <Ago at={at} /> },
   ];
   return <Table label="Audit log" columns={columns} rows={entries} keyOf={({ no }) => String(no)} />;
 }
