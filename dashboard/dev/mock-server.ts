@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { extname, join } from "node:path";
 import { mockHead } from "./mock-heads.ts";
+import { houseAnswer } from "./mock-house-answers.ts";
 import { mockWaits } from "./mock-waits.ts";
 
 const POLICY =
@@ -233,7 +234,9 @@ const server = createServer((request, response) => {
     const url = new URL(request.url ?? "/", "http://localhost");
     if (!url.pathname.startsWith("/v1/")) return sendFile(response, url.pathname);
     if (url.pathname === "/v1/stream") return stream(response);
-    const { status, body } = answer(request.method ?? "GET", url, await bodyOf(request));
+    const method = request.method ?? "GET";
+    const given = await bodyOf(request);
+    const { status, body } = houseAnswer(method, url, heads) ?? answer(method, url, given);
     response.writeHead(status, {
       "content-type": status < 400 ? "application/json" : "application/problem+json",
     });

@@ -9,6 +9,7 @@ import { Notice } from "../parts/notice.tsx";
 import { useDashboard } from "./dashboard-context.ts";
 import { ErrorBoundary } from "./error-boundary.tsx";
 import { HelpDialog } from "./help-dialog.tsx";
+import { IntegrityNotice } from "./integrity-notice.tsx";
 import type { KeyBinding } from "./key-sequence.ts";
 import { activeKeys, useKeys } from "./keyboard.ts";
 import { LiveLine } from "./live-line.tsx";
@@ -66,6 +67,7 @@ export function Shell(): ReactNode {
         </div>
       </header>
       <NewVersion />
+      <IntegrityNotice />
       <ErrorBoundary resetKey={pathname}>
         <Pages place={place} />
       </ErrorBoundary>

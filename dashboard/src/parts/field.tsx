@@ -47,3 +47,33 @@ export function TextArea({
     </Labelled>
   );
 }
+
+/** One of some values, with its label. */
+export function SelectField<T extends string>({
+  label,
+  hint,
+  value,
+  options,
+  onChange,
+}: Omit<FieldProps, "problem"> & {
+  readonly value: T;
+  readonly options: { readonly [option in T]: string };
+  readonly onChange: (value: T) => void;
+}): ReactNode {
+  const names = Object.keys(options) as T[];
+  return (
+    <Labelled label={label} hint={hint}>
+      <select
+        className={`h-7.5 ${LOOK}`}
+        value={value}
+        onChange={({ target }) => onChange(names.find((name) => name === target.value) ?? value)}
+      >
+        {names.map((name) => (
+          <option key={name} value={name}>
+            {options[name]}
+          </option>
+        ))}
+      </select>
+    </Labelled>
+  );
+}

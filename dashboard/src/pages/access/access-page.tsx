@@ -1,6 +1,51 @@
 import type { ReactNode } from "react";
+import { useDashboard } from "../../app/dashboard-context.ts";
+import { flag, maybeOneOf, oneOf, optional, useSearchParams } from "../../app/search-params.ts";
+import { Choice } from "../../parts/choice.tsx";
+import { Notice } from "../../parts/notice.tsx";
 import { Page } from "../../parts/page.tsx";
+import { AUDIT_PERIODS, AuditLog } from "./audit-log.tsx";
+import { Tokens } from "./tokens.tsx";
 
+const ACCESS_PARAMS = {
+  view: oneOf(["tokens", "audit"], "tokens"),
+  all: flag,
+  who: optional,
+  act: optional,
+  target: optional,
+  since: maybeOneOf(AUDIT_PERIODS),
+} as const;
+
+/** Who may come in, and what people did. */
 export default function AccessPage(): ReactNode {
-  return <Page title="Access">{null}</Page>;
+  const { me } = useDashboard();
+  const [{ view, all, ...filter }, change] = useSearchParams(ACCESS_PARAMS);
+  if (me.role !== "admin") {
+    return (
+      <Page title="Access">
+        <Notice kind="warning" title="Only admins see tokens and the audit log.">
+          You are signed in as {me.role}. Ask an admin for a token of that role.
+        </Notice>
+      </Page>
+    );
+  }
+  return (
+    <Page
+      title="Access"
+      beside={
+        <Choice
+          label="View"
+          options={{ tokens: "Tokens", audit: "Audit log" }}
+          value={view}
+          onChange={(next) => change({ view: next })}
+        />
+      }
+    >
+      {view === "tokens" ? (
+        <Tokens isAll={all} onAll={(next) => change({ all: next })} />
+      ) : (
+        <AuditLog filter={filter} onChange={change} />
+      )}
+    </Page>
+  );
 }

@@ -1,0 +1,21 @@
+import type { ReactNode } from "react";
+import { Link } from "../parts/link.tsx";
+import { Notice } from "../parts/notice.tsx";
+import { useFinding } from "./integrity-finding.ts";
+
+/** The database is damaged: on every page until somebody has looked at it. */
+export function IntegrityNotice(): ReactNode {
+  const finding = useFinding();
+  if (finding === null || finding.problems.length === 0 || finding.isSeen) return null;
+  return (
+    <div className="px-4 pt-3 max-sm:px-3">
+      <Notice kind="problem" title="The database is damaged.">
+        Stop the workers before they write to it.{" "}
+        <Link href="/health" className="text-accent underline">
+          Look at what was found
+        </Link>
+        .
+      </Notice>
+    </div>
+  );
+}

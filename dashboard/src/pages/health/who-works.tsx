@@ -1,0 +1,127 @@
+import type { ReactNode } from "react";
+import type { Answer } from "../../api/client.ts";
+import { useRunHead } from "../../live/use-live.ts";
+import { useNow } from "../../live/use-now.ts";
+import { CopyButton } from "../../parts/copy-button.tsx";
+import { Command } from "../../parts/empty-state.tsx";
+import { Icon } from "../../parts/icon.tsx";
+import { RunId } from "../../parts/id.tsx";
+import { counted } from "../../parts/money-words.ts";
+import { PipelineLink } from "../../parts/pipeline-link.tsx";
+import { Section } from "../../parts/section.tsx";
+import { type Column, Table } from "../../parts/table.tsx";
+import { Ticking } from "../../parts/ticking.tsx";
+import { durationWords } from "../../parts/time-words.ts";
+import { VisibleLine } from "../../parts/visible.tsx";
+import { type Held, heldRuns, type Owner } from "./held-runs.ts";
+
+/** Each process that holds runs, and the runs that a process has left. */
+export function WhoWorks({ activity }: { readonly activity: Answer<"getActivity"> }): ReactNode {
+  const { owners, left } = heldRuns(activity.held);
+  return (
+    <>
+      {left.length > 0 && <LeftRuns runs={left} asOf={activity.asOf} />}
+      <Section title="Who works">
+        {owners.length === 0 ? (
+          <p className="flex flex-wrap items-center gap-2 text-ink-2">
+            No process works on a run. This starts a worker: <Command text="pawl worker" />
+          </p>
+        ) : (
+          <OwnerTable owners={owners} asOf={activity.asOf} />
+        )}
+      </Section>
+    </>
+  );
+}
+
+type OwnedRun = { readonly run: Held; readonly owner: Owner; readonly isFirst: boolean };
+
+/** One row for each run. The process is named once, before its first one. */
+function OwnerTable({
+  owners,
+  asOf,
+}: {
+  readonly owners: readonly Owner[];
+  readonly asOf: string;
+}): ReactNode {
+  const rows = owners.flatMap((owner) => owner.runs.map((run, at) => ({ run, owner, isFirst: at === 0 })));
+  const columns: readonly Column<OwnedRun>[] = [
+    {
+      name: "Process",
+      cell: ({ owner, isFirst }) => (isFirst ? <ProcessName owner={owner} /> : null),
+    },
+    { name: "Run", isUnnamed: true, cell: ({ run }) => <RunId runId={run.runId} /> },
+    {
+      name: "Pipeline",
+      width: "1fr",
+      isUnnamed: true,
+      cell: ({ run }) => <PipelineLink pipeline={run.pipeline} />,
+    },
+    {
+      name: "Held",
+      align: "right",
+      cell: ({ run }) => (
+        <Ticking ms={run.heldMs} asOf={asOf}>
+          {(ms) => durationWords(ms)}
+        </Ticking>
+      ),
+    },
+    { name: "Lease", align: "right", cell: ({ run }) => <LeaseLeft run={run} asOf={asOf} /> },
+  ];
+  return <Table label="Held runs" columns={columns} rows={rows} keyOf={({ run }) => run.runId} />;
+}
+
+function ProcessName({ owner }: { readonly owner: Owner }): ReactNode {
+  return (
+    <span className="inline-flex items-center gap-1 font-medium">
+      <VisibleLine text={owner.process} />
+      <CopyButton text={owner.owner} what="owner" />
+      <span className="font-normal text-ink-3">{counted(owner.runs.length, "run")}</span>
+    </span>
+  );
+}
+
+/** The stream brings each renewal; what was fetched counts until then. */
+function LeaseLeft({ run, asOf }: { readonly run: Held; readonly asOf: string }): ReactNode {
+  const head = useRunHead(run.runId);
+  const fetched = Date.parse(asOf) + run.leaseMs - run.silentMs;
+  const renewed = head?.owner === run.owner ? Date.parse(head.leaseUntil ?? "") : Number.NaN;
+  const left = (Number.isNaN(renewed) ? fetched : Math.max(renewed, fetched)) - useNow();
+  const look = left <= 0 ? "text-failed" : left < run.leaseMs / 3 ? "text-interrupted" : "";
+  return (
+    <span className={`whitespace-nowrap ${look}`}>{left <= 0 ? "over" : `${durationWords(left)} left`}</span>
+  );
+}
+
+function LeftRuns({ runs, asOf }: { readonly runs: readonly Held[]; readonly asOf: string }): ReactNode {
+  const columns: readonly Column<Held>[] = [
+    { name: "Run", cell: ({ runId }) => <RunId runId={runId} /> },
+    { name: "Pipeline", isUnnamed: true, cell: ({ pipeline }) => <PipelineLink pipeline={pipeline} /> },
+    {
+      name: "Last held by",
+      width: "1fr",
+      cell: ({ owner }) => <VisibleLine text={owner ?? "a process that gave it up"} />,
+    },
+    {
+      name: "Last sign",
+      align: "right",
+      cell: ({ silentMs }) => (
+        <Ticking ms={silentMs} asOf={asOf}>
+          {(ms) => <span className="text-interrupted">{durationWords(ms)} ago</span>}
+        </Ticking>
+      ),
+    },
+  ];
+  return (
+    <Section
+      title="Interrupted, and nobody took them"
+      beside={
+        <span className="inline-flex items-center gap-1 text-interrupted">
+          <Icon name="interrupted" /> {counted(runs.length, "run")}
+        </span>
+      }
+    >
+      <Table label="Interrupted runs" columns={columns} rows={runs} keyOf={({ runId }) => runId} />
+    </Section>
+  );
+}
