@@ -43,7 +43,7 @@ export function mockSpend(query: URLSearchParams): Answer<"getSpend"> {
     pipelines: PIPELINES.map((pipeline, at) => ({
       pipeline,
       charged: amount(total * ([0.52, 0.27, 0.15, 0.06][at] ?? 0)),
-      runs: 412 - at * 97,
+      requests: 4_120 - at * 970,
     })),
     costly: [478, 466, 470, 421, 402].map((number, at) => ({
       runId: `q-${number}`,
@@ -57,6 +57,7 @@ export function mockSpend(query: URLSearchParams): Answer<"getSpend"> {
         pipeline: "report",
         charged: amount(2_180_000),
         reserved: amount(180_000),
+        budget: "maxMicroDollars",
         share: 0.944,
       },
       {
@@ -64,6 +65,7 @@ export function mockSpend(query: URLSearchParams): Answer<"getSpend"> {
         pipeline: "triage",
         charged: amount(401_000),
         reserved: amount(20_000),
+        budget: "maxMicroDollars",
         share: 0.842,
       },
     ],

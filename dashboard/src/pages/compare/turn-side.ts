@@ -1,3 +1,4 @@
+import { isJsonObject } from "../../../../src/core/json.ts";
 import type { Answer } from "../../api/client.ts";
 
 type Json = Answer<"compareRuns">["turns"][number]["a"];
@@ -39,8 +40,7 @@ function shownValue(shown: Json): Json {
 }
 
 function field(value: Json, name: string): Json {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return null;
-  return Object.hasOwn(value, name) ? (value[name] ?? null) : null;
+  return isJsonObject(value) && Object.hasOwn(value, name) ? (value[name] ?? null) : null;
 }
 
 function listOf(value: Json): readonly Json[] {

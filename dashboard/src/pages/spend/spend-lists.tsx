@@ -5,7 +5,8 @@ import { RunId } from "../../parts/id.tsx";
 import { countWords } from "../../parts/money-words.ts";
 import { PipelineLink } from "../../parts/pipeline-link.tsx";
 import { Section } from "../../parts/section.tsx";
-import { STATUSES, Status } from "../../parts/status.tsx";
+import { Status } from "../../parts/status.tsx";
+import { STATUSES } from "../../parts/statuses.ts";
 import { type Column, Table } from "../../parts/table.tsx";
 import { inUnit, type Spend, type Unit } from "./spend-bars.ts";
 import { amountWords, shareWords } from "./spend-words.ts";
@@ -55,7 +56,7 @@ export function TopPipelines({ spend, unit }: { readonly spend: Spend; readonly 
       width: "minmax(0,1fr)",
       cell: ({ pipeline }) => <PipelineLink pipeline={pipeline} />,
     },
-    { name: "Runs", align: "right", cell: ({ runs }) => countWords(runs) },
+    { name: "Requests", align: "right", cell: ({ requests }) => countWords(requests) },
     { name: "Cost", align: "right", isUnnamed: true, cell: ({ charged }) => amountWords(charged, unit) },
     {
       name: "Share",
