@@ -40,6 +40,7 @@ export function WaitPane({ waitId }: { readonly waitId: string }): ReactNode {
 
 function Detail({ wait }: { readonly wait: WaitDetail }): ReactNode {
   const isAboutCall = wait.kind !== "question" && wait.kind !== "budget" && wait.arguments !== null;
+  const act = useWaitAct(wait);
   return (
     <article aria-label={wait.question} className="flex min-w-0 flex-col gap-3">
       <header>
@@ -80,7 +81,8 @@ function Detail({ wait }: { readonly wait: WaitDetail }): ReactNode {
       ))}
       <Background wait={wait} isAboutCall={isAboutCall} />
       <People wait={wait} />
-      {wait.status === "open" ? <Acts wait={wait} /> : <Answered wait={wait} />}
+      {act.error !== null && <ActProblem error={act.error} />}
+      {wait.status === "open" ? <Acts wait={wait} act={act} /> : <Answered wait={wait} />}
     </article>
   );
 }
@@ -165,8 +167,9 @@ function Answered({ wait }: { readonly wait: WaitDetail }): ReactNode {
       kind="success"
       title={
         <>
-          {wait.answeredBy !== null && <VisibleLine text={`${wait.answeredBy}: `} />}
-          <VisibleLine text={answerWords(wait)} />
+          <VisibleLine
+            text={wait.answeredBy === null ? answerWords(wait) : `${wait.answeredBy}: ${answerWords(wait)}`}
+          />
         </>
       }
     >
@@ -181,9 +184,10 @@ function Answered({ wait }: { readonly wait: WaitDetail }): ReactNode {
 
 type Open = "approve" | "deny" | "settle";
 
-function Acts({ wait }: { readonly wait: WaitDetail }): ReactNode {
+type ActsProps = { readonly wait: WaitDetail; readonly act: ReturnType<typeof useWaitAct> };
+
+function Acts({ wait, act }: ActsProps): ReactNode {
   const mayAct = useMayAct();
-  const act = useWaitAct(wait);
   const [open, setOpen] = useState<Open | null>(null);
   const acts = mayAct && wait.mayAnswer && wait.distrusted === null ? actsOf(wait) : [];
   const may = (what: WaitAct["act"]): boolean => acts.includes(what);
@@ -220,7 +224,6 @@ function Acts({ wait }: { readonly wait: WaitDetail }): ReactNode {
   );
   return (
     <div className="flex flex-col gap-3">
-      {act.error !== null && <ActProblem error={act.error} />}
       {mayAct && wait.whyNot !== null && (
         <Notice kind="warning" title="You cannot answer this.">
           <VisibleText text={wait.whyNot} />
