@@ -15,7 +15,8 @@ export type DemoOptions = {
   /** Where all files are left. */
   readonly folder: string;
   readonly environment: NodeJS.ProcessEnv;
-  readonly onLife: (life: ProcessLife, before: readonly ProcessLife[]) => void;
+  /** The next process starts once it has resolved. */
+  readonly onLife: (life: ProcessLife, before: readonly ProcessLife[]) => Promise<void> | void;
   readonly signal: AbortSignal;
 };
 
@@ -35,8 +36,8 @@ export async function performDemo({ seed, folder, onLife, ...rest }: DemoOptions
       // A compile cache shared by the processes halves their start time.
       environment: { NODE_COMPILE_CACHE: cache, ...rest.environment },
       signal: rest.signal,
-      onLife: (life) => {
-        onLife(life, before);
+      onLife: async (life) => {
+        await onLife(life, before);
         before.push(life);
       },
     });

@@ -41,7 +41,8 @@ export type KilledJob = {
   /** One for each process but the last. */
   readonly kills: readonly Kill[];
   readonly environment: NodeJS.ProcessEnv;
-  readonly onLife?: (life: ProcessLife) => void;
+  /** The next process starts once it has resolved. */
+  readonly onLife?: (life: ProcessLife) => Promise<void> | void;
   /** How long a process may be silent before it is killed; five minutes by default, for slow models. */
   readonly patienceMs?: number;
   /** Kills the current process and ends the demo. */
@@ -65,7 +66,7 @@ export async function runKilled(job: KilledJob): Promise<readonly ProcessLife[]>
     const kill = job.kills[i] ?? null;
     const life = await runOnce(job, kill, lives);
     lives.push(life);
-    job.onLife?.(life);
+    await job.onLife?.(life);
   }
   return lives;
 }

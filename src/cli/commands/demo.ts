@@ -12,6 +12,7 @@ export const demo: Command = {
   options: [
     { flags: "--seed <n>", summary: "the same seed replays the same story" },
     { flags: "--keep <dir>", summary: "keep its database and files in this folder" },
+    { flags: "--serve", summary: "open the dashboard on the run, and keep it open until Ctrl-C" },
   ],
   example: "pawl demo --seed 7",
   execute: async (context, input) => {
@@ -20,6 +21,7 @@ export const demo: Command = {
     const words = [
       ...(seed === null ? [] : ["--seed", String(seed)]),
       ...(keep === null ? [] : ["--keep", keep]),
+      ...(input.flag("serve") ? ["--serve"] : []),
       ...(input.json ? ["--json"] : []),
     ];
     // The demo prints its own output, and its own document with --json.

@@ -21,8 +21,8 @@ export type PawlServer = {
   /** Where people find it: the public address, or the one that it listens on. */
   readonly url: string;
   readonly port: number;
-  /** The address of the dashboard, with a code that signs in once. */
-  loginUrl(who: { readonly name: string }): Promise<string>;
+  /** The address of a page of the dashboard, by default the first one, with a code that signs in once. */
+  loginUrl(who: { readonly name: string; readonly path?: `/${string}` }): Promise<string>;
   /** Takes no more requests, breaks open streams, and finishes the others. The store stays open. */
   close(): Promise<void>;
 };
@@ -69,7 +69,7 @@ export async function serveWith(
   return {
     url,
     port: bound,
-    loginUrl: async (who) => `${url}/#code=${await own.createLoginCode(who)}`,
+    loginUrl: async ({ path = "/", ...who }) => `${url}${path}#code=${await own.createLoginCode(who)}`,
     close: once(async () => {
       await stop(server, streams);
       await own.close();

@@ -1,0 +1,29 @@
+import { join } from "node:path";
+import { servePawl } from "../server/http/serve-pawl.ts";
+import { openStore } from "../store/open-store.ts";
+import { RUN_ID } from "./worker-order.ts";
+
+/** The dashboard on the demo's database. It shows the run, and acts on nothing: the demo's story is fixed. */
+export type DemoDashboard = {
+  /** The page of the run, with a code that signs in once. */
+  readonly url: string;
+  close(): Promise<void>;
+};
+
+/** Serves it from the process that kills the others, beside them: it sees only what they have stored. */
+export async function openDashboard(folder: string, viewer: string): Promise<DemoDashboard> {
+  const store = await openStore(`file:${join(folder, "pawl.db")}`);
+  try {
+    const server = await servePawl({ store, port: 0, readOnly: true });
+    return {
+      url: await server.loginUrl({ name: viewer, path: `/runs/${RUN_ID}` }),
+      close: async () => {
+        await server.close();
+        await store.close();
+      },
+    };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
