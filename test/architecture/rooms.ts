@@ -30,6 +30,7 @@ export const rooms: Readonly<Record<string, readonly Rank[]>> = {
     "queries",
     "verify",
     "intents",
+    "sql-overview.ts",
     "sql-reader.ts",
     "sql-queue.ts",
     "sql-access.ts",

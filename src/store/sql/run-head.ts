@@ -17,7 +17,7 @@ export type RunHead = {
   owner: string | null;
   epoch: number;
   quota: Quota;
-  readonly counts: RunCounts;
+  readonly counts: LastNumbers;
   eventSeq: number;
   eventHash: Uint8Array;
   /** The steps of this run that were read so far, by number. */
@@ -47,7 +47,7 @@ export function forgetOldHeads(heads: Map<string, RunHead>): void {
 }
 
 /** The last numbers given out inside a run, and how many of its events cover rows of the run as a whole. */
-type RunCounts = {
+type LastNumbers = {
   steps: number;
   calls: number;
   waits: number;

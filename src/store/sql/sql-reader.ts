@@ -1,4 +1,3 @@
-import { StoreUnavailableError } from "../../core/errors.ts";
 import type { Message } from "../../core/message.ts";
 import type { StepPath } from "../../core/step-path.ts";
 import type { ResultLimits } from "../../core/usage/result-share.ts";
@@ -12,52 +11,35 @@ import * as steps from "./intents/step-intents.ts";
 import * as workers from "./intents/worker-intents.ts";
 import type { Leases } from "./leases.ts";
 import type { OwnerWatch } from "./owners.ts";
-import { readActivity } from "./queries/activity-queries.ts";
-import { listChangedRuns } from "./queries/changed-runs.ts";
-import * as costly from "./queries/costly-runs.ts";
-import { listErrors } from "./queries/error-queries.ts";
 import * as exchanges from "./queries/exchange-queries.ts";
-import * as listed from "./queries/listed-runs.ts";
 import { readMovedRows } from "./queries/moved-rows.ts";
 import * as queues from "./queries/queue-queries.ts";
 import * as retention from "./queries/retention-queries.ts";
-import { countRuns } from "./queries/run-counts.ts";
 import * as lists from "./queries/run-lists.ts";
 import * as readers from "./queries/run-queries.ts";
 import * as schedules from "./queries/schedule-queries.ts";
 import * as sessions from "./queries/session-queries.ts";
-import { readSpend } from "./queries/spend-queries.ts";
 import * as turnReaders from "./queries/turn-queries.ts";
-import { listAnsweredWaits, listWaits } from "./queries/wait-queries.ts";
-import type { SqlScript } from "./script.ts";
+import { listWaits } from "./queries/wait-queries.ts";
+import { closedError, type Listed, SqlOverview } from "./sql-overview.ts";
 import { findAddress } from "./tables/address-rows.ts";
 import * as artifacts from "./tables/artifact-rows.ts";
 import { readBlob } from "./tables/blob-rows.ts";
-import { listWorkers } from "./tables/live-worker-rows.ts";
 import { getTombstone } from "./tables/missing-run.ts";
 import { getRun } from "./tables/run-record.ts";
 import { requireRunKey } from "./tables/run-row.ts";
 import { verify } from "./verify/verify.ts";
-import { listTrustedWaits } from "./verify/verify-open.ts";
-
-type Listed<List extends `list${string}` & keyof contract.StoreReader> = ReturnType<
-  contract.StoreReader[List]
->;
 
 /** The reads of a store: each sees one state, whatever other processes commit in between. */
-export abstract class SqlReader implements contract.StoreReader {
-  protected readonly driver: Driver;
+export abstract class SqlReader extends SqlOverview implements contract.StoreReader {
   protected readonly owners: OwnerWatch;
   protected readonly leases: Leases;
 
   constructor(driver: Driver, owners: OwnerWatch, leases: Leases) {
-    this.driver = driver;
+    super(driver);
     this.owners = owners;
     this.leases = leases;
   }
-
-  /** True if the store is closed and no worker is left that may still read. */
-  protected abstract get isOver(): boolean;
 
   get live(): contract.LiveParts {
     return this.driver.live;
@@ -75,26 +57,6 @@ export abstract class SqlReader implements contract.StoreReader {
     return this.read(() => getRun(runId));
   }
 
-  listRuns(filter: contract.RunFilter = {}): Promise<readonly contract.RunRecord[]> {
-    return this.read(() => listed.listRuns(this.driver.now(), filter));
-  }
-
-  listRunSummaries(filter: contract.RunFilter = {}): Listed<"listRunSummaries"> {
-    return this.read(() => listed.listRunSummaries(this.driver.now(), filter));
-  }
-
-  countRuns(filter: contract.RunFilter = {}): Promise<contract.RunCounts> {
-    return this.read(() => countRuns(this.driver.now(), filter));
-  }
-
-  readRunHead(runId: string): Promise<contract.RunSummary | null> {
-    return this.read(() => listed.readRunHead(runId));
-  }
-
-  listChangedRuns({ after, limit }: contract.RunChangeQuery): Promise<contract.RunChanges> {
-    return this.read(() => listChangedRuns(this.driver.changeLog, after, limit));
-  }
-
   listReady(query: contract.ReadyQuery): Listed<"listReady"> {
     return this.read(() => queues.listReady(this.driver.now(), query));
   }
@@ -105,35 +67,6 @@ export abstract class SqlReader implements contract.StoreReader {
 
   listSleeping({ limit }: { readonly limit: number }): Listed<"listSleeping"> {
     return this.read(() => queues.listSleeping(this.driver.now(), limit));
-  }
-
-  listWorkers(): Promise<readonly contract.LiveWorker[]> {
-    return this.read(() => listWorkers(this.driver.now()));
-  }
-
-  readActivity(query: contract.ActivityQuery): Promise<contract.QueueActivity> {
-    return this.read(() => readActivity(this.driver.now(), query));
-  }
-
-  readSpend(query: contract.SpendQuery): Promise<readonly contract.SpendBucket[]> {
-    return this.read(() => readSpend(query));
-  }
-
-  listCostlyRuns(query: contract.CostlyQuery): Listed<"listCostlyRuns"> {
-    return this.read(() => costly.listCostlyRuns(query));
-  }
-
-  listRunsNearBudget(query: contract.RunScope & { readonly limit: number }): Listed<"listRunsNearBudget"> {
-    return this.read(() => costly.listRunsNearBudget(query));
-  }
-
-  listErrors(query: contract.ErrorQuery): Listed<"listErrors"> {
-    return this.read(() => listErrors(query));
-  }
-
-  describeStore(): Promise<contract.StoreDescription> {
-    if (this.isOver) return Promise.reject(closedError(this.driver.name));
-    return this.driver.describe();
   }
 
   async listAbandoned(): Promise<readonly contract.AbandonedRun[]> {
@@ -373,14 +306,6 @@ export abstract class SqlReader implements contract.StoreReader {
     return this.read(() => listWaits(runId, range));
   }
 
-  listOpenWaits(range?: contract.OpenWaitRange): Listed<"listOpenWaits"> {
-    return this.read(() => listTrustedWaits(range));
-  }
-
-  listAnsweredWaits(range: contract.AnsweredWaitRange): Listed<"listAnsweredWaits"> {
-    return this.read(() => listAnsweredWaits(range));
-  }
-
   isCancelRequested(runId: string): Promise<boolean> {
     return this.read(() => readers.isCancelRequested(runId));
   }
@@ -419,15 +344,4 @@ export abstract class SqlReader implements contract.StoreReader {
     const lease = await this.read(() => leaseOf(runId));
     if (lease !== null) await this.owners.look(lease.owner, lease.renewedAt);
   }
-
-  protected read<T>(script: () => SqlScript<T>): Promise<T> {
-    if (this.isOver) return Promise.reject(closedError(this.driver.name));
-    return this.driver.read(script);
-  }
-}
-
-export function closedError(name: string): StoreUnavailableError {
-  return new StoreUnavailableError(`The store ${name} is closed: open it again with openStore.`, {
-    reason: "closed",
-  });
 }

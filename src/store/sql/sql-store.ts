@@ -26,7 +26,7 @@ import { mayWake } from "./ready-listeners.ts";
 import { runOfCall, runOfWait } from "./run-of-id.ts";
 import type { SqlScript } from "./script.ts";
 import { SqlAccess } from "./sql-access.ts";
-import { closedError } from "./sql-reader.ts";
+import { closedError } from "./sql-overview.ts";
 import type { StoreParts } from "./store-options.ts";
 import * as artifacts from "./tables/artifact-rows.ts";
 import { collectBlobs } from "./tables/blob-rows.ts";

@@ -1,6 +1,6 @@
 import { ANSWERS_IN_A_TICK } from "../sql/driver.ts";
 import type { RunHead } from "../sql/run-head.ts";
-import { closedError } from "../sql/sql-reader.ts";
+import { closedError } from "../sql/sql-overview.ts";
 import type { Database } from "./database.ts";
 import { isBusy, isFileError, storeError, unknownCommit } from "./sqlite-error.ts";
 

@@ -90,7 +90,8 @@ export async function runCheck({ stores, body }: Check, open: OpenConformanceDat
       },
       fallSilent: async (ms) => {
         for (const each of opened)
-          for (const { runId } of await each.listRuns({ status: "running" })) await each.isHeld(runId);
+          for (const { runId } of await each.listRuns({ status: ["running", "interrupted"] }))
+            await each.isHeld(runId);
         now += ms;
       },
       openOnThread: async (clockOffMs = 0) => {

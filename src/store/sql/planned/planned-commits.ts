@@ -5,7 +5,7 @@ import { rememberEvents } from "../leases.ts";
 import type { Row } from "../row.ts";
 import { forgetOldHeads } from "../run-head.ts";
 import type { SqlScript } from "../script.ts";
-import { closedError } from "../sql-reader.ts";
+import { closedError } from "../sql-overview.ts";
 import type { Transaction } from "../transaction.ts";
 import type { Write } from "../write.ts";
 import { commitWithHints, type HintServer, RefusedHintError } from "./hinted-commit.ts";

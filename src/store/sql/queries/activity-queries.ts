@@ -4,7 +4,7 @@ import { all, type SqlScript } from "../script.ts";
 import { WAIT_KINDS } from "../stored-words.ts";
 import { countReady, HEARD_AT } from "./queue-queries.ts";
 import { inScope } from "./run-scope.ts";
-import { allOf, EVERYTHING } from "./value-lists.ts";
+import { allOf, EVERYTHING } from "./sql-condition.ts";
 
 /** More than any store has; the limit makes SQLite read the index of the runs that sleep, and not the runs by queue. */
 const ANY_NUMBER = Number.MAX_SAFE_INTEGER;

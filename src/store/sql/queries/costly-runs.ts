@@ -9,7 +9,7 @@ import { parseJson } from "../tables/run-row.ts";
 import { summariesOf } from "./listed-runs.ts";
 import { MOST_SEEN } from "./run-page.ts";
 import { inScope } from "./run-scope.ts";
-import { allOf } from "./value-lists.ts";
+import { allOf } from "./sql-condition.ts";
 
 /** By money, and by tokens where no money is known. */
 export function* listCostlyRuns({ since, limit, ...scope }: CostlyQuery): SqlScript<RunSummary[]> {

@@ -5,7 +5,7 @@ import { parseJson } from "../tables/run-row.ts";
 import { beginningOf, SHOWN_OF_MESSAGE, textIn } from "./listed-runs.ts";
 import { MOST_SEEN } from "./run-page.ts";
 import { inScope } from "./run-scope.ts";
-import { allOf } from "./value-lists.ts";
+import { allOf } from "./sql-condition.ts";
 
 /** Grouped here and not in SQL: a code is inside the stored error. */
 export function* listErrors({ since, limit, ...scope }: ErrorQuery): SqlScript<ErrorGroup[]> {

@@ -1,4 +1,4 @@
-import type { Condition } from "./value-lists.ts";
+import type { SqlCondition } from "./sql-condition.ts";
 
 /** True for an open wait that people answer. As it is in the index of these waits. */
 export const ASKS_PEOPLE = "waits.status = 'open' AND waits.kind <> 'time' AND waits.kind <> 'message'";
@@ -17,7 +17,7 @@ export const IS_IN_DOUBT = `tool_calls.status = 'in_doubt'
 const ANY_NUMBER = Number.MAX_SAFE_INTEGER;
 
 /** The keys of the runs that a person has to look at, from the indexes of what asks for one. */
-export function neededKeys(now: number): Condition {
+export function neededKeys(now: number): SqlCondition {
   return {
     text: `SELECT needed.run_key FROM (
         SELECT asking.run_key FROM (SELECT waits.run_key FROM waits WHERE ${ASKS_PEOPLE} ORDER BY waits.created_at LIMIT ?) AS asking

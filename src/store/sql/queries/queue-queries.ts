@@ -14,7 +14,7 @@ import { MESSAGE_MODES, MESSAGE_STATUSES } from "../stored-words.ts";
 import { senderOf } from "../tables/message-rows.ts";
 import { parseJson, requireRunKey } from "../tables/run-row.ts";
 import { inScope } from "./run-scope.ts";
-import { allOf } from "./value-lists.ts";
+import { allOf } from "./sql-condition.ts";
 
 const READY = `SELECT run_id, priority, ready_at, concurrency_key, worker_version FROM runs
    WHERE status = 'queued' AND wake_at IS NULL AND queue = ? AND pipeline = ?

@@ -5,7 +5,7 @@ import { RUN_STATUSES, SHOWN_STATUSES } from "../stored-words.ts";
 import { MOST_SEEN, mergedWalks, pageOf, rowsOf, walksFor } from "./run-page.ts";
 import { type RunsOf, shownStatusOf, walksOf } from "./run-walks.ts";
 
-type Counted = Omit<RunFilter, "after" | "limit">;
+type CountedRuns = Omit<RunFilter, "after" | "limit">;
 type Counts = Record<ShownStatus, number>;
 type Count = { readonly counts: Counts; readonly isCapped: boolean };
 
@@ -25,7 +25,7 @@ export function* countRuns(now: number, given: RunFilter): SqlScript<RunCounts> 
 /** What the indexes of runs are made of: every status can be counted by itself. */
 const INDEXED: readonly string[] = ["status", "pipeline", "pipelines", "createdSince", "createdBefore"];
 
-function countsOf(filter: Counted, now: number): SqlScript<Count> {
+function countsOf(filter: CountedRuns, now: number): SqlScript<Count> {
   const names = Object.entries(filter).flatMap(([name, value]) => (value === undefined ? [] : [name]));
   if (names.length === 0) return countAll(now);
   return names.every((name) => INDEXED.includes(name)) ? countWalks(filter, now) : countNewest(filter, now);
@@ -57,7 +57,7 @@ function* countAll(now: number): SqlScript<Count> {
 }
 
 /** Each status of each pipeline by its index, without a look at the rows. */
-function* countWalks(filter: Counted, now: number): SqlScript<Count> {
+function* countWalks(filter: CountedRuns, now: number): SqlScript<Count> {
   const counts = none();
   const walks = wanted(filter, SHOWN_STATUSES).flatMap((status) =>
     walksOf({ ...filter, status }, now).map((walk) => ({ status, walk })),
@@ -79,7 +79,7 @@ const LIVING: readonly ShownStatus[] = ["queued", "running", "interrupted", "wai
 const ENDED = SHOWN_STATUSES.filter((status) => !LIVING.includes(status));
 
 /** The newest runs of the filter, those that have ended and those that have not by themselves. */
-function* countNewest({ text, ...filter }: Counted, now: number): SqlScript<Count> {
+function* countNewest({ text, ...filter }: CountedRuns, now: number): SqlScript<Count> {
   const counts = none();
   let isCapped = false;
   for (const part of [LIVING, ENDED]) {
@@ -126,7 +126,7 @@ function* foundRows(filter: RunFilter, now: number): SqlScript<readonly Row[]> {
 /** How many runs are read at a time. */
 const AT_ONCE = 1_000;
 
-function wanted({ status }: Counted, among: readonly ShownStatus[]): readonly ShownStatus[] {
+function wanted({ status }: CountedRuns, among: readonly ShownStatus[]): readonly ShownStatus[] {
   if (status === undefined) return among;
   return among.filter((each) => (typeof status === "string" ? each === status : status.includes(each)));
 }

@@ -5,7 +5,7 @@ import { all, type SqlScript } from "../script.ts";
 import { parseJson } from "../tables/run-row.ts";
 import { neededKeys } from "./needed-people.ts";
 import { hasPrefix, type RunsOf, type Walk, walkOfKeys, walksOf } from "./run-walks.ts";
-import { type Condition, oneOf } from "./value-lists.ts";
+import { oneOf, type SqlCondition } from "./sql-condition.ts";
 
 /** The newest runs of a filter that a text is looked for in, and the most that are counted. */
 export const MOST_SEEN = 10_000;
@@ -51,7 +51,7 @@ export function mergedWalks(
   walks: readonly Walk[],
   limit: number,
   ...columns: readonly string[]
-): Condition | null {
+): SqlCondition | null {
   const [only] = walks;
   if (only === undefined) return null;
   const named = columns.map((column) => `runs.${column} AS ${column}`);

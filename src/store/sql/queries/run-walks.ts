@@ -2,7 +2,7 @@ import type { RunFilter, RunStatus, ShownStatus } from "../../store.ts";
 import type { SqlValue } from "../script.ts";
 import { SHOWN_STATUSES } from "../stored-words.ts";
 import { hasLabel, inScope } from "./run-scope.ts";
-import { allOf, type Condition } from "./value-lists.ts";
+import { allOf, type SqlCondition } from "./sql-condition.ts";
 
 /** A query that walks an index of runs in its order, from the newest one on. The limit is its last value. */
 export type Walk = {
@@ -24,7 +24,7 @@ type Wanted = {
   /** Null for every pipeline. */
   readonly pipelines: readonly string[] | null;
   readonly filter: RunsOf;
-  readonly rest: readonly Condition[];
+  readonly rest: readonly SqlCondition[];
 };
 
 /** Null if no run can fit. */
@@ -57,7 +57,7 @@ export function walksOf(filter: RunsOf, now: number): readonly Walk[] {
 }
 
 /** A walk over the runs of a set of keys, which is read as a whole: for sets that are small beside all runs. */
-export function walkOfKeys(keys: Condition, filter: RunsOf, now: number): readonly Walk[] {
+export function walkOfKeys(keys: SqlCondition, filter: RunsOf, now: number): readonly Walk[] {
   const wanted = wantedBy(filter, now);
   if (wanted === null) return [];
   const where = allOf([
@@ -73,7 +73,7 @@ export function walkOfKeys(keys: Condition, filter: RunsOf, now: number): readon
 /** Every combination, unless there are too many of them. */
 function runWalks({ statuses, pipelines, filter, rest }: Wanted): readonly Walk[] {
   const isTooMany = (statuses?.length ?? 1) * (pipelines?.length ?? 1) > MOST_WALKS;
-  const each: readonly (readonly Condition[])[] =
+  const each: readonly (readonly SqlCondition[])[] =
     pipelines === null || isTooMany
       ? [inScope({ pipelines })]
       : pipelines.map((pipeline) => [is("runs.pipeline", pipeline)]);
@@ -97,14 +97,14 @@ function labelWalk([name, value]: readonly [string, string], wanted: Wanted): Wa
 }
 
 /** All statuses and pipelines in one condition. */
-function whole({ statuses, pipelines, rest }: Wanted): readonly Condition[] {
+function whole({ statuses, pipelines, rest }: Wanted): readonly SqlCondition[] {
   return [...(statuses === null ? [] : [anyOf(statuses)]), ...inScope({ pipelines }), ...rest];
 }
 
 function walk(
   ordered: "runs" | "label",
   from: string,
-  where: Condition,
+  where: SqlCondition,
   before: readonly SqlValue[] = [],
 ): Walk {
   const rest = `FROM ${from} WHERE ${where.text} ORDER BY ${ordered}.created_at DESC, runs.run_id DESC LIMIT ?`;
@@ -116,7 +116,7 @@ function walk(
 }
 
 /** When it was created. The time of the cursor by itself, too: two columns of different tables are not looked up in an index. */
-function created(table: "runs" | "label", { createdSince, createdBefore, after }: RunsOf): Condition[] {
+function created(table: "runs" | "label", { createdSince, createdBefore, after }: RunsOf): SqlCondition[] {
   const at = `${table}.created_at`;
   return [
     ...(createdSince === undefined ? [] : [{ text: `${at} >= ?`, values: [createdSince] }]),
@@ -131,7 +131,7 @@ function created(table: "runs" | "label", { createdSince, createdBefore, after }
 }
 
 /** What no index of a walk is chosen by. */
-function restOf({ queue, idPrefix }: RunsOf): Condition[] {
+function restOf({ queue, idPrefix }: RunsOf): SqlCondition[] {
   return [
     ...(queue === undefined ? [] : [is("runs.queue", queue)]),
     // Not the column itself: SQLite would look all of these ids up, and sort them.
@@ -140,11 +140,11 @@ function restOf({ queue, idPrefix }: RunsOf): Condition[] {
 }
 
 /** A range of ids, and no pattern: that would read all of them. */
-export function hasPrefix(id: string, prefix: string): Condition {
+export function hasPrefix(id: string, prefix: string): SqlCondition {
   return { text: `${id} >= ? AND ${id} < ?`, values: [prefix, `${prefix}\u{10ffff}`] };
 }
 
-function is(column: string, value: string): Condition {
+function is(column: string, value: string): SqlCondition {
   return { text: `${column} = ?`, values: [value] };
 }
 
@@ -154,7 +154,7 @@ function pipelinesOf({ pipeline, pipelines }: RunsOf): readonly string[] | null 
 }
 
 /** The runs that a status of a filter means. */
-type StoredStatus = { readonly status: RunStatus; readonly condition: Condition };
+type StoredStatus = { readonly status: RunStatus; readonly condition: SqlCondition };
 
 function isLiving({ status }: StoredStatus): boolean {
   return status === "queued" || status === "running" || status === "waiting";
@@ -179,11 +179,11 @@ function storedStatuses(shown: RunsOf["status"], now: number): readonly StoredSt
   ];
 }
 
-function stored(status: RunStatus, ...more: readonly Condition[]): StoredStatus {
+function stored(status: RunStatus, ...more: readonly SqlCondition[]): StoredStatus {
   return { status, condition: allOf([is("runs.status", status), ...more]) };
 }
 
-function anyOf(statuses: readonly StoredStatus[]): Condition {
+function anyOf(statuses: readonly StoredStatus[]): SqlCondition {
   const conditions = statuses.map(({ condition }) => condition);
   return {
     text: `(${conditions.map(({ text }) => `(${text})`).join(" OR ")})`,

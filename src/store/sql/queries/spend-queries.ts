@@ -6,7 +6,7 @@ import { all, type SqlScript } from "../script.ts";
 import { CHARGE_BASES } from "../stored-words.ts";
 import { chargedAmount } from "../tables/run-quota.ts";
 import { inScope } from "./run-scope.ts";
-import { allOf, type Condition } from "./value-lists.ts";
+import { allOf, type SqlCondition } from "./sql-condition.ts";
 
 export function* readSpend(query: SpendQuery): SqlScript<SpendBucket[]> {
   const { since, until, bucketMs } = query;
@@ -55,7 +55,7 @@ function* sums(query: SpendQuery, calls: string, values: readonly number[]): Sql
       `SELECT bucket, basis, ${SUMS} FROM (${calls}) AS settled GROUP BY bucket, basis ORDER BY bucket, basis`,
       ...values,
     );
-  const where: Condition = allOf([{ text: "runs.run_key = of_runs.run_key", values: [] }, ...scope]);
+  const where: SqlCondition = allOf([{ text: "runs.run_key = of_runs.run_key", values: [] }, ...scope]);
   // Of each run first: there are more calls than runs to look up.
   const ofRuns = `SELECT bucket, run_key, basis, ${SUMS} FROM (${calls}) AS settled GROUP BY bucket, run_key, basis`;
   const group = query.by === null ? "bucket, basis" : "bucket, runs.pipeline, basis";

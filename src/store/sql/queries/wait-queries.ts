@@ -10,7 +10,7 @@ import { WAIT_KINDS, WAIT_STATUSES } from "../stored-words.ts";
 import { parseJson, requireRunKey } from "../tables/run-row.ts";
 import { ASKS_PEOPLE } from "./needed-people.ts";
 import { inScope } from "./run-scope.ts";
-import { allOf, type Condition, oneOf } from "./value-lists.ts";
+import { allOf, oneOf, type SqlCondition } from "./sql-condition.ts";
 
 // A cross join is made in this order: a list of waits is in the order of their index.
 const WAITS = `SELECT waits.*, runs.run_id, run_steps.step_path, tool_calls.turn_index, tool_calls.call_index
@@ -62,7 +62,7 @@ const OF_RUN = "waits.run_key = (SELECT of_id.run_key FROM runs AS of_id WHERE o
 function* behindWait({
   waitId: id,
   createdAt,
-}: Pick<WaitRecord, "waitId" | "createdAt">): SqlScript<Condition[] | null> {
+}: Pick<WaitRecord, "waitId" | "createdAt">): SqlScript<SqlCondition[] | null> {
   const last = parseWaitId(id);
   if (last === null) return null;
   const since = { text: "waits.created_at >= ?", values: [createdAt] };
@@ -87,7 +87,7 @@ export function* listAnsweredWaits({ since, limit, ...scope }: AnsweredWaitRange
   return rows.map(waitRecord);
 }
 
-function plain(text: string): Condition {
+function plain(text: string): SqlCondition {
   return { text, values: [] };
 }
 
