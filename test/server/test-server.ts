@@ -11,7 +11,7 @@ import { documentHandlers } from "../../src/server/http/document-handlers.ts";
 import { type HttpParts, httpHandler } from "../../src/server/http/http-handler.ts";
 import { REQUEST_CHECKS } from "../../src/server/http/request-checks.ts";
 import { HttpProblem } from "../../src/server/http-problem.ts";
-import type { Principal, Role, Scope } from "../../src/server/principal.ts";
+import type { AccessScope, Principal, Role } from "../../src/server/principal.ts";
 import { MemoryAccessStore } from "./memory-access-store.ts";
 
 export const ORIGIN = "http://127.0.0.1:4747";
@@ -27,7 +27,7 @@ export type TestServer = {
   /** The secret of a new token. */
   token(
     role: Role,
-    more?: { readonly name?: string; readonly scope?: Scope; readonly expiresAt?: number },
+    more?: { readonly name?: string; readonly scope?: AccessScope; readonly expiresAt?: number },
   ): Promise<string>;
   /** The cookie of a new session. */
   cookie(role: Role): Promise<string>;
@@ -108,7 +108,7 @@ export function testServer(options: TestServerOptions = {}): TestServer {
   return { store, access, audit, reported, request, token, cookie };
 }
 
-const ALL: Scope = { pipelines: null, labels: null };
+const ALL: AccessScope = { pipelines: null, labels: null };
 
 /** A POST of JSON. */
 export function json(body: unknown, headers: Record<string, string> = {}): RequestInit {
