@@ -20,7 +20,12 @@ async function servedIn(folder: CliFolder, ...argv: readonly string[]) {
   const cookie = (response.headers.get("set-cookie") ?? "").split(";")[0] ?? "";
   const client = createClient({
     baseUrl: url,
-    fetch: (address, init) => fetch(address, { ...init, headers: { ...init.headers, cookie, origin: url } }),
+    fetch: (address, init) => {
+      const headers = new Headers(init.headers);
+      headers.set("cookie", cookie);
+      headers.set("origin", url);
+      return fetch(address, { ...init, headers });
+    },
   });
   return { command, url, client };
 }

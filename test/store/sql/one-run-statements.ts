@@ -30,7 +30,7 @@ export const FAN_OUTS: readonly { readonly text: RegExp; readonly why: string }[
     why: "The dearest runs and those near a budget, for people.",
   },
   {
-    text: /^SELECT runs\.run_id, runs\.pipeline, runs\.updated_at, runs\.error, .* WHERE runs\.status = 'failed'/,
+    text: /^SELECT runs\.run_id, runs\.pipeline, runs\.ended_at, runs\.error, .* WHERE runs\.status = 'failed'/,
     why: "The errors of failed runs, for people.",
   },
   {
@@ -59,7 +59,7 @@ export const FAN_OUTS: readonly { readonly text: RegExp; readonly why: string }[
     why: "A worker looks for its next run.",
   },
   {
-    text: /^SELECT run_id, pipeline, status, updated_at FROM runs WHERE status <> 'queued'/,
+    text: /^SELECT run_id, pipeline, status, ended_at FROM runs WHERE ended_at IS NOT NULL/,
     why: "`pawl gc --runs`.",
   },
   { text: /^SELECT \* FROM tombstones (?:WHERE .*)?ORDER BY deleted_at/, why: "A list for people." },

@@ -481,6 +481,8 @@ CREATE TABLE runs (
   -- The name and hash of the artifact that is its result, if it succeeded and its contract says which one that is.
   final_artifact TEXT
 , takes_text INTEGER NOT NULL DEFAULT 0, resume_request TEXT) STRICT;
+, takes_text INTEGER NOT NULL DEFAULT 0, ended_at INTEGER
+  GENERATED ALWAYS AS (CASE WHEN status IN ('succeeded', 'failed', 'cancelled', 'moved') THEN updated_at END) VIRTUAL) STRICT;
 
 CREATE TABLE schedules (
   name TEXT PRIMARY KEY,
@@ -674,15 +676,14 @@ CREATE INDEX audit_of_target ON audit_log (target, audit_no) WHERE target IS NOT
 
 CREATE INDEX due_schedules ON schedules (next_at) WHERE paused_at IS NULL;
 
-CREATE INDEX ended_runs ON runs (updated_at, run_id)
-  WHERE status <> 'queued' AND status <> 'running' AND status <> 'waiting';
+CREATE INDEX ended_runs ON runs (ended_at, run_id) WHERE ended_at IS NOT NULL;
 
 CREATE INDEX events_of_runs ON events (run_key, seq) WHERE of_run = 1;
 
 CREATE INDEX failed_model_calls_by_time
   ON failed_model_calls (settled_at, run_key, basis, charged_tokens, charged_micro_dollars);
 
-CREATE INDEX failed_runs ON runs (status, updated_at, run_id) WHERE status = 'failed';
+CREATE INDEX failed_runs ON runs (status, ended_at, run_id) WHERE status = 'failed';
 
 CREATE INDEX messages_of_turns ON messages (run_key, taken_step, taken_turn, message_no) WHERE taken_turn IS NOT NULL;
 

@@ -10,12 +10,12 @@ import { allOf } from "./value-lists.ts";
 /** Grouped here and not in SQL: a code is inside the stored error. */
 export function* listErrors({ since, limit, ...scope }: ErrorQuery): SqlScript<ErrorGroup[]> {
   const { text, values } = allOf([
-    { text: "runs.status = 'failed' AND runs.updated_at >= ?", values: [since] },
+    { text: "runs.status = 'failed' AND runs.ended_at >= ?", values: [since] },
     ...inScope(scope),
   ]);
   const rows = yield* all(
-    `SELECT runs.run_id, runs.pipeline, runs.updated_at, runs.error, ${CURRENT_STEP} FROM runs WHERE ${text}
-      ORDER BY runs.updated_at DESC, runs.run_id DESC LIMIT ?`,
+    `SELECT runs.run_id, runs.pipeline, runs.ended_at, runs.error, ${CURRENT_STEP} FROM runs WHERE ${text}
+      ORDER BY runs.ended_at DESC, runs.run_id DESC LIMIT ?`,
     ...values,
     MOST_SEEN,
   );
@@ -28,7 +28,7 @@ export function* listErrors({ since, limit, ...scope }: ErrorQuery): SqlScript<E
       row.optionalText("current_step"),
     ];
     const key = JSON.stringify([pipeline, code, step]);
-    const [at, message] = [row.int("updated_at"), textIn(error, "message")];
+    const [at, message] = [row.int("ended_at"), textIn(error, "message")];
     const known = groups.get(key);
     groups.set(
       key,

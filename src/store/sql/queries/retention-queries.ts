@@ -3,15 +3,12 @@ import { all, type SqlScript, type SqlValue } from "../script.ts";
 import { ENDED_STATUSES } from "../stored-words.ts";
 import { tombstone } from "../tables/missing-run.ts";
 
-/** In the words of the index of ended runs, and not as a list of statuses: for that SQLite takes the index by status. */
-const ENDED = "status <> 'queued' AND status <> 'running' AND status <> 'waiting'";
-
 export function* listEndedRuns(query: EndedQuery): SqlScript<EndedRun[]> {
   const { endedBefore, status, pipeline, after, limit } = query;
-  const conditions = [ENDED, "updated_at < ?"];
+  const conditions = ["ended_at IS NOT NULL", "ended_at < ?"];
   const values: SqlValue[] = [endedBefore];
   if (after !== undefined) {
-    conditions.push("(updated_at, run_id) > (?, ?)");
+    conditions.push("(ended_at, run_id) > (?, ?)");
     values.push(after.endedAt, after.runId);
   }
   conditions.push(status === undefined ? "status <> 'moved'" : "status || '' = ?");
@@ -21,8 +18,8 @@ export function* listEndedRuns(query: EndedQuery): SqlScript<EndedRun[]> {
     values.push(pipeline);
   }
   const rows = yield* all(
-    `SELECT run_id, pipeline, status, updated_at FROM runs WHERE ${conditions.join(" AND ")}
-      ORDER BY updated_at, run_id LIMIT ?`,
+    `SELECT run_id, pipeline, status, ended_at FROM runs WHERE ${conditions.join(" AND ")}
+      ORDER BY ended_at, run_id LIMIT ?`,
     ...values,
     limit,
   );
@@ -30,7 +27,7 @@ export function* listEndedRuns(query: EndedQuery): SqlScript<EndedRun[]> {
     runId: row.text("run_id"),
     pipeline: row.text("pipeline"),
     status: row.oneOf("status", ENDED_STATUSES),
-    endedAt: row.int("updated_at"),
+    endedAt: row.int("ended_at"),
   }));
 }
 
