@@ -13,6 +13,8 @@ const ENTRIES: { readonly [path: string]: string } = {
   "pawl/otel": "Traces and metrics for OpenTelemetry. Needs `@opentelemetry/api`.",
   "pawl/prices": "Prices of models, for budgets in dollars.",
   "pawl/restate": "Runs driven by Restate. Needs `@restatedev/restate-sdk`.",
+  "pawl/server": "The HTTP API and the dashboard.",
+  "pawl/client": "A client of the HTTP API, for browsers, edge runtimes and Node.",
   "pawl/testing": "A scripted model and a fake clock for tests.",
   "pawl/testing/crash": "The crash explorer, which kills an agent at every point.",
   "pawl/testing/store": "The conformance suite for stores.",

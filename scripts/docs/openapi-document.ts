@@ -129,7 +129,7 @@ function contentOf(answer: Route["answers"][number]): Pick<ZodOpenApiResponseObj
 }
 
 /** The problems of a route by status, with those of every operation like it. */
-export function routeProblems(route: Route & { readonly role: string }): {
+function routeProblems(route: Route & { readonly role: string }): {
   readonly [status: string]: string;
 } {
   return {

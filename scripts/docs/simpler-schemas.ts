@@ -18,7 +18,7 @@ export function withSimplerSchemas(document: object): object {
 function simpler(node: Node, isRequest: boolean): Node {
   const { pattern, minimum, maximum, additionalProperties, ...rest } = node;
   if (isNamedBySelf(rest.$ref))
-    return { ...(rest.description === undefined ? {} : { description: rest.description }) };
+    return rest.description === undefined ? {} : { description: rest.description };
   return {
     ...rest,
     ...(pattern === undefined || rest.format === "date-time" ? {} : { pattern }),
@@ -60,7 +60,7 @@ function withoutTwins(document: object): object {
   const plain = (value: unknown) => JSON.stringify(value).replaceAll(/(\/schemas\/\w+?)Output"/g, '$1"');
   const twins = Object.keys(components.schemas).filter((name) => {
     const other = components.schemas[name.replace(/Output$/, "")];
-    return /Output$/.test(name) && plain(other) === plain(components.schemas[name]);
+    return name.endsWith("Output") && plain(other) === plain(components.schemas[name]);
   });
   const refs = new Map(
     twins.map((name) => [`#/components/schemas/${name}`, `#/components/schemas/${name.slice(0, -6)}`]),
@@ -70,7 +70,7 @@ function withoutTwins(document: object): object {
     return ref === undefined ? node : { ...node, $ref: ref };
   }) as { components: { schemas: { [name: string]: unknown } } };
   for (const name of Object.keys(joined.components.schemas))
-    if (twins.includes(name) || /^__schema/.test(name)) delete joined.components.schemas[name];
+    if (twins.includes(name) || name.startsWith("__schema")) delete joined.components.schemas[name];
   return joined;
 }
 

@@ -5,14 +5,14 @@ import type { liveEvent } from "../server/api/schemas/live.ts";
 
 // The types of the client, from the route table. Only types: nothing of the table is part of the client's code.
 
-type Routes = typeof routes;
+type ApiRoutes = typeof routes;
 
 type PathNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? Name | PathNames<Rest>
   : never;
 
 /** The values of a query as they are used, each optional if it may be left out. */
-type QueryOf<Id extends OperationId> = Routes[Id] extends { readonly query: infer Q extends z.ZodObject }
+type QueryOf<Id extends OperationId> = ApiRoutes[Id] extends { readonly query: infer Q extends z.ZodObject }
   ? {
       readonly [Name in keyof z.output<Q> as undefined extends z.input<Q>[Name & keyof z.input<Q>]
         ? never
@@ -24,17 +24,17 @@ type QueryOf<Id extends OperationId> = Routes[Id] extends { readonly query: infe
     }
   : unknown;
 
-type KeyOf<Id extends OperationId> = Routes[Id] extends { readonly headers: z.ZodObject }
+type IdempotencyOf<Id extends OperationId> = ApiRoutes[Id] extends { readonly headers: z.ZodObject }
   ? { readonly idempotencyKey: string }
   : unknown;
 
 /** What is in the address and the headers: the ids in the path, and the query. */
 export type OperationParams<Id extends OperationId> = {
-  readonly [Name in PathNames<Routes[Id]["path"]>]: string;
+  readonly [Name in PathNames<ApiRoutes[Id]["path"]>]: string;
 } & QueryOf<Id> &
-  KeyOf<Id>;
+  IdempotencyOf<Id>;
 
-type BodyOf<Id extends OperationId> = Routes[Id] extends { readonly body: infer B extends z.ZodType }
+type BodyOf<Id extends OperationId> = ApiRoutes[Id] extends { readonly body: infer B extends z.ZodType }
   ? z.input<B>
   : never;
 
@@ -42,7 +42,7 @@ type AnswerOf<A> = A extends z.ZodType ? z.output<A> : A extends "empty" ? undef
 
 /** What an operation returns: a document, nothing, or the response itself if its body is bytes or a stream. */
 export type OperationResult<Id extends OperationId> = AnswerOf<
-  Routes[Id]["answers"][keyof Routes[Id]["answers"]]
+  ApiRoutes[Id]["answers"][keyof ApiRoutes[Id]["answers"]]
 >;
 
 /** Ends a request, or a stream. */
@@ -63,7 +63,7 @@ export type OperationCall<Id extends OperationId> =
 export type StreamedId = "stream" | "watchRun";
 
 /** What `client.stream` yields: heads, counts and waits of all runs, and the log of one. */
-export type LiveEvent = z.output<typeof liveEvent>;
+export type ServerEvent = z.output<typeof liveEvent>;
 
 /** An event of a run as it happens: see `runner.watch`. Ignore types that you do not know. */
-export type RunEvent = { readonly type: string; readonly [field: string]: unknown };
+export type WatchedEvent = { readonly type: string; readonly [field: string]: unknown };

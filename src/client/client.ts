@@ -3,11 +3,11 @@
 import { OPERATIONS, type OperationId } from "../server/api/operations.ts";
 import type {
   Abortable,
-  LiveEvent,
   OperationCall,
   OperationParams,
-  RunEvent,
+  ServerEvent,
   StreamedId,
+  WatchedEvent,
 } from "./client-types.ts";
 import { type Connect, connectedEvents } from "./event-connection.ts";
 import { PawlProblem } from "./pawl-problem.ts";
@@ -15,12 +15,12 @@ import { PawlProblem } from "./pawl-problem.ts";
 export type { OperationId } from "../server/api/operations.ts";
 export type {
   Abortable,
-  LiveEvent,
   OperationCall,
   OperationParams,
   OperationResult,
-  RunEvent,
+  ServerEvent,
   StreamedId,
+  WatchedEvent,
 } from "./client-types.ts";
 export { PawlProblem } from "./pawl-problem.ts";
 
@@ -28,7 +28,7 @@ export { PawlProblem } from "./pawl-problem.ts";
 export type ClientOptions = {
   /** Where the server is: `https://pawl.example.com`. By default the origin of the page. */
   readonly baseUrl?: string;
-  /** Sent as `Authorization: Bearer`. By default none: in a browser the cookie of the session is sent. */
+  /** SentParts as `Authorization: Bearer`. By default none: in a browser the cookie of the session is sent. */
   readonly token?: string;
   /** Used in the place of `fetch`. By default the platform's own. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
@@ -37,13 +37,13 @@ export type ClientOptions = {
 /** A function for each operation of the HTTP API. */
 export type PawlClient = { readonly [Id in Exclude<OperationId, StreamedId>]: OperationCall<Id> } & {
   /** Heads, counts and waits of all runs as they change, and the log of one. It ends with the signal, or with the loop. */
-  stream(params?: OperationParams<"stream"> & Abortable): AsyncGenerator<LiveEvent, void, undefined>;
+  stream(params?: OperationParams<"stream"> & Abortable): AsyncGenerator<ServerEvent, void, undefined>;
   /** What happens in a run, until it has ended. */
-  watchRun(params: OperationParams<"watchRun"> & Abortable): AsyncGenerator<RunEvent, void, undefined>;
+  watchRun(params: OperationParams<"watchRun"> & Abortable): AsyncGenerator<WatchedEvent, void, undefined>;
 };
 
-type Fields = { readonly [name: string]: unknown };
-type Sent = {
+type Params = { readonly [name: string]: unknown };
+type SentParts = {
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
   readonly lastId?: string | null;
@@ -84,7 +84,7 @@ export async function* pages<P extends object, T>(
 /** A page of a list. */
 export type Page<T> = { readonly items: readonly T[]; readonly nextCursor: string | null };
 
-type Request = (id: OperationId, params: Fields, sent: Sent) => Promise<Response>;
+type Request = (id: OperationId, params: Params, sent: SentParts) => Promise<Response>;
 
 function requester({
   baseUrl = "",
@@ -109,7 +109,7 @@ function requester({
 }
 
 /** The path with its ids, each as one encoded segment, and the rest as the query. */
-function addressOf(template: string, params: Fields): string {
+function addressOf(template: string, params: Params): string {
   const inPath = new Set<string>();
   const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     inPath.add(name);
@@ -120,13 +120,13 @@ function addressOf(template: string, params: Fields): string {
     if (inPath.has(name) || value === undefined || value === null) continue;
     for (const each of Array.isArray(value) ? value : [value]) query.append(name, String(each));
   }
-  return query.size === 0 ? path : `${path}?${query}`;
+  return query.size === 0 ? path : `${path}?${query.toString()}`;
 }
 
 function methodOf(id: OperationId, request: Request): unknown {
-  if (id === "stream") return (params: Fields = {}) => liveEvents(request, params);
-  if (id === "watchRun") return (params: Fields) => runEvents(request, params);
-  return async ({ signal, ...params }: Fields & Abortable = {}, body?: unknown) => {
+  if (id === "stream") return (params: Params = {}) => liveEvents(request, params);
+  if (id === "watchRun") return (params: Params) => runEvents(request, params);
+  return async ({ signal, ...params }: Params & Abortable = {}, body?: unknown) => {
     const response = await request(id, params, { body, signal });
     if (!response.ok) throw await PawlProblem.of(response);
     if (response.status === 204) return undefined;
@@ -141,21 +141,21 @@ const NEVER = new AbortController().signal;
 
 async function* liveEvents(
   request: Request,
-  { signal = NEVER, ...params }: Fields & Abortable,
-): AsyncGenerator<LiveEvent, void, undefined> {
+  { signal = NEVER, ...params }: Params & Abortable,
+): AsyncGenerator<ServerEvent, void, undefined> {
   for await (const { event, data } of connectedEvents(connecting("stream", request, params), null, signal))
-    yield { event, data: JSON.parse(data) } as LiveEvent;
+    yield { event, data: JSON.parse(data) as unknown } as ServerEvent;
 }
 
 async function* runEvents(
   request: Request,
-  { signal = NEVER, ...params }: Fields & Abortable,
-): AsyncGenerator<RunEvent, void, undefined> {
-  const isLast = (data: string) => (JSON.parse(data) as RunEvent).type === "run.ended";
+  { signal = NEVER, ...params }: Params & Abortable,
+): AsyncGenerator<WatchedEvent, void, undefined> {
+  const isLast = (data: string) => (JSON.parse(data) as WatchedEvent).type === "run.ended";
   const events = connectedEvents(connecting("watchRun", request, params), ({ data }) => isLast(data), signal);
-  for await (const { data } of events) yield JSON.parse(data) as RunEvent;
+  for await (const { data } of events) yield JSON.parse(data) as WatchedEvent;
 }
 
-function connecting(id: StreamedId, request: Request, params: Fields): Connect {
+function connecting(id: StreamedId, request: Request, params: Params): Connect {
   return (lastId, signal) => request(id, params, { lastId, signal });
 }

@@ -48,7 +48,8 @@ async function* oneConnection(
   try {
     const response = await connect(lastId, both);
     if (!response.ok) throw await PawlProblem.of(response);
-    const reader = response.body?.getReader();
+    const body: ReadableStream<Uint8Array> | null = response.body;
+    const reader = body?.getReader();
     const parser = new EventParser();
     for (;;) {
       const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };

@@ -3,7 +3,7 @@ import type { OperationId } from "./api/operations.ts";
 import type { routes } from "./api/routes.ts";
 import type { Principal } from "./principal.ts";
 
-type Routes = typeof routes;
+type RouteTable = typeof routes;
 
 /** The names in the braces of a path. */
 type ParameterNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
@@ -12,18 +12,22 @@ type ParameterNames<Path extends string> = Path extends `${string}{${infer Name}
 
 /** What a handler gets of a request, validated and decoded. */
 export type HandlerInput<Id extends OperationId> = {
-  readonly params: { readonly [Name in ParameterNames<Routes[Id]["path"]>]: string };
-  readonly query: Routes[Id] extends { readonly query: infer Q extends z.ZodType } ? z.output<Q> : undefined;
-  readonly headers: Routes[Id] extends { readonly headers: infer H extends z.ZodType }
+  readonly params: { readonly [Name in ParameterNames<RouteTable[Id]["path"]>]: string };
+  readonly query: RouteTable[Id] extends { readonly query: infer Q extends z.ZodType }
+    ? z.output<Q>
+    : undefined;
+  readonly headers: RouteTable[Id] extends { readonly headers: infer H extends z.ZodType }
     ? z.output<H>
     : undefined;
-  readonly body: Routes[Id] extends { readonly body: infer B extends z.ZodType } ? z.output<B> : undefined;
+  readonly body: RouteTable[Id] extends { readonly body: infer B extends z.ZodType }
+    ? z.output<B>
+    : undefined;
 };
 
 /** Who asks, and how to reach them. */
 export type HandlerContext<Id extends OperationId> = {
   /** Null only for operations that anyone may call. */
-  readonly principal: Routes[Id]["role"] extends "anyone" ? Principal | null : Principal;
+  readonly principal: RouteTable[Id]["role"] extends "anyone" ? Principal | null : Principal;
   /** Its body was read already, unless the operation takes none. */
   readonly request: Request;
   readonly requestId: string;
@@ -36,12 +40,12 @@ type Made<T> = T extends readonly (infer Item)[]
     ? { readonly [Name in keyof T]: Made<T[Name]> }
     : T;
 
-type Answers<Id extends OperationId> = Routes[Id]["answers"];
+type AnswersOf<Id extends OperationId> = RouteTable[Id]["answers"];
 
 /** The statuses and documents that an operation may answer with. */
 export type HandlerAnswer<Id extends OperationId> =
   | {
-      [Status in keyof Answers<Id>]: Answers<Id>[Status] extends infer A
+      [Status in keyof AnswersOf<Id>]: AnswersOf<Id>[Status] extends infer A
         ? A extends z.ZodType
           ? {
               readonly status: Status;
@@ -50,7 +54,7 @@ export type HandlerAnswer<Id extends OperationId> =
             }
           : never
         : never;
-    }[keyof Answers<Id>]
+    }[keyof AnswersOf<Id>]
   /** Bytes, streams and empty answers. */
   | Response;
 

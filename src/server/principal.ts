@@ -2,7 +2,7 @@ import type { Role } from "../core/access/role.ts";
 import type { AccessScope } from "../core/access/scope.ts";
 
 export type { Role } from "../core/access/role.ts";
-export type { AccessScope as Scope } from "../core/access/scope.ts";
+export type { AccessScope } from "../core/access/scope.ts";
 
 /** Who makes a request. */
 export type Principal = {

@@ -40,11 +40,11 @@ export type BusEvents = {
   ObserverFailed: { readonly message: string };
 };
 
-type Handlers = { readonly [K in keyof BusEvents]: Set<{ handle(event: BusEvents[K]): void }> };
+type BusHandlers = { readonly [K in keyof BusEvents]: Set<{ handle(event: BusEvents[K]): void }> };
 
 /** Notifies subscribers. It keeps no state: a later subscriber does not get earlier events. */
 export class EventBus {
-  readonly #handlers: Handlers = {
+  readonly #handlers: BusHandlers = {
     ToolInvoked: new Set(),
     PromptRendered: new Set(),
     PromptExecuted: new Set(),
@@ -85,7 +85,7 @@ export class EventBus {
     for (const handlers of Object.values(this.#handlers)) handlers.clear();
   }
 
-  #handlersOf<K extends keyof BusEvents>(type: K): Handlers[K] {
+  #handlersOf<K extends keyof BusEvents>(type: K): BusHandlers[K] {
     if (Object.hasOwn(this.#handlers, type)) return this.#handlers[type];
     const known = Object.keys(this.#handlers).join(", ");
     throw new ConfigurationError(`The bus has no event ${JSON.stringify(type)}: use one of ${known}.`);

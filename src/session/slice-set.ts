@@ -31,13 +31,13 @@ export function ownEvent(event: unknown): SessionEvent {
   return frozenJson(event) as SessionEvent;
 }
 
-type Route = { readonly slice: Slice; readonly reducer: Reducer<unknown> };
+type EventRoute = { readonly slice: Slice; readonly reducer: Reducer<unknown> };
 
 /** The slices of a session, with the reducers that build its state from events. */
 export class SliceSet implements Iterable<Slice> {
   readonly #slices = new Map<string, Slice>();
   /** The reducers of each event type; none for a type that is only listed in `eventTypes`. */
-  readonly #routes = new Map<string, readonly Route[]>();
+  readonly #routes = new Map<string, readonly EventRoute[]>();
   #isReducing = false;
 
   constructor(slices: readonly Slice[], eventTypes: readonly string[] = []) {
@@ -149,7 +149,7 @@ function unknownSlice(name: string): SnapshotRestoreError {
 }
 
 function reduceSlice(
-  { slice, reducer }: Route,
+  { slice, reducer }: EventRoute,
   before: readonly Json[],
   event: SessionEvent,
 ): readonly Json[] {

@@ -43,7 +43,17 @@ export class CliProcess {
 
   /** Resolves when this text has appeared on stderr. */
   async waitForStderr(text: string): Promise<void> {
-    while (!this.#texts.stderr.includes(text)) {
+    await this.#waitFor("stderr", text);
+  }
+
+  /** Resolves to what is on stdout when this text has appeared there. */
+  async waitForStdout(text: string): Promise<string> {
+    await this.#waitFor("stdout", text);
+    return this.#texts.stdout;
+  }
+
+  async #waitFor(name: "stdout" | "stderr", text: string): Promise<void> {
+    while (!this.#texts[name].includes(text)) {
       if (this.#process.exitCode !== null)
         throw new Error(`It ended and did not print ${JSON.stringify(text)}: ${this.#texts.stderr}`);
       await sleep(5);

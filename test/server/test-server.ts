@@ -11,7 +11,7 @@ import { documentHandlers } from "../../src/server/http/document-handlers.ts";
 import { type HttpParts, httpHandler } from "../../src/server/http/http-handler.ts";
 import { REQUEST_CHECKS } from "../../src/server/http/request-checks.ts";
 import { HttpProblem } from "../../src/server/http-problem.ts";
-import type { Principal, Role, Scope } from "../../src/server/principal.ts";
+import type { AccessScope, Role } from "../../src/server/principal.ts";
 import { MemoryAccessStore } from "./memory-access-store.ts";
 
 export const ORIGIN = "http://127.0.0.1:4747";
@@ -23,14 +23,14 @@ export type TestServer = {
   readonly audit: AuditTrail;
   readonly reported: unknown[];
   /** As `fetch`, with the address of the server in front. */
-  request(path: string, init?: RequestInit): Promise<Response>;
+  readonly request: (path: string, init?: RequestInit) => Promise<Response>;
   /** The secret of a new token. */
-  token(
+  readonly token: (
     role: Role,
-    more?: { readonly name?: string; readonly scope?: Scope; readonly expiresAt?: number },
-  ): Promise<string>;
+    more?: { readonly name?: string; readonly scope?: AccessScope; readonly expiresAt?: number },
+  ) => Promise<string>;
   /** The cookie of a new session. */
-  cookie(role: Role): Promise<string>;
+  readonly cookie: (role: Role) => Promise<string>;
 };
 
 export type TestServerOptions = Partial<Omit<HttpParts, "handlers" | "access" | "audit">> & {
@@ -108,7 +108,7 @@ export function testServer(options: TestServerOptions = {}): TestServer {
   return { store, access, audit, reported, request, token, cookie };
 }
 
-const ALL: Scope = { pipelines: null, labels: null };
+const ALL: AccessScope = { pipelines: null, labels: null };
 
 /** A POST of JSON. */
 export function json(body: unknown, headers: Record<string, string> = {}): RequestInit {
@@ -131,13 +131,3 @@ function missingHandlers(): Handlers {
     [Id in OperationId]: typeof missing;
   };
 }
-
-/** A principal, for handlers that want one. */
-export const ana: Principal = {
-  name: "ana",
-  id: "acc_1",
-  role: "admin",
-  scope: ALL,
-  source: "token",
-  expiresAt: null,
-};

@@ -3,7 +3,7 @@ import { EVERYTHING } from "../../core/access/scope.ts";
 import type { Clock } from "../../engine/ports/clock.ts";
 import type { AccessRecord, Store } from "../../store/store.ts";
 import { HttpProblem } from "../http-problem.ts";
-import type { Principal, Role, Scope } from "../principal.ts";
+import type { AccessScope, Principal, Role } from "../principal.ts";
 import { FailedLogins } from "./failed-logins.ts";
 import { type AccessLookUps, KnownAccess } from "./known-access.ts";
 import { newSecret } from "./secrets.ts";
@@ -16,7 +16,7 @@ export type HostPrincipal = {
   readonly id: string;
   readonly role: Role;
   /** Which runs they see; by default all. */
-  readonly scope?: Scope;
+  readonly scope?: AccessScope;
 };
 
 /** Says who makes a request; null if it does not know, so that tokens and sessions of Pawl are looked for. */

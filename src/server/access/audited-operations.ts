@@ -41,7 +41,7 @@ export function auditTargets({ params, query, body, answer }: AuditedRequest): r
   const ids = Object.values(params);
   if (ids.length > 0) return [ids.join("/")];
   const [asked, sent, made] = [fieldsOf(query), fieldsOf(body), fieldsOf(answer)];
-  const runIds = Array.isArray(sent.runIds) ? sent.runIds : [];
+  const runIds: readonly unknown[] = Array.isArray(sent.runIds) ? sent.runIds : [];
   const named = [asked.run, asked.runId, asked.a, asked.b, ...runIds].filter(isText);
   if (named.length > 0) return [...new Set(named)];
   const created = [made.runId, fieldsOf(made.token).id].filter(isText);

@@ -71,10 +71,11 @@ function withoutTexts(field: z.ZodType, value: unknown): unknown {
 }
 
 /** Fields of events that have no schema of their own, and say nothing of what was written. */
-const PLAIN_FIELDS: ReadonlySet<string> = new Set([
-  ...["type", "runId", "cursor", "step", "tool", "toolCallId", "providerCallId", "waitId", "kind", "status"],
-  ...["outcome", "messageId", "partId", "code", "version", "instance", "asOf"],
-]);
+const PLAIN_FIELDS: ReadonlySet<string> = new Set(
+  "type runId cursor step tool toolCallId providerCallId waitId kind status outcome messageId partId code".split(
+    " ",
+  ),
+);
 
 /** The same for an event of a run as it happens: numbers, and the fields that are known to be no content. */
 export function withoutEventContent(event: Json): Json {

@@ -1,5 +1,7 @@
 import { z } from "zod";
 import { OPERATIONS, type OperationId } from "./operations.ts";
+import { NOT_FOUND, type Route, SETTLED, since } from "./route.ts";
+import { RUN_ROUTES } from "./run-routes.ts";
 import { cursorQuery, json, limitQuery, listQuery } from "./schemas/common.ts";
 import * as house from "./schemas/house.ts";
 import * as ledger from "./schemas/ledger.ts";
@@ -8,23 +10,7 @@ import * as runs from "./schemas/run.ts";
 import * as story from "./schemas/story.ts";
 import * as waits from "./schemas/wait.ts";
 
-/** What an operation takes and returns. */
-export type Route = {
-  readonly tag: "runs" | "acts" | "waits" | "reports" | "workers" | "access" | "live" | "chat" | "server";
-  readonly summary: string;
-  readonly query?: z.ZodObject;
-  readonly body?: z.ZodType;
-  readonly headers?: z.ZodObject;
-  /** By status. A schema is JSON; `bytes` and `stream` (server-sent events) are not. */
-  readonly answers: { readonly [status: number]: z.ZodType | "bytes" | "stream" | "empty" };
-  /** The problems that are its own, beside those of every operation. */
-  readonly problems?: { readonly [status: number]: string };
-};
-
-const since = { since: z.iso.datetime().optional(), until: z.iso.datetime().optional() };
-const paged = (most: number, usual: number) => z.object({ ...cursorQuery, ...limitQuery(most, usual) });
-const NOT_FOUND = { 404: "There is no such run, or it is outside of your scope." };
-const SETTLED = { 404: "There is no such wait.", 409: "It was answered already, or is not what was shown." };
+export type { Route } from "./route.ts";
 
 const ROUTES = {
   getHealth: { tag: "server", summary: "Whether the server answers", answers: { 200: house.health } },
@@ -40,185 +26,7 @@ const ROUTES = {
   deleteSession: { tag: "access", summary: "Sign out", answers: { 204: "empty" } },
   getMe: { tag: "access", summary: "Who makes the request", answers: { 200: house.me } },
 
-  listRuns: {
-    tag: "runs",
-    summary: "Runs, newest first",
-    query: z.object({
-      status: listQuery(runs.shownStatus),
-      pipeline: listQuery(z.string()),
-      queue: z.string().optional(),
-      where: listQuery(z.string()).meta({ description: "`tenant=acme`; may be repeated." }),
-      ...since,
-      q: z
-        .string()
-        .max(200)
-        .optional()
-        .meta({ description: "The beginning of a run id, or words of the objective or error." }),
-      needs: z.enum(["person"]).optional(),
-      ...cursorQuery,
-      ...limitQuery(200, 50),
-    }),
-    answers: { 200: runs.runPage },
-  },
-  countRuns: { tag: "runs", summary: "How many runs there are, by status", answers: { 200: runs.runCounts } },
-  startRun: {
-    tag: "acts",
-    summary: "Start a run; the same `Idempotency-Key` is the same run",
-    headers: z.object({ "idempotency-key": z.string().min(1).max(500) }),
-    body: runs.newRun,
-    answers: { 200: runs.startedRun, 201: runs.startedRun },
-    problems: { 409: "The key is another run's: its input differs." },
-  },
-  putRun: {
-    tag: "acts",
-    summary: "Start a run under an id of your own; again, it is the same run",
-    body: runs.newRun,
-    answers: { 200: runs.startedRun, 201: runs.startedRun },
-    problems: { 409: "The id is another run's: its input differs." },
-  },
-  getRun: {
-    tag: "runs",
-    summary: "A run, and what can be done about it",
-    answers: { 200: runs.run },
-    problems: NOT_FOUND,
-  },
-  getTimeline: {
-    tag: "runs",
-    summary: "The story of a run: lives, steps, turns, calls and waits in time",
-    query: z.object({
-      from: z.coerce.number().int().optional(),
-      to: z.coerce.number().int().optional(),
-      minMs: z.coerce.number().int().min(0).optional(),
-    }),
-    answers: { 200: story.timeline },
-    problems: NOT_FOUND,
-  },
-  getTranscript: {
-    tag: "runs",
-    summary: "The conversation of a run, the newest part by default",
-    query: z.object({
-      before: z.string().max(2_000).optional(),
-      after: z.string().max(2_000).optional(),
-      ...limitQuery(200, 50),
-    }),
-    answers: { 200: story.transcript },
-    problems: NOT_FOUND,
-  },
-  listSteps: {
-    tag: "runs",
-    summary: "The steps of a run",
-    query: paged(200, 100),
-    answers: { 200: ledger.stepPage },
-    problems: NOT_FOUND,
-  },
-  listTurns: {
-    tag: "runs",
-    summary: "The turns of a run",
-    query: paged(200, 50),
-    answers: { 200: ledger.turnPage },
-    problems: NOT_FOUND,
-  },
-  listCalls: {
-    tag: "runs",
-    summary: "The ledger of a run: its tool calls",
-    query: z.object({
-      status: listQuery(z.string()),
-      tool: z.string().optional(),
-      ...cursorQuery,
-      ...limitQuery(200, 100),
-    }),
-    answers: { 200: ledger.callPage },
-    problems: NOT_FOUND,
-  },
-  getCall: {
-    tag: "runs",
-    summary: "A tool call, and why it did or did not happen again",
-    answers: { 200: ledger.callDetail },
-    problems: { 404: "There is no such call." },
-  },
-  listModelCalls: {
-    tag: "runs",
-    summary: "The requests to models, and what each cost",
-    query: paged(500, 200),
-    answers: { 200: ledger.modelCallPage },
-    problems: NOT_FOUND,
-  },
-  listRunWaits: {
-    tag: "runs",
-    summary: "The waits of a run",
-    query: paged(200, 100),
-    answers: { 200: waits.waitPage },
-    problems: NOT_FOUND,
-  },
-  listMessages: {
-    tag: "runs",
-    summary: "The messages to a run",
-    query: paged(200, 100),
-    answers: { 200: ledger.messagePage },
-    problems: NOT_FOUND,
-  },
-  listCheckpoints: {
-    tag: "runs",
-    summary: "The checkpoints of a run",
-    query: paged(200, 100),
-    answers: { 200: ledger.checkpointPage },
-    problems: NOT_FOUND,
-  },
-  listAttempts: {
-    tag: "runs",
-    summary: "Each time that a worker claimed the run",
-    answers: { 200: ledger.attemptList },
-    problems: NOT_FOUND,
-  },
-  getSession: {
-    tag: "runs",
-    summary: "The typed state of a run",
-    answers: { 200: ledger.sessionDocument },
-    problems: NOT_FOUND,
-  },
-  listEvents: {
-    tag: "runs",
-    summary: "The log of a run, in order",
-    query: z.object({
-      after: z.coerce
-        .number()
-        .int()
-        .min(0)
-        .default(0)
-        .meta({ description: "The number of the last event that is known." }),
-      ...limitQuery(1_000, 200),
-    }),
-    answers: { 200: ledger.eventPage },
-    problems: NOT_FOUND,
-  },
-  listArtifacts: {
-    tag: "runs",
-    summary: "What the run has made",
-    answers: { 200: ledger.artifactList },
-    problems: NOT_FOUND,
-  },
-  getArtifact: {
-    tag: "runs",
-    summary: "The bytes of an artifact, as a download",
-    answers: { 200: "bytes" },
-    problems: { 404: "There is no such artifact.", 410: "Its bytes were deleted." },
-  },
-  getBlob: {
-    tag: "runs",
-    summary: "The bytes of a large value, as a download",
-    answers: { 200: "bytes" },
-    problems: { 404: "The run has no such blob.", 410: "Its bytes were deleted." },
-  },
-  watchRun: {
-    tag: "live",
-    summary: "What happens in a run, as it happens, with the answer that is being written",
-    query: z.object({
-      after: z.string().max(2_000).optional(),
-      live: z.enum(["true", "false"]).default("true"),
-    }),
-    answers: { 200: "stream" },
-    problems: NOT_FOUND,
-  },
+  ...RUN_ROUTES,
 
   forecastRun: {
     tag: "acts",

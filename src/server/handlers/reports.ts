@@ -2,7 +2,7 @@ import { isInScope } from "../../core/access/scope.ts";
 import { isoTime } from "../../export/figures.ts";
 import type { ErrorGroup } from "../../store/store.ts";
 import type { Handlers } from "../handler.ts";
-import type { Scope } from "../principal.ts";
+import type { AccessScope } from "../principal.ts";
 import { runFilterIn } from "../scope/run-filter.ts";
 import { hasPipeline } from "../scope/run-scope.ts";
 import { isConversation } from "./known-pipeline.ts";
@@ -44,7 +44,7 @@ export function reportHandlers(parts: ServerParts): Handlers<"getSpend" | "listE
 }
 
 /** The pipelines of the newest runs and of the schedules in the scope. */
-async function storedPipelines({ store }: ServerParts, scope: Scope): Promise<readonly string[]> {
+async function storedPipelines({ store }: ServerParts, scope: AccessScope): Promise<readonly string[]> {
   const filter = runFilterIn(scope);
   const runs = filter === null ? [] : await store.listRunSummaries(filter);
   const schedules = (await store.listSchedules()).filter(({ schedule }) =>

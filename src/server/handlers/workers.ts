@@ -3,7 +3,7 @@ import { isoTime } from "../../export/figures.ts";
 import type { LiveWorker, ScheduleRecord } from "../../store/store.ts";
 import { firingDocument, scheduleDocument, workerDocument } from "../documents/worker-documents.ts";
 import type { Handlers } from "../handler.ts";
-import type { Principal, Scope } from "../principal.ts";
+import type { AccessScope, Principal } from "../principal.ts";
 import { isWhole, notFound } from "../scope/run-scope.ts";
 import { personOf } from "./acting-person.ts";
 import { readActivity } from "./activity.ts";
@@ -73,12 +73,12 @@ export function workerHandlers(parts: ServerParts): Handlers<WorkerOperation> {
 }
 
 /** A schedule is in the scope if the runs that it starts are. */
-function isScheduleInScope(scope: Scope, { schedule }: ScheduleRecord): boolean {
+function isScheduleInScope(scope: AccessScope, { schedule }: ScheduleRecord): boolean {
   return isInScope(scope, { pipeline: schedule.pipeline, metadata: schedule.metadata ?? null });
 }
 
 /** A worker is shown if all that it works on is in the scope: it reports the ids and numbers of its runs together. */
-function isWorkerInScope(scope: Scope, { facts }: LiveWorker): boolean {
+function isWorkerInScope(scope: AccessScope, { facts }: LiveWorker): boolean {
   if (isWhole(scope)) return true;
   const { pipelines, labels } = scope;
   return labels === null && facts.pipelines.every((pipeline) => pipelines?.includes(pipeline) ?? true);

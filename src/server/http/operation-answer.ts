@@ -1,4 +1,3 @@
-import type { z } from "zod";
 import type { Route } from "../api/routes.ts";
 
 /** What a handler returns that is no `Response` of its own. */
@@ -13,7 +12,7 @@ export function assertPromised(route: Route, { status, body }: DocumentAnswer): 
   const schema = route.answers[status];
   if (schema === undefined || typeof schema === "string")
     throw new Error(`The operation answered ${status} with a document, which its route does not have.`);
-  const result = (schema as z.ZodType).safeParse(body);
+  const result = schema.safeParse(body);
   if (result.success) return;
   const [issue] = result.error.issues;
   throw new Error(

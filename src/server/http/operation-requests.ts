@@ -1,7 +1,7 @@
 import type { Access } from "../access/access.ts";
 import type { AuditTrail } from "../access/audit-trail.ts";
 import { type AuditedRequest, auditKind, auditTargets } from "../access/audited-operations.ts";
-import { OPERATIONS, type OperationId } from "../api/operations.ts";
+import type { OPERATIONS, OperationId } from "../api/operations.ts";
 import { type Route, routes } from "../api/routes.ts";
 import type { Handlers } from "../handler.ts";
 import type { Principal } from "../principal.ts";

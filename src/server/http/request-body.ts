@@ -45,7 +45,8 @@ function parse(text: string): Json {
 /** Read piece by piece, so that a larger body is never in memory, and a slow one does not hold a request for ever. */
 async function readText(request: Request, { maxBytes, maxMs }: BodyLimits): Promise<string> {
   if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge(maxBytes);
-  const reader = request.body?.getReader();
+  const body: ReadableStream<Uint8Array> | null = request.body;
+  const reader = body?.getReader();
   if (reader === undefined) return "";
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(tooSlow(maxMs)), maxMs);

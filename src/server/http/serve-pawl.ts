@@ -6,7 +6,7 @@ import { hostsOfServer } from "./allowed-hosts.ts";
 import { decideBinding } from "./binding-decision.ts";
 import { type HandlerOptions, handlerWith, type PawlHandler } from "./create-handler.ts";
 import { OpenStreams } from "./open-streams.ts";
-import { REQUEST_CHECKS, type RequestChecks } from "./request-checks.ts";
+import { REQUEST_CHECKS } from "./request-checks.ts";
 
 /** Options of `servePawl`. */
 export type ServeOptions = HandlerOptions & {
@@ -37,15 +37,11 @@ const GRACE_MS = 5_000;
  * const server = await servePawl({ store, pipelines: { report } });
  * console.log(await server.loginUrl({ name: "ana" }));
  */
-export async function servePawl(options: ServeOptions): Promise<PawlServer> {
-  return serveWith(options, REQUEST_CHECKS);
-}
-
-/** With other checks, for tests. */
-export async function serveWith(
-  { port = 4747, host = "127.0.0.1", ...options }: ServeOptions,
-  checks: RequestChecks,
-): Promise<PawlServer> {
+export async function servePawl({
+  port = 4747,
+  host = "127.0.0.1",
+  ...options
+}: ServeOptions): Promise<PawlServer> {
   const publicUrl = options.publicUrl ?? null;
   const hasToken = options.authenticate !== undefined || (await hasLivingToken(options));
   const decision = decideBinding({ host, publicUrl, hasToken });
@@ -60,7 +56,7 @@ export async function serveWith(
     serverOptions: { requestTimeout: 60_000, headersTimeout: 20_000, keepAliveTimeout: 65_000 },
   }) as Server;
   const bound = await listen(server, port, host);
-  const own = handlerWith(options, { hosts: hostsOfServer(bound, publicUrl), checks });
+  const own = handlerWith(options, { hosts: hostsOfServer(bound, publicUrl), checks: REQUEST_CHECKS });
   handler = own;
   const url =
     publicUrl === null

@@ -5,7 +5,7 @@ import { isoTime } from "../../export/figures.ts";
 import type { EventRecord, RunChangeCursor, RunSummary, StoreReader } from "../../store/store.ts";
 import { runHeadDocument } from "../documents/run-head-document.ts";
 import { HttpProblem } from "../http-problem.ts";
-import type { Scope } from "../principal.ts";
+import type { AccessScope } from "../principal.ts";
 import type { LivePlace } from "./live-place.ts";
 import { type FollowedRun, LiveStream, type NamedEvent } from "./live-stream.ts";
 import { LiveTotals } from "./live-totals.ts";
@@ -20,7 +20,7 @@ export type LiveHubParts = {
 
 /** What a stream is opened for. */
 export type LiveRequest = {
-  readonly scope: Scope;
+  readonly scope: AccessScope;
   /** The run whose log it has too. The caller has checked that it is in the scope. */
   readonly run: FollowedRun | null;
   /** Where a stream before this one ended; null for a new one. */

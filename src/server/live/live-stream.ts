@@ -1,7 +1,7 @@
 import { RunDeletedError, RunNotFoundError } from "../../core/errors.ts";
 import type { EventRecord, RunChangeCursor } from "../../store/store.ts";
 import { eventDocument } from "../documents/ledger-documents.ts";
-import type { Scope } from "../principal.ts";
+import type { AccessScope } from "../principal.ts";
 import { eventText } from "./live-event.ts";
 import { livePlaceText } from "./live-place.ts";
 
@@ -22,7 +22,7 @@ export type LogReading = (runId: string, after: number) => Promise<readonly Even
  * when its reader gets there: so a long log is never in memory.
  */
 export class LiveStream {
-  readonly scope: Scope;
+  readonly scope: AccessScope;
   #texts: string[] = [];
   /** Of those that others gave it. */
   #chars = 0;
@@ -34,7 +34,7 @@ export class LiveStream {
   #failure: { readonly error: unknown } | null = null;
   #wake: () => void = () => undefined;
 
-  constructor(scope: Scope, cursor: RunChangeCursor) {
+  constructor(scope: AccessScope, cursor: RunChangeCursor) {
     this.scope = scope;
     this.#cursor = cursor;
   }

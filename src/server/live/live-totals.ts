@@ -1,5 +1,5 @@
 import type { StoreReader, Tombstone } from "../../store/store.ts";
-import type { Scope } from "../principal.ts";
+import type { AccessScope } from "../principal.ts";
 import { runFilterIn } from "../scope/run-filter.ts";
 import { hasPipeline, scopeKey } from "../scope/run-scope.ts";
 import type { LiveStream } from "./live-stream.ts";
@@ -89,6 +89,6 @@ function isLater(stone: Tombstone, other: Pick<Tombstone, "deletedAt" | "runId">
 }
 
 /** A tombstone has no labels, so a scope with labels hears of no deletion: its pages notice when they look for the run. */
-function mayKnow(scope: Scope, { pipeline }: Tombstone): boolean {
+function mayKnow(scope: AccessScope, { pipeline }: Tombstone): boolean {
   return hasPipeline(scope, pipeline) && Object.keys(scope.labels ?? {}).length === 0;
 }

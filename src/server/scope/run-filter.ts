@@ -1,6 +1,6 @@
 import type { RunFilter, ShownStatus } from "../../store/store.ts";
 import { HttpProblem } from "../http-problem.ts";
-import type { Scope } from "../principal.ts";
+import type { AccessScope } from "../principal.ts";
 
 /** The filters of a list of runs, as a request gives them. */
 export type RunQuery = {
@@ -14,7 +14,7 @@ export type RunQuery = {
 };
 
 /** The filter of the store for what is asked for, inside of the scope; null if no run can be both. */
-export function runFilterIn(scope: Scope, query: RunQuery = {}): RunFilter | null {
+export function runFilterIn(scope: AccessScope, query: RunQuery = {}): RunFilter | null {
   const pipelines = pipelinesIn(scope, query.pipeline);
   const metadata = metadataIn(scope, query.where ?? []);
   if (pipelines?.length === 0 || metadata === null) return null;
@@ -32,7 +32,7 @@ export function runFilterIn(scope: Scope, query: RunQuery = {}): RunFilter | nul
 
 /** The pipelines that are both asked for and in the scope; undefined for all. */
 export function pipelinesIn(
-  scope: Scope,
+  scope: AccessScope,
   asked: readonly string[] | undefined,
 ): readonly string[] | undefined {
   const { pipelines } = scope;
@@ -41,7 +41,10 @@ export function pipelinesIn(
 }
 
 /** The labels of the scope and those that are asked for; null if they contradict each other. */
-function metadataIn({ labels }: Scope, where: readonly string[]): { readonly [name: string]: string } | null {
+function metadataIn(
+  { labels }: AccessScope,
+  where: readonly string[],
+): { readonly [name: string]: string } | null {
   const found = new Map(Object.entries(labels ?? {}));
   for (const text of where) {
     const [name, value] = labelOf(text);

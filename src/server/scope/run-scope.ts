@@ -5,19 +5,19 @@ import { parseToolCallId } from "../../core/step-path.ts";
 import { parseWaitId } from "../../core/wait.ts";
 import type { RunRecord, Store } from "../../store/store.ts";
 import { HttpProblem } from "../http-problem.ts";
-import type { Principal, Scope } from "../principal.ts";
+import type { AccessScope, Principal } from "../principal.ts";
 
 /** True if all runs are in the scope. */
-export function isWhole({ pipelines, labels }: Scope): boolean {
+export function isWhole({ pipelines, labels }: AccessScope): boolean {
   return pipelines === null && (labels === null || Object.keys(labels).length === 0);
 }
 
-export function hasPipeline({ pipelines }: Scope, pipeline: string): boolean {
+export function hasPipeline({ pipelines }: AccessScope, pipeline: string): boolean {
   return pipelines === null || pipelines.includes(pipeline);
 }
 
 /** The same text for the same scope, however it is written down. */
-export function scopeKey({ pipelines, labels }: Scope): string {
+export function scopeKey({ pipelines, labels }: AccessScope): string {
   const names = pipelines === null ? null : [...new Set(pipelines)].sort();
   return canonicalHash({ pipelines: names, labels: labels ?? {} }).toString("hex");
 }

@@ -2,10 +2,10 @@ import { mergeScopeLabels } from "../../core/access/scope.ts";
 import { ConfigurationError } from "../../core/errors.ts";
 import type { RunMetadata } from "../../store/store.ts";
 import { HttpProblem } from "../http-problem.ts";
-import type { Scope } from "../principal.ts";
+import type { AccessScope } from "../principal.ts";
 
 /** The metadata of a run that a principal of this scope starts: with its labels, so that the run is in it. */
-export function withScopeLabels(scope: Scope, given: RunMetadata | undefined): RunMetadata | undefined {
+export function withScopeLabels(scope: AccessScope, given: RunMetadata | undefined): RunMetadata | undefined {
   try {
     return mergeScopeLabels(scope, given ?? null) ?? undefined;
   } catch (error) {

@@ -2,19 +2,19 @@ import { describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/engine/ports/system-clock.ts";
 import { isWithin } from "../../../src/server/access/scope-decision.ts";
 import { tokenHandlers } from "../../../src/server/access/token-handlers.ts";
-import type { Scope } from "../../../src/server/principal.ts";
+import type { AccessScope } from "../../../src/server/principal.ts";
 import { MemoryAccessStore } from "../memory-access-store.ts";
 import { bearer, json, testServer } from "../test-server.ts";
 
-const ALL: Scope = { pipelines: null, labels: null };
-const ACME: Scope = { pipelines: null, labels: { tenant: "acme" } };
+const ALL: AccessScope = { pipelines: null, labels: null };
+const ACME: AccessScope = { pipelines: null, labels: { tenant: "acme" } };
 
 function server() {
   const store = new MemoryAccessStore();
   return testServer({ store, handlers: tokenHandlers(store, systemClock) });
 }
 
-type Made = { readonly token: { readonly id: string; readonly scope: Scope }; readonly secret: string };
+type Made = { readonly token: { readonly id: string; readonly scope: AccessScope }; readonly secret: string };
 
 describe("a token", () => {
   it("is made with a secret that is shown once, works, and is stored as its hash only", async () => {
@@ -56,7 +56,7 @@ describe("a token", () => {
 });
 
 describe("a scope", () => {
-  it.each<[Scope, Scope, boolean]>([
+  it.each<[AccessScope, AccessScope, boolean]>([
     [ALL, ALL, true],
     [ACME, ALL, true],
     [ALL, ACME, false],

@@ -8,11 +8,11 @@ import { agent, type Clock, conversation, Runner, type Store, tool } from "../..
 import { OPERATIONS, type OperationId } from "../../../src/server/api/operations.ts";
 import { type Route, routes } from "../../../src/server/api/routes.ts";
 import { makeHandlers, type RunOperation } from "../../../src/server/handlers/make-handlers.ts";
-import type { Principal, Scope } from "../../../src/server/principal.ts";
+import type { AccessScope, Principal } from "../../../src/server/principal.ts";
 import { scriptedModel } from "../../../src/testing/index.ts";
 
-export const ACME: Scope = { pipelines: null, labels: { tenant: "acme" } };
-export const OTHER: Scope = { pipelines: null, labels: { tenant: "other" } };
+export const ACME: AccessScope = { pipelines: null, labels: { tenant: "acme" } };
+export const OTHER: AccessScope = { pipelines: null, labels: { tenant: "other" } };
 
 export function principal(over: Partial<Principal> = {}): Principal {
   return {

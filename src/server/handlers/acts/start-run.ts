@@ -6,7 +6,7 @@ import type { RunSpecInput } from "../../../core/job/run-spec-input.ts";
 import type { EnqueuedRun, EnqueueOptions } from "../../../engine/runner/queue-options.ts";
 import type { newRun } from "../../api/schemas/run.ts";
 import { HttpProblem } from "../../http-problem.ts";
-import type { Principal, Scope } from "../../principal.ts";
+import type { AccessScope, Principal } from "../../principal.ts";
 import { hasPipeline, isWhole, scopeKey } from "../../scope/run-scope.ts";
 import { outsideScope, withScopeLabels } from "../../scope/scope-labels.ts";
 import { personOf } from "../acting-person.ts";
@@ -48,13 +48,13 @@ export async function startRun(
   }
 }
 
-async function isSeen({ store }: ServerParts, scope: Scope, runId: string): Promise<boolean> {
+async function isSeen({ store }: ServerParts, scope: AccessScope, runId: string): Promise<boolean> {
   const run = await store.getRun(runId);
   return run !== null && isInScope(scope, run);
 }
 
 /** Keys of different scopes are different keys: two tenants may number their orders alike. */
-function identityIn(scope: Scope, identity: RunIdentity): RunIdentity {
+function identityIn(scope: AccessScope, identity: RunIdentity): RunIdentity {
   if ("runId" in identity || isWhole(scope)) return identity;
   return { key: canonicalHash([scopeKey(scope), identity.key]).toString("hex") };
 }

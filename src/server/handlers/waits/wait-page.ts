@@ -2,7 +2,7 @@ import { z } from "zod";
 import { asksPeople, type WaitKind } from "../../../core/wait.ts";
 import type { StoreReader, WaitRecord } from "../../../store/store.ts";
 import { waitDocument } from "../../documents/wait-documents.ts";
-import type { Principal, Scope } from "../../principal.ts";
+import type { AccessScope, Principal } from "../../principal.ts";
 import { scopeKey } from "../../scope/run-scope.ts";
 import { readListPage } from "../list-page.ts";
 import type { ServerParts } from "../server-parts.ts";
@@ -63,7 +63,7 @@ export async function readWaitPage({ store, clock }: ServerParts, { scope }: Pri
 
 async function answeredIn(
   store: Pick<StoreReader, "listAnsweredWaits">,
-  scope: Scope,
+  scope: AccessScope,
   kinds: readonly WaitKind[],
   runId: string | undefined,
 ): Promise<readonly WaitRecord[]> {
