@@ -5,6 +5,7 @@ import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { extname, join } from "node:path";
 import { mockHead } from "./mock-heads.ts";
+import { answerOfRun } from "./mock-run-answers.ts";
 import { mockWaits } from "./mock-waits.ts";
 
 const POLICY =
@@ -132,6 +133,8 @@ type Answered = { readonly status: number; readonly body: unknown };
 function answer(method: string, url: URL, body: unknown): Answered {
   const [, , room = "", id = "", act = ""] = url.pathname.split("/").map(decodeURIComponent);
   const ok = (document: unknown): Answered => ({ status: 200, body: document });
+  const ofRun = answerOfRun(method, url, heads);
+  if (ofRun !== null) return ofRun;
   switch (`${method} ${room}`) {
     case "GET me":
     case "POST session":

@@ -22,6 +22,7 @@ const queries = new QueryClient({
     queries: {
       // The stream says when something has changed; a refusal stays one, and everything else is worth another try.
       staleTime: 5_000,
+      refetchOnWindowFocus: false,
       retry: (failures, error) => failures < 3 && !(error instanceof PawlProblem && error.status < 500),
       retryDelay: (failures) => Math.min(300 * 2 ** failures, 5_000),
     },

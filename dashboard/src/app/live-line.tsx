@@ -4,6 +4,9 @@ import { useLive } from "../live/use-live.ts";
 import { useBrowserNow } from "../live/use-now.ts";
 import { clockWords, durationWords } from "../parts/time-words.ts";
 
+/** Drawn, as not every font has them: ●, ◌ and ○. */
+const MARKS = { full: "bg-current", dotted: "border border-dotted breathing", hollow: "border" } as const;
+
 /** A connection that is lost for longer is not coming back by itself soon. */
 const OFFLINE_MS = 30_000;
 
@@ -18,29 +21,29 @@ export function LiveLine(): ReactNode {
       aria-live="polite"
       className={`inline-flex items-center gap-1.5 whitespace-nowrap ${look}`}
     >
-      <span aria-hidden="true">{mark}</span>
+      <span aria-hidden="true" className={`size-2 rounded-full border-current ${MARKS[mark]}`} />
       {words}
     </span>
   );
 }
 
-export function liveWords(
+function liveWords(
   connection: Connection,
   now: number,
-): { readonly mark: string; readonly words: string; readonly look: string } {
+): { readonly mark: keyof typeof MARKS; readonly words: string; readonly look: string } {
   switch (connection.status) {
     case "live":
-      return { mark: "●", words: "live", look: "text-succeeded" };
+      return { mark: "full", words: "live", look: "text-succeeded" };
     case "connecting":
-      return { mark: "◌", words: "connecting", look: "text-ink-3" };
+      return { mark: "dotted", words: "connecting", look: "text-ink-3" };
     case "signed_out":
-      return { mark: "○", words: "signed out", look: "text-failed" };
+      return { mark: "hollow", words: "signed out", look: "text-failed" };
     case "lost": {
       const { since, lastSignAt } = connection;
       if (now - since > OFFLINE_MS)
-        return { mark: "○", words: `offline since ${clockWords(since)}`, look: "text-failed" };
+        return { mark: "hollow", words: `offline since ${clockWords(since)}`, look: "text-failed" };
       const age = durationWords(Math.max(1_000, now - (lastSignAt ?? since)));
-      return { mark: "◌", words: `reconnecting, ${age} old`, look: "text-interrupted" };
+      return { mark: "dotted", words: `reconnecting, ${age} old`, look: "text-interrupted" };
     }
   }
 }

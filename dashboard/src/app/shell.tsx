@@ -15,11 +15,13 @@ import { LiveLine } from "./live-line.tsx";
 import { NAVIGATION } from "./navigation.ts";
 import { Pages } from "./pages.tsx";
 import { placeOf } from "./places.ts";
+import { useNotifications } from "./tell-me.ts";
 import { UserMenu } from "./user-menu.tsx";
 
 /** What stands around every page. */
 export function Shell(): ReactNode {
   const { me } = useDashboard();
+  useNotifications();
   const pathname = usePathname();
   const place = placeOf(pathname);
   const entries = NAVIGATION.filter(({ isForAdmins }) => isForAdmins !== true || me.role === "admin");
@@ -50,7 +52,7 @@ export function Shell(): ReactNode {
                 key={href}
                 href={href}
                 aria-current={pages.includes(place.page) ? "page" : undefined}
-                className="flex h-9 items-center border-b-2 border-transparent px-2 text-ink-2 hover:text-ink aria-[current]:border-accent aria-[current]:font-medium aria-[current]:text-ink md:h-11"
+                className="flex h-9 shrink-0 items-center border-b-2 border-transparent px-2 text-ink-2 hover:text-ink aria-[current]:border-accent aria-[current]:font-medium aria-[current]:text-ink md:h-11"
               >
                 {name}
               </Link>

@@ -10,7 +10,7 @@ export function BudgetBar({ charged, reserved, limit }: BudgetBarProps): ReactNo
   const used = limit <= 0 ? 1 : (charged + reserved) / limit;
   const colour = used >= 0.95 ? "bg-failed" : used >= 0.8 ? "bg-interrupted" : "bg-accent";
   return (
-    <span className="flex h-1.5 w-full min-w-8 overflow-hidden rounded-full bg-line" aria-hidden="true">
+    <span className="flex h-1.5 w-full overflow-hidden rounded-full bg-line" aria-hidden="true">
       <span className={colour} style={{ width: share(charged) }} />
       <span className={`${colour} opacity-45`} style={{ width: share(reserved) }} />
     </span>
@@ -35,14 +35,16 @@ export function Spent({
   const mostWords = most === null ? "" : isMoney ? limitWords(most) : countWords(most);
   const title = `${words(used)} charged, ${words(held)} reserved${most === null ? "" : `, ${words(Math.max(0, most - used - held))} left of ${mostWords}`}`;
   return (
-    <span className="flex min-w-0 items-center gap-2" title={title}>
+    <span className="flex min-w-0 items-center justify-between gap-2" title={title}>
       <span className="whitespace-nowrap">
         {used === 0 && held === 0 && most === null ? <span className="text-ink-3">–</span> : words(used)}
         {most !== null && <span className="text-ink-3"> / {mostWords}</span>}
       </span>
       {most !== null && (
         <>
-          <BudgetBar charged={used} reserved={held} limit={most} />
+          <span className="w-16 shrink-0 max-md:hidden">
+            <BudgetBar charged={used} reserved={held} limit={most} />
+          </span>
           <span className="sr-only">{title}</span>
         </>
       )}

@@ -1,5 +1,6 @@
 import { runPath } from "../../app/places.ts";
-import { flag, oneOf, optional, useSearchParams } from "../../app/search-params.ts";
+import { flag, oneOf, optional } from "../../app/search-params.ts";
+import { useSearchParams } from "../../app/use-search-params.ts";
 
 export const VIEWS = ["timeline", "transcript", "ledger", "money", "log"] as const;
 export type RunView = (typeof VIEWS)[number];

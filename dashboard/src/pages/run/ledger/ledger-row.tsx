@@ -5,7 +5,7 @@ import type { Call } from "./call-documents.ts";
 import { CallFacts } from "./call-facts.tsx";
 import { CallStatus } from "./call-status.tsx";
 
-const CELL = "px-2 py-1 md:border-b md:border-line first:pl-3";
+const CELL = "px-2 py-0.5 md:py-1 md:border-b md:border-line first:pl-3";
 
 /** A call of the ledger: a row on wide screens, two lines on narrow ones. Opened, it says everything that is known. */
 export function LedgerRow({

@@ -72,7 +72,7 @@ export function LogView({ runId, lastSeq }: { readonly runId: string; readonly l
         </div>
         <div
           ref={scroller}
-          className="h-[64dvh] overflow-auto"
+          className="h-[calc(100dvh-20.5rem)] min-h-88 overflow-auto"
           onWheel={({ deltaY }) => deltaY < 0 && setFollowing(false)}
           onTouchMove={() => setFollowing(false)}
         >

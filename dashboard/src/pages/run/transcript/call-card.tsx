@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from "react";
 import { visibleJson } from "../../../../../src/core/visible-text.ts";
+import { Icon } from "../../../parts/icon.tsx";
 import { CallId } from "../../../parts/id.tsx";
 import { VisibleLine } from "../../../parts/visible.tsx";
 import { CallStatus } from "../ledger/call-status.tsx";
@@ -18,9 +19,7 @@ export function CallCard({ runId, call }: { readonly runId: string; readonly cal
         className="flex w-full items-center gap-2 px-2.5 py-1.5 text-left hover:bg-hover"
         onClick={() => setOpen(!isOpen)}
       >
-        <span className="text-ink-3" aria-hidden="true">
-          {isOpen ? "▾" : "▸"}
-        </span>
+        <Icon name="down" className={`size-3 text-ink-3 ${isOpen ? "" : "-rotate-90"}`} />
         <span className="shrink-0 font-medium">
           <VisibleLine text={tool} />
         </span>

@@ -2,14 +2,10 @@ import { Fragment, type ReactNode, useMemo } from "react";
 import { VisibleText } from "../../../parts/visible.tsx";
 import { type MarkdownNode, markdownNodes } from "./markdown-nodes.ts";
 
-/** Longer texts are shown raw: the lexer would hold the page up. */
-const MOST_CHARACTERS = 50_000;
-
 /** A text of a model as markdown: elements that are made here, and never a string of HTML. */
 export function Markdown({ text, isRaw }: { readonly text: string; readonly isRaw: boolean }): ReactNode {
-  const asText = isRaw || text.length > MOST_CHARACTERS;
-  const nodes = useMemo(() => (asText ? [] : markdownNodes(text)), [asText, text]);
-  if (asText) return <VisibleText text={text} />;
+  const nodes = useMemo(() => (isRaw ? [] : markdownNodes(text)), [isRaw, text]);
+  if (isRaw) return <VisibleText text={text} />;
   return <div className="flex min-w-0 flex-col gap-2">{elements(nodes)}</div>;
 }
 
