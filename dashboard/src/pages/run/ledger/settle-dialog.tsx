@@ -115,7 +115,7 @@ function Way({
 }): ReactNode {
   return (
     <div className={`rounded-md border px-3 py-2 ${isChosen ? "border-accent bg-selected" : "border-line"}`}>
-      <label className="flex cursor-pointer gap-2">
+      <label className="flex cursor-pointer items-start gap-2">
         <input
           type="radio"
           name="settle"

@@ -133,7 +133,7 @@ function LaterEffects({
   return (
     <div className="flex flex-col gap-3">
       <p>
-        <RunId runId={forkId} /> continues after turn {atTurn}.
+        It continues after turn {atTurn} as <RunId runId={forkId} />
       </p>
       {laterEffects.length === 0 ? (
         <Notice kind="success" title="Nothing would be done twice.">

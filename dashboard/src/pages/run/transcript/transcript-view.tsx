@@ -97,7 +97,7 @@ export default function TranscriptView({ run }: { readonly run: Run }): ReactNod
                 key={key}
                 ref={list.measureElement}
                 data-index={index}
-                className={`absolute inset-x-0 ${index === target ? "rounded-md bg-selected" : ""}`}
+                className={`absolute inset-x-0 ${index === target ? "-ml-3 border-l-2 border-accent pl-2.5" : ""}`}
                 style={{ transform: `translateY(${start}px)` }}
               >
                 {row === undefined ? (
