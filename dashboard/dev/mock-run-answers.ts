@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import type { RunHead } from "../src/api/documents.ts";
 import * as run from "./mock-run.ts";
 
@@ -89,4 +90,27 @@ function documentOf(what: string, head: RunHead, query: URLSearchParams): unknow
     default:
       return undefined;
   }
+}
+
+const WORDS =
+  "I compare the two price lists line by line, and write down what has changed since last year. ".split(" ");
+
+/** An answer that is being written, one word at a time. */
+export function watchOfRun(response: ServerResponse): void {
+  response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
+  let at = 0;
+  const timer = setInterval(() => {
+    const part = {
+      type: "part",
+      step: "report",
+      turn: 15,
+      attempt: 1,
+      part: 0,
+      kind: "text",
+      delta: `${WORDS[at] ?? ""} `,
+    };
+    if (at < WORDS.length) response.write(`event: part\ndata: ${JSON.stringify(part)}\n\n`);
+    at += 1;
+  }, 120);
+  response.on("close", () => clearInterval(timer));
 }

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { extname, join } from "node:path";
 import { mockHead } from "./mock-heads.ts";
-import { answerOfRun } from "./mock-run-answers.ts";
+import { answerOfRun, watchOfRun } from "./mock-run-answers.ts";
 import { mockWaits } from "./mock-waits.ts";
 
 const POLICY =
@@ -231,6 +231,7 @@ const server = createServer((request, response) => {
     const url = new URL(request.url ?? "/", "http://localhost");
     if (!url.pathname.startsWith("/v1/")) return sendFile(response, url.pathname);
     if (url.pathname === "/v1/stream") return stream(response);
+    if (url.pathname.endsWith("/watch")) return watchOfRun(response);
     const { status, body } = answer(request.method ?? "GET", url, await bodyOf(request));
     response.writeHead(status, {
       "content-type": status < 400 ? "application/json" : "application/problem+json",

@@ -43,7 +43,7 @@ export function RunTitle({
 
 /** What it is about, where it comes from, and what it has used. */
 export function RunFacts({ run }: { readonly run: Run }): ReactNode {
-  const { head, forkedFrom, startedBy, entrypoint } = run;
+  const { head, forkedFrom, startedBy } = run;
   return (
     <div className="flex flex-col gap-1.5">
       <About run={run} />
@@ -86,11 +86,6 @@ export function RunFacts({ run }: { readonly run: Run }): ReactNode {
             <VisibleLine text={`${name}=${[value].flat().join(",")}`} />
           </span>
         ))}
-        {entrypoint !== head.pipeline && (
-          <span>
-            from <VisibleLine text={entrypoint} />
-          </span>
-        )}
       </div>
     </div>
   );
