@@ -1,8 +1,9 @@
 import type { ServerResponse } from "node:http";
 import type { RunHead } from "../src/api/documents.ts";
 import * as run from "./mock-run.ts";
+import { mockTranscript } from "./mock-transcript.ts";
 
-export type Answered = { readonly status: number; readonly body: unknown };
+type Answered = { readonly status: number; readonly body: unknown };
 
 const zero = Date.now() - 1_100_000;
 
@@ -33,7 +34,7 @@ function documentOf(what: string, head: RunHead, query: URLSearchParams): unknow
     case "GET timeline":
       return run.mockTimeline(zero);
     case "GET transcript":
-      return run.mockTranscript(zero, query);
+      return mockTranscript(zero, query);
     case "GET calls":
       return {
         items: run

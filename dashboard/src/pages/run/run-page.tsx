@@ -51,7 +51,7 @@ function KnownRun({ fetched }: { readonly fetched: Run }): ReactNode {
   const run = { ...fetched, head: useRunHead(runId, fetched.head) };
   const [{ view }] = useRunParams();
   const verification = useVerification(runId);
-  useViewKeys(runId);
+  useViewKeys();
   return (
     <Page title={runId} beside={<RunTitle run={run} document={fetched} verification={verification} />}>
       <RunFacts run={run} />
@@ -83,7 +83,7 @@ function shownView(view: RunView, run: Run): ReactNode {
   }
 }
 
-function useViewKeys(runId: string): void {
+function useViewKeys(): void {
   const [, change] = useRunParams();
   useKeys([
     ...VIEWS.map((view, index) => ({

@@ -4,7 +4,7 @@ import { tickStep, ticksIn } from "./time-ticks.ts";
 import { type Frame, xAt, xOf } from "./timeline-shapes.ts";
 
 const LABEL_PX = 84;
-export const AXIS_HEIGHT = 24;
+const AXIS_HEIGHT = 24;
 
 /** Times above the drawing, and how long each fold is. */
 export function TimeAxis({

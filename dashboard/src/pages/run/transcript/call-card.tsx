@@ -11,6 +11,7 @@ import type { ShownCall, ShownValue } from "./transcript-content.ts";
 export function CallCard({ runId, call }: { readonly runId: string; readonly call: ShownCall }): ReactNode {
   const [isOpen, setOpen] = useState(false);
   const { toolCallId, tool, effect, status, attempt, request, result } = call;
+  const duplicateOf = result?.duplicateOf ?? null;
   return (
     <div className="min-w-0 rounded-md border border-line bg-panel">
       <button
@@ -32,9 +33,9 @@ export function CallCard({ runId, call }: { readonly runId: string; readonly cal
             <CallId runId={runId} callId={toolCallId} />
             <span>{effect}</span>
             {attempt > 1 && <span>attempt {attempt}</span>}
-            {result?.duplicateOf != null && (
+            {duplicateOf !== null && (
               <span className="inline-flex items-center gap-1">
-                duplicate of <CallId runId={runId} callId={result.duplicateOf} />
+                duplicate of <CallId runId={runId} callId={duplicateOf} />
               </span>
             )}
           </p>
