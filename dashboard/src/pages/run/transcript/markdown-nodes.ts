@@ -1,12 +1,9 @@
 import { lexer, type MarkedToken, type Token, type Tokens } from "marked";
-import { visibleText } from "../../../../../src/core/visible-text.ts";
 
-/** Markdown as what may be shown of it. There is no HTML in it, and no address that a click could run. */
+/** Markdown as what may be shown of it. There is no HTML in it, and no address that a click could run. Its texts are as written. */
 export type MarkdownNode =
-  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "text" | "code" | "inline_code"; readonly text: string }
   | { readonly kind: "break" | "rule" }
-  | { readonly kind: "code"; readonly text: string; readonly language: string }
-  | { readonly kind: "inline_code"; readonly text: string }
   | { readonly kind: "heading"; readonly level: number; readonly children: readonly MarkdownNode[] }
   | {
       readonly kind: "paragraph" | "quote" | "strong" | "em" | "del";
@@ -54,7 +51,7 @@ function nodesOf(tokens: readonly Token[], depth: number): readonly MarkdownNode
 }
 
 function shown(text: string): MarkdownNode {
-  return { kind: "text", text: visibleText(text) };
+  return { kind: "text", text };
 }
 
 function nodeOf(token: MarkedToken, depth: number): readonly MarkdownNode[] {
@@ -67,9 +64,9 @@ function nodeOf(token: MarkedToken, depth: number): readonly MarkdownNode[] {
     case "hr":
       return [{ kind: "rule" }];
     case "code":
-      return [{ kind: "code", text: visibleText(token.text), language: visibleText(token.lang ?? "") }];
+      return [{ kind: "code", text: token.text }];
     case "codespan":
-      return [{ kind: "inline_code", text: visibleText(token.text) }];
+      return [{ kind: "inline_code", text: token.text }];
     case "heading":
       return [{ kind: "heading", level: token.depth, children: nodesOf(token.tokens, depth) }];
     case "paragraph":

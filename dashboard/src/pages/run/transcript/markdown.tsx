@@ -19,7 +19,7 @@ const HEADINGS = ["text-lg font-semibold", "text-md font-semibold", "font-semibo
 function element(node: MarkdownNode): ReactNode {
   switch (node.kind) {
     case "text":
-      return node.text;
+      return <VisibleText text={node.text} />;
     case "break":
       return <br />;
     case "rule":
@@ -27,11 +27,17 @@ function element(node: MarkdownNode): ReactNode {
     case "code":
       return (
         <pre className="overflow-x-auto rounded-md border border-line bg-sunken p-2 whitespace-pre">
-          <code>{node.text}</code>
+          <code>
+            <VisibleText text={node.text} />
+          </code>
         </pre>
       );
     case "inline_code":
-      return <code className="rounded-sm bg-sunken px-1">{node.text}</code>;
+      return (
+        <code className="rounded-sm bg-sunken px-1">
+          <VisibleText text={node.text} />
+        </code>
+      );
     case "heading":
       // Not a heading of the page: its outline is not the model's to write.
       return <p className={HEADINGS[node.level - 1] ?? "font-medium"}>{elements(node.children)}</p>;
