@@ -1,19 +1,8 @@
-import { type ReactNode, useSyncExternalStore } from "react";
+import type { ReactNode } from "react";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Icon } from "../../parts/icon.tsx";
+import { useIsNarrow } from "../../parts/use-is-narrow.ts";
 import { VisibleLine } from "../../parts/visible.tsx";
-
-const wide = globalThis.matchMedia("(min-width: 64rem)");
-
-function useIsWide(): boolean {
-  return useSyncExternalStore(
-    (listener) => {
-      wide.addEventListener("change", listener);
-      return () => wide.removeEventListener("change", listener);
-    },
-    () => wide.matches,
-  );
-}
 
 /** What is selected: beside the page where there is room, and else a sheet over it, once it is opened. */
 export function Inspector({
@@ -27,8 +16,8 @@ export function Inspector({
   readonly onClose: () => void;
   readonly children: ReactNode;
 }): ReactNode {
-  const isWide = useIsWide();
-  if (!isWide) {
+  const isNarrow = useIsNarrow();
+  if (isNarrow) {
     if (!isOpen) return null;
     return (
       <Dialog title={<VisibleLine text={title} />} onClose={onClose} isSheet>
@@ -39,7 +28,7 @@ export function Inspector({
   return (
     <aside
       aria-label="Selected"
-      className="sticky top-14 max-h-[calc(100dvh-4.5rem)] w-96 shrink-0 overflow-auto rounded-lg border border-line bg-panel"
+      className="sticky top-14 max-h-[calc(100dvh-4.5rem)] w-80 shrink-0 lg:w-96 overflow-auto rounded-lg border border-line bg-panel"
     >
       <header className="sticky top-0 z-10 flex items-center gap-2 border-b border-line bg-panel py-1.5 pr-1.5 pl-3">
         <h2 className="one-line min-w-0 flex-1 font-semibold">

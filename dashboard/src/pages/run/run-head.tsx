@@ -27,10 +27,7 @@ export function RunTitle({
     <>
       <CopyButton text={runId} what="run id" />
       <Status status={status} />
-      <Link
-        href={`/?${new URLSearchParams({ view: "all", pipeline }).toString()}`}
-        className="text-ink-2 hover:underline"
-      >
+      <Link href={`/?${new URLSearchParams({ pipeline }).toString()}`} className="text-ink-2 hover:underline">
         <VisibleLine text={pipeline} />
       </Link>
       <span className="ml-auto flex items-center gap-2">
@@ -46,18 +43,21 @@ export function RunTitle({
 
 /** What it is about, where it comes from, and what it has used. */
 export function RunFacts({ run }: { readonly run: Run }): ReactNode {
-  const { head, forkedFrom, startedBy, entrypoint } = run;
+  const { head, forkedFrom, startedBy } = run;
   return (
     <div className="flex flex-col gap-1.5">
       <About run={run} />
       <div className="flex flex-wrap items-center gap-x-4 gap-y-1 text-xs text-ink-3">
-        <span className="inline-flex w-56 max-w-full text-sm text-ink">
+        <span className="inline-flex text-sm text-ink">
           <Spent charged={head.charged} reserved={head.reserved} limit={head.limit} />
         </span>
         {run.budgets
           .filter(({ name }) => name !== "maxCostUsd" && name !== "maxTokens")
           .map(({ name, used, limit }) => (
-            <span key={name} className={used >= limit ? "text-failed" : ""}>
+            <span
+              key={name}
+              className={used >= limit ? "text-failed" : used < limit * 0.8 ? "max-sm:hidden" : ""}
+            >
               {name} {Math.round(used * 10) / 10} / {limit}
             </span>
           ))}
@@ -72,7 +72,7 @@ export function RunFacts({ run }: { readonly run: Run }): ReactNode {
         </span>
         {forkedFrom !== null && (
           <span className="inline-flex items-center gap-1">
-            forked from <RunId runId={forkedFrom.runId} /> after turn {forkedFrom.turnIndex} ·{" "}
+            forked after turn {forkedFrom.turnIndex} of <RunId runId={forkedFrom.runId} />
             <Link
               href={`/compare?${new URLSearchParams({ a: forkedFrom.runId, b: head.runId }).toString()}`}
               className="text-accent hover:underline"
@@ -86,11 +86,6 @@ export function RunFacts({ run }: { readonly run: Run }): ReactNode {
             <VisibleLine text={`${name}=${[value].flat().join(",")}`} />
           </span>
         ))}
-        {entrypoint !== head.pipeline && (
-          <span>
-            from <VisibleLine text={entrypoint} />
-          </span>
-        )}
       </div>
     </div>
   );

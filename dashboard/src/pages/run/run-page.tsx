@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { type ReactNode, useEffect } from "react";
+import { lazy, type ReactNode, Suspense, useEffect } from "react";
 import { PawlProblem } from "../../api/problem.ts";
 import { useDashboard } from "../../app/dashboard-context.ts";
 import { useKeys } from "../../app/keyboard.ts";
@@ -17,8 +17,10 @@ import type { Run } from "./next/standing-words.ts";
 import { RunFacts, RunTitle } from "./run-head.tsx";
 import { type RunView, useRunParams, VIEWS, viewPath } from "./run-params.ts";
 import { TimelineView } from "./timeline/timeline-view.tsx";
-import { TranscriptView } from "./transcript/transcript-view.tsx";
 import { useVerification, VerificationProblems } from "./verification.tsx";
+
+// It brings the lexer of markdown, which no other view needs.
+const TranscriptView = lazy(() => import("./transcript/transcript-view.tsx"));
 
 /** A run: how it stands, what can be done about it, and five views of what has happened. */
 export default function RunPage({ runId }: { readonly runId: string }): ReactNode {
@@ -49,7 +51,7 @@ function KnownRun({ fetched }: { readonly fetched: Run }): ReactNode {
   const run = { ...fetched, head: useRunHead(runId, fetched.head) };
   const [{ view }] = useRunParams();
   const verification = useVerification(runId);
-  useViewKeys(runId);
+  useViewKeys();
   return (
     <Page title={runId} beside={<RunTitle run={run} document={fetched} verification={verification} />}>
       <RunFacts run={run} />
@@ -67,7 +69,11 @@ function shownView(view: RunView, run: Run): ReactNode {
     case "timeline":
       return <TimelineView runId={runId} />;
     case "transcript":
-      return <TranscriptView run={run} />;
+      return (
+        <Suspense fallback={null}>
+          <TranscriptView run={run} />
+        </Suspense>
+      );
     case "ledger":
       return <LedgerView runId={runId} />;
     case "money":
@@ -77,7 +83,7 @@ function shownView(view: RunView, run: Run): ReactNode {
   }
 }
 
-function useViewKeys(runId: string): void {
+function useViewKeys(): void {
   const [, change] = useRunParams();
   useKeys([
     ...VIEWS.map((view, index) => ({

@@ -13,6 +13,5 @@ export const CALL_STATUSES = [
   "succeeded",
   "failed",
   "deduplicated",
-  "denied",
   "cancelled",
 ] as const;

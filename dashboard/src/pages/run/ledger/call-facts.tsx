@@ -73,13 +73,13 @@ function Known({ runId, call }: { readonly runId: string; readonly call: CallDet
         )}
       </Facts>
       <section className="flex min-w-0 flex-col gap-1">
-        <h3 className="text-xs text-ink-3">Arguments</h3>
+        <h2 className="text-xs text-ink-3">Arguments</h2>
         <JsonView value={call.request} what="arguments" />
       </section>
       {call.receipt !== null && <ReceiptFacts runId={runId} receipt={call.receipt} />}
       {call.attempts.length > 0 && (
         <section className="flex flex-col gap-1">
-          <h3 className="text-xs text-ink-3">Attempts without a receipt</h3>
+          <h2 className="text-xs text-ink-3">Attempts without a receipt</h2>
           <ol className="flex flex-col gap-2">
             {call.attempts.map((attempt) => (
               <AttemptFacts key={attempt.attempt} attempt={attempt} />
@@ -104,9 +104,9 @@ function ReceiptFacts({ runId, receipt }: { readonly runId: string; readonly rec
   const { status, source, at, correlationId, duplicateOf, errorCode, uncertain, blob, output } = receipt;
   return (
     <section className="flex min-w-0 flex-col gap-1">
-      <h3 className="text-xs text-ink-3">
+      <h2 className="text-xs text-ink-3">
         Receipt · {status} · {SOURCES[source]} · <Exact at={at} />
-      </h3>
+      </h2>
       <Facts>
         {correlationId !== null && (
           <Fact name="correlation id">

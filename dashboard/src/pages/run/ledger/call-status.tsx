@@ -8,7 +8,6 @@ const LOOKS: { readonly [status: string]: readonly [IconName, string] } = {
   succeeded: ["succeeded", "text-succeeded"],
   deduplicated: ["copy", "text-succeeded"],
   failed: ["failed", "text-failed"],
-  denied: ["cancelled", "text-failed"],
   cancelled: ["cancelled", "text-ink-3"],
 };
 

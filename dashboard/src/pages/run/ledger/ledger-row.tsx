@@ -1,11 +1,11 @@
 import { type ReactNode, useEffect, useRef } from "react";
 import { CallId } from "../../../parts/id.tsx";
 import { VisibleLine } from "../../../parts/visible.tsx";
-import type { Call } from "./call-documents.ts";
+import type { Call, Receipt } from "./call-documents.ts";
 import { CallFacts } from "./call-facts.tsx";
 import { CallStatus } from "./call-status.tsx";
 
-const CELL = "px-2 py-1 md:border-b md:border-line first:pl-3";
+const CELL = "px-2 py-0.5 md:py-1 md:border-b md:border-line first:pl-3";
 
 /** A call of the ledger: a row on wide screens, two lines on narrow ones. Opened, it says everything that is known. */
 export function LedgerRow({
@@ -56,17 +56,7 @@ export function LedgerRow({
         <td className={`${CELL} text-ink-2 max-md:hidden`}>{call.attempt}</td>
         <td className={`${CELL} text-ink-2 max-md:hidden`}>{receipt === null ? "–" : receipt.source}</td>
         <td className={`${CELL} max-md:hidden`}>
-          {receipt?.duplicateOf != null ? (
-            <span className="inline-flex items-center gap-1 text-ink-2">
-              duplicate of <CallId runId={runId} callId={receipt.duplicateOf} />
-            </span>
-          ) : receipt?.correlationId != null ? (
-            <code className="one-line inline-block max-w-56 align-bottom">
-              <VisibleLine text={receipt.correlationId} />
-            </code>
-          ) : (
-            <span className="text-ink-3">–</span>
-          )}
+          <Outside runId={runId} receipt={receipt} />
         </td>
       </tr>
       {isOpen && (
@@ -79,5 +69,28 @@ export function LedgerRow({
         </tr>
       )}
     </>
+  );
+}
+
+/** What the other side knows the call by, or the call whose result it has. */
+function Outside({
+  runId,
+  receipt,
+}: {
+  readonly runId: string;
+  readonly receipt: Receipt | null;
+}): ReactNode {
+  const { duplicateOf = null, correlationId = null } = receipt ?? {};
+  if (duplicateOf !== null)
+    return (
+      <span className="inline-flex items-center gap-1 text-ink-2">
+        duplicate of <CallId runId={runId} callId={duplicateOf} />
+      </span>
+    );
+  if (correlationId === null) return <span className="text-ink-3">–</span>;
+  return (
+    <code className="one-line inline-block max-w-56 align-bottom">
+      <VisibleLine text={correlationId} />
+    </code>
   );
 }

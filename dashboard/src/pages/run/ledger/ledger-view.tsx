@@ -7,6 +7,7 @@ import { EmptyState } from "../../../parts/empty-state.tsx";
 import { ProblemNotice } from "../../../parts/notice.tsx";
 import { useRunParams } from "../run-params.ts";
 import { CALL_STATUSES } from "./call-documents.ts";
+import { CallFacts } from "./call-facts.tsx";
 import { LedgerRow } from "./ledger-row.tsx";
 
 const COLUMNS = ["#", "Tool", "Effect", "Status", "Attempts", "Receipt", "Correlation id"];
@@ -70,6 +71,11 @@ export function LedgerView({ runId }: { readonly runId: string }): ReactNode {
             <Button onClick={() => change({ status: null, tool: null })}>Show all calls</Button>
           )}
         </EmptyState>
+      )}
+      {at !== null && pages.data !== undefined && !calls.some(({ toolCallId }) => toolCallId === at) && (
+        <div className="rounded-lg border border-line bg-panel p-3">
+          <CallFacts runId={runId} callId={at} />
+        </div>
       )}
       {calls.length > 0 && (
         <table className="block w-full rounded-lg border border-line bg-panel text-left md:table md:border-separate md:border-spacing-0">

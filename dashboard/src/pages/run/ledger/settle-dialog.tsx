@@ -6,9 +6,9 @@ import { Button } from "../../../parts/button.tsx";
 import { Dialog } from "../../../parts/dialog.tsx";
 import { JsonView } from "../../../parts/json-view.tsx";
 import { ProblemNotice } from "../../../parts/notice.tsx";
+import { RecordedAs } from "../../../parts/recorded-as.tsx";
 import { VisibleLine } from "../../../parts/visible.tsx";
 import { typedJson } from "../json-field.ts";
-import { RecordedAs } from "../next/recorded-as.tsx";
 import type { Call } from "./call-documents.ts";
 
 type Settlement =
@@ -115,7 +115,7 @@ function Way({
 }): ReactNode {
   return (
     <div className={`rounded-md border px-3 py-2 ${isChosen ? "border-accent bg-selected" : "border-line"}`}>
-      <label className="flex cursor-pointer gap-2">
+      <label className="flex cursor-pointer items-start gap-2">
         <input
           type="radio"
           name="settle"

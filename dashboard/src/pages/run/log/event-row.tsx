@@ -38,7 +38,7 @@ export function EventRow({
             <span className="shrink-0 text-xs text-ink-3 max-sm:hidden">
               {clockWithSeconds(Date.parse(event.at))}
             </span>
-            <span className="shrink-0 font-medium">{event.type}</span>
+            <span className="shrink-0 font-medium sm:w-36">{event.type}</span>
             <code className="one-line min-w-0 flex-1 text-ink-2">
               {visibleJson(JSON.stringify(event.facts).slice(0, 300))}
             </code>

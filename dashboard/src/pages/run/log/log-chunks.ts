@@ -1,5 +1,5 @@
 /** The events of a log are numbered without a gap, so that any part of it is found without what is before it. */
-export const CHUNK = 200;
+const CHUNK = 200;
 
 /** A part of the log: the events after `after`, up to and with `upTo`. */
 export type LogChunk = { readonly after: number; readonly upTo: number };

@@ -39,7 +39,7 @@ export function LogView({ runId, lastSeq }: { readonly runId: string; readonly l
     if (isFollowing && lastSeq > 0) rows.scrollToIndex(lastSeq - 1, { align: "end" });
   }, [rows, isFollowing, lastSeq]);
   useEffect(() => {
-    if (at !== null && at <= lastSeq) rows.scrollToIndex(at - 1, { align: "auto" });
+    if (at !== null && at <= lastSeq) rows.scrollToIndex(at - 1, { align: "center" });
     // Only when another event is selected: a log that grows must not pull the reader back.
   }, [rows, at]);
   useKeys([
@@ -72,7 +72,7 @@ export function LogView({ runId, lastSeq }: { readonly runId: string; readonly l
         </div>
         <div
           ref={scroller}
-          className="h-[64dvh] overflow-auto"
+          className="h-[calc(100dvh-20.5rem)] min-h-88 overflow-auto"
           onWheel={({ deltaY }) => deltaY < 0 && setFollowing(false)}
           onTouchMove={() => setFollowing(false)}
         >

@@ -4,7 +4,7 @@ import { useDashboard } from "../../../app/dashboard-context.ts";
 import { BudgetBar } from "../../../parts/budget-bar.tsx";
 import { Button } from "../../../parts/button.tsx";
 import { EmptyState } from "../../../parts/empty-state.tsx";
-import { counted, countWords, moneyWords } from "../../../parts/money-words.ts";
+import { counted, countWords, limitWords, moneyWords } from "../../../parts/money-words.ts";
 import { ProblemNotice } from "../../../parts/notice.tsx";
 import type { Run } from "../next/standing-words.ts";
 import { SpendLine } from "./spend-line.tsx";
@@ -124,7 +124,10 @@ function BudgetBars({ budgets }: { readonly budgets: Run["budgets"] }): ReactNod
               <span className="text-ink-2">
                 {words(used)}
                 {reserved > 0 && <span className="text-ink-3"> + {words(reserved)} reserved</span>}
-                <span className="text-ink-3"> of {words(limit)}</span>
+                <span className="text-ink-3">
+                  {" "}
+                  of {name === "maxCostUsd" ? limitWords(limit * 1_000_000) : words(limit)}
+                </span>
               </span>
             </span>
             <BudgetBar charged={used} reserved={reserved} limit={limit} />

@@ -71,6 +71,9 @@ function Line({
       <path d={`${begin}${path}H${width - 8}V${y(0)}Z`} className="fill-accent" opacity="0.1" />
       <path d={`${begin}${path}`} className="fill-none stroke-accent" strokeWidth="1.5" />
       <path d={`M8 ${y(0)}H${width - 8}`} className="stroke-line" />
+      {limit !== null && !isNear && (
+        <text x={8} y={12} className="fill-ink-3 text-[11px]">{`limit ${words(limit)}, far above`}</text>
+      )}
       {isNear && (
         <>
           <path d={`M8 ${y(limit)}H${width - 8}`} className="stroke-failed" strokeDasharray="4 3" />

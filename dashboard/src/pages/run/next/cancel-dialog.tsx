@@ -4,7 +4,7 @@ import { useDashboard } from "../../../app/dashboard-context.ts";
 import { Button } from "../../../parts/button.tsx";
 import { Dialog } from "../../../parts/dialog.tsx";
 import { ProblemNotice } from "../../../parts/notice.tsx";
-import { RecordedAs } from "./recorded-as.tsx";
+import { RecordedAs } from "../../../parts/recorded-as.tsx";
 import type { Run } from "./standing-words.ts";
 
 const OUTCOMES = {

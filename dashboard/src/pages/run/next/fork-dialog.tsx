@@ -10,9 +10,9 @@ import { CallId, RunId } from "../../../parts/id.tsx";
 import { JsonView } from "../../../parts/json-view.tsx";
 import { counted } from "../../../parts/money-words.ts";
 import { Notice, ProblemNotice } from "../../../parts/notice.tsx";
+import { RecordedAs } from "../../../parts/recorded-as.tsx";
 import { VisibleLine } from "../../../parts/visible.tsx";
 import { CallStatus } from "../ledger/call-status.tsx";
-import { RecordedAs } from "./recorded-as.tsx";
 import type { Run } from "./standing-words.ts";
 
 type Fork = Answer<"forkRun">;
@@ -133,7 +133,7 @@ function LaterEffects({
   return (
     <div className="flex flex-col gap-3">
       <p>
-        <RunId runId={forkId} /> continues after turn {atTurn}.
+        It continues after turn {atTurn} as <RunId runId={forkId} />
       </p>
       {laterEffects.length === 0 ? (
         <Notice kind="success" title="Nothing would be done twice.">

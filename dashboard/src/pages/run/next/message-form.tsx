@@ -3,9 +3,9 @@ import { type ReactNode, useState } from "react";
 import { useDashboard } from "../../../app/dashboard-context.ts";
 import { Button } from "../../../parts/button.tsx";
 import { ProblemNotice } from "../../../parts/notice.tsx";
+import { RecordedAs } from "../../../parts/recorded-as.tsx";
 import { VisibleLine } from "../../../parts/visible.tsx";
 import { typedJson } from "../json-field.ts";
-import { RecordedAs } from "./recorded-as.tsx";
 
 const MODES = [
   ["queue", "after the present answer"],

@@ -4,10 +4,10 @@ import { PawlProblem } from "../../../api/problem.ts";
 import { useDashboard, useMayAct } from "../../../app/dashboard-context.ts";
 import { Button } from "../../../parts/button.tsx";
 import { Notice, ProblemNotice } from "../../../parts/notice.tsx";
+import { RecordedAs } from "../../../parts/recorded-as.tsx";
 import { VisibleLine } from "../../../parts/visible.tsx";
 import { ChangedSince } from "./changed-since.tsx";
 import { type Forecast, forecastWords } from "./forecast-words.ts";
-import { RecordedAs } from "./recorded-as.tsx";
 import { NO_OPTIONS, type ResumeChoice, ResumeOptions, resumeFields } from "./resume-options.tsx";
 import type { Run } from "./standing-words.ts";
 

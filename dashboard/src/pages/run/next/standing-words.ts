@@ -14,9 +14,9 @@ export function standingWords({ head, moved }: Run, life: Life | undefined, now:
         ? `It is queued, and not ready for another ${longDurationWords(Date.parse(head.readyAt) - now)}.`
         : "It is queued: the next worker with a free place takes it.";
     case "running":
-      return `${lifeWords(head.life, head.owner ?? life?.owner)} works on it${head.currentStep === null ? "" : `: step ${visibleLine(head.currentStep)}`}.`;
+      return `It is worked on by ${lifeWords(head.life, head.owner ?? life?.owner)}${head.currentStep === null ? "" : `, in step ${visibleLine(head.currentStep)}`}.`;
     case "interrupted":
-      return interruptedWords(head.life, life);
+      return interruptedWords(head, life);
     case "waiting":
       return waitingWords(head, now);
     case "succeeded":
@@ -31,15 +31,17 @@ export function standingWords({ head, moved }: Run, life: Life | undefined, now:
 }
 
 function lifeWords(number: number, owner: string | undefined): string {
-  return owner === undefined ? `Life ${number}` : `Life ${number} (${ownerWords(owner)})`;
+  return owner === undefined ? `life ${number}` : `life ${number} (${ownerWords(owner)})`;
 }
 
-function interruptedWords(number: number, life: Life | undefined): string {
+function interruptedWords({ life: number, leaseUntil }: Run["head"], life: Life | undefined): string {
   if (life === undefined) return `No worker has it: life ${number} has ended.`;
   const who = lifeWords(life.number, life.owner);
   const last = clockWithSeconds(Date.parse(life.endedAt));
   if (life.end === "left") return `No worker has it: ${who} let go of it at ${last}, for another one.`;
-  const gone = life.goneBy === null ? "" : ` and was gone by ${clockWithSeconds(Date.parse(life.goneBy))}`;
+  // Nobody has taken it since: then its lease says when it was missed.
+  const goneBy = life.goneBy ?? leaseUntil;
+  const gone = goneBy === null ? "" : ` and was gone by ${clockWithSeconds(Date.parse(goneBy))}`;
   return `No worker has it: ${who} gave its last sign at ${last}${gone}.`;
 }
 

@@ -54,7 +54,9 @@ function OfSlice({ runId, slice }: { readonly runId: string; readonly slice: Sli
           )}
           {turn !== null && ` · turn ${turn}`}
         </Fact>
-        {outcome !== null && <Fact name="outcome">{outcome}</Fact>}
+        {outcome !== null && (
+          <Fact name={slice.category === "model" ? "charged" : "outcome"}>{outcomeWords(slice)}</Fact>
+        )}
       </Facts>
       {turn !== null && (
         <Link
@@ -67,6 +69,16 @@ function OfSlice({ runId, slice }: { readonly runId: string; readonly slice: Sli
       {toolCallId !== null && <CallFacts runId={runId} callId={toolCallId} />}
     </div>
   );
+}
+
+/** The outcome of a request to a model is what its charge is based on. */
+function outcomeWords({ category, outcome }: Slice): string {
+  if (category !== "model") return (outcome ?? "").replaceAll("_", " ");
+  return outcome === "provider"
+    ? "what the provider reported"
+    : outcome === "baseline"
+      ? "its whole reservation: the provider reported nothing"
+      : "nothing";
 }
 
 function WaitPanel({ runId, wait }: { readonly runId: string; readonly wait: TimelineWait }): ReactNode {

@@ -15,7 +15,7 @@ const BAR_HEIGHT = ROW_HEIGHT - 3;
 /** Of the letters in a bar. A guess will do: a name that is cut short is whole in the tooltip, the table and the panel. */
 const LETTER_PX = 6.4;
 
-const BAD = new Set(["failed", "in_doubt", "cancelled", "denied", "timed_out", "lost", "unknown", "aborted"]);
+const BAD = new Set(["failed", "in_doubt", "cancelled", "timed_out", "lost", "unknown", "aborted"]);
 
 function isBad({ outcome }: Slice): boolean {
   return outcome !== null && BAD.has(outcome);

@@ -28,8 +28,7 @@ export function blockWords({ category, count, cut }: Pick<Merged, "category" | "
 
 /** How a life ended, in words. */
 export function lifeEndWords({ end, endStatus, resumedFrom }: Life): string {
-  const begun =
-    resumedFrom === null ? "" : `from ${resumedFrom === "turn" ? "its turn" : `the ${resumedFrom}`} · `;
+  const begun = resumedFrom === "milestone" ? "from its milestone · " : "";
   switch (end) {
     case "open":
       return `${begun}at work`;

@@ -1,10 +1,10 @@
 import type { ReactNode } from "react";
-import { longDurationWords } from "../../../parts/time-words.ts";
+import { durationWords, longDurationWords } from "../../../parts/time-words.ts";
 import { tickStep, ticksIn } from "./time-ticks.ts";
-import { type Frame, xAt } from "./timeline-shapes.ts";
+import { type Frame, xAt, xOf } from "./timeline-shapes.ts";
 
 const LABEL_PX = 84;
-export const AXIS_HEIGHT = 24;
+const AXIS_HEIGHT = 24;
 
 /** Times above the drawing, and how long each fold is. */
 export function TimeAxis({
@@ -26,7 +26,7 @@ export function TimeAxis({
   return (
     <svg width={width} height={AXIS_HEIGHT} aria-hidden="true" className="block select-none">
       {ticks.map(({ at, unit }) => {
-        const x = ((unit - view.start) / (view.end - view.start)) * width;
+        const x = xOf(frame, unit);
         const hasLabel =
           x >= free && x < width - 48 && !folds.some(({ from }) => isBelow(x, xAt(frame, from)));
         if (hasLabel) free = x + LABEL_PX - 16;
@@ -42,8 +42,9 @@ export function TimeAxis({
         );
       })}
       {folds.map(({ from, to, start, end }) => {
-        const px = (end - start) / unitsPerPx;
+        const px = xOf(frame, end) - xOf(frame, start);
         const words = longDurationWords(to - from);
+        const short = durationWords(to - from);
         return (
           <g key={from} className="cursor-pointer" onClick={() => onUnfold(from)}>
             <title>{`${words} in which no worker had the run. Click to unfold.`}</title>
@@ -55,14 +56,14 @@ export function TimeAxis({
               rx="3"
               className="fill-sunken stroke-line hover:fill-hover"
             />
-            {px > words.length * 6 && (
+            {px > short.length * 6 && (
               <text
                 x={xAt(frame, from) + px / 2}
                 y={16}
                 textAnchor="middle"
                 className="pointer-events-none fill-ink-2 text-[11px]"
               >
-                {words}
+                {px > words.length * 6 ? words : short}
               </text>
             )}
           </g>

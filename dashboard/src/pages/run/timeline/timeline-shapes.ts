@@ -34,8 +34,17 @@ const LEAST_PX = 1.5;
 /** The budget of the page: more than a reader can tell apart, and what browsers draw without a stutter. */
 export const MOST_SHAPES = 1_200;
 
-export function xAt({ scale, view, width }: Pick<Frame, "scale" | "view" | "width">, ms: number): number {
-  return ((unitAt(scale, ms) - view.start) / (view.end - view.start)) * width;
+/** Free at both sides: the mark of a death is behind the end of its life. */
+const MARGIN_PX = 10;
+
+/** Where a unit of the scale is drawn. */
+export function xOf({ view, width }: Pick<Frame, "view" | "width">, unit: number): number {
+  return MARGIN_PX + ((unit - view.start) / (view.end - view.start)) * (width - 2 * MARGIN_PX);
+}
+
+/** Where a time is drawn. */
+export function xAt(frame: Pick<Frame, "scale" | "view" | "width">, ms: number): number {
+  return xOf(frame, unitAt(frame.scale, ms));
 }
 
 /** The shapes in the frame. Narrow neighbours of a row become one with a count; beyond the budget, the widest are drawn. */

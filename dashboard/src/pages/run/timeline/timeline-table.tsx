@@ -57,7 +57,7 @@ export function TimelineTable({
           {ordered.length - upTo} more
         </button>
       )}
-      <h3 className="border-t border-line px-2 pt-3 pb-1 font-medium">Lives</h3>
+      <h2 className="border-t border-line px-2 pt-3 pb-1 font-medium">Lives</h2>
       <ol className="px-2 pb-3 text-ink-2">
         {timeline.lives.map((life) => (
           <li key={life.number}>

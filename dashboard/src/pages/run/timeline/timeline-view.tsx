@@ -122,24 +122,28 @@ function TimelineOf({ runId, whole }: { readonly runId: string; readonly whole: 
           className={`relative max-h-[68dvh] min-h-40 touch-pan-y overflow-x-hidden overflow-y-auto ${params.table ? "hidden" : ""}`}
           {...drag}
         >
-          <div className="sticky top-0 z-10 border-b border-line bg-panel">
-            <TimeAxis frame={frame} onUnfold={unfold} />
-          </div>
-          <TimelineDrawing
-            frame={frame}
-            height={height}
-            bands={bands}
-            shapes={shapesIn(lifeBands, [...window.slices, ...window.merged], frame)}
-            marks={marksIn(lifeBands, window.marks, frame)}
-            selected={params.at}
-            onSelect={(id) => !wasDragged() && select(id)}
-            onUnfold={unfold}
-            onZoomTo={({ x, width }) => {
-              const middle = (x + width / 2) / size.width;
-              if (!wasDragged())
-                setView(zoomed(view, Math.min(40, size.width / (width * 3)), middle, scale.length));
-            }}
-          />
+          {size.width > 0 && (
+            <>
+              <div className="sticky top-0 z-10 border-b border-line bg-panel">
+                <TimeAxis frame={frame} onUnfold={unfold} />
+              </div>
+              <TimelineDrawing
+                frame={frame}
+                height={height}
+                bands={bands}
+                shapes={shapesIn(lifeBands, [...window.slices, ...window.merged], frame)}
+                marks={marksIn(lifeBands, window.marks, frame)}
+                selected={params.at}
+                onSelect={(id) => !wasDragged() && select(id)}
+                onUnfold={unfold}
+                onZoomTo={({ x, width }) => {
+                  const middle = (x + width / 2) / size.width;
+                  if (!wasDragged())
+                    setView(zoomed(view, Math.min(40, size.width / (width * 3)), middle, scale.length));
+                }}
+              />
+            </>
+          )}
         </div>
       </section>
       {selected !== null && (

@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from "react";
 import { visibleJson } from "../../../../../src/core/visible-text.ts";
+import { Icon } from "../../../parts/icon.tsx";
 import { CallId } from "../../../parts/id.tsx";
 import { VisibleLine } from "../../../parts/visible.tsx";
 import { CallStatus } from "../ledger/call-status.tsx";
@@ -10,6 +11,7 @@ import type { ShownCall, ShownValue } from "./transcript-content.ts";
 export function CallCard({ runId, call }: { readonly runId: string; readonly call: ShownCall }): ReactNode {
   const [isOpen, setOpen] = useState(false);
   const { toolCallId, tool, effect, status, attempt, request, result } = call;
+  const duplicateOf = result?.duplicateOf ?? null;
   return (
     <div className="min-w-0 rounded-md border border-line bg-panel">
       <button
@@ -18,9 +20,7 @@ export function CallCard({ runId, call }: { readonly runId: string; readonly cal
         className="flex w-full items-center gap-2 px-2.5 py-1.5 text-left hover:bg-hover"
         onClick={() => setOpen(!isOpen)}
       >
-        <span className="text-ink-3" aria-hidden="true">
-          {isOpen ? "▾" : "▸"}
-        </span>
+        <Icon name="down" className={`size-3 text-ink-3 ${isOpen ? "" : "-rotate-90"}`} />
         <span className="shrink-0 font-medium">
           <VisibleLine text={tool} />
         </span>
@@ -33,9 +33,9 @@ export function CallCard({ runId, call }: { readonly runId: string; readonly cal
             <CallId runId={runId} callId={toolCallId} />
             <span>{effect}</span>
             {attempt > 1 && <span>attempt {attempt}</span>}
-            {result?.duplicateOf != null && (
+            {duplicateOf !== null && (
               <span className="inline-flex items-center gap-1">
-                duplicate of <CallId runId={runId} callId={result.duplicateOf} />
+                duplicate of <CallId runId={runId} callId={duplicateOf} />
               </span>
             )}
           </p>

@@ -42,6 +42,16 @@ const STEPS = {
   finished: "is finished",
 } as const;
 
+const RUN: { readonly [what: string]: string } = {
+  succeeded: "has succeeded",
+  failed: "has failed",
+  cancelled: "was cancelled",
+  queued: "is queued again",
+  interrupted: "was let go, for another worker",
+  moved: "was moved to another store",
+  arrived: "arrived from another store",
+};
+
 /** The words of a line, with the place of its item. */
 export function dividerWords(
   content: Divider,
@@ -50,8 +60,10 @@ export function dividerWords(
   switch (content.kind) {
     case "life": {
       const after = content.afterDeath ? ", after the one before it died" : "";
-      const from = content.resumedFrom === null ? "" : ` from its ${visibleLine(content.resumedFrom)}`;
-      const why = content.reason === null ? "" : `: ${visibleLine(content.reason)}`;
+      const from = content.resumedFrom === "milestone" ? " from its milestone" : "";
+      // That it was interrupted is said already.
+      const isKnown = content.reason === null || content.reason === "interrupted";
+      const why = isKnown ? "" : `: ${visibleLine(content.reason ?? "")}`;
       return `life ${content.number} · ${ownerWords(content.owner)} takes the run${from}${after}${why}`;
     }
     case "step":
@@ -73,7 +85,7 @@ export function dividerWords(
     case "run": {
       const code = content.code === null ? "" : ` · ${visibleLine(content.code)}`;
       const by = content.by === null ? "" : ` · ${visibleLine(content.by)}`;
-      return `the run is ${content.what}${code}${by}`;
+      return `the run ${RUN[content.what] ?? content.what}${code}${by}`;
     }
   }
 }

@@ -7,9 +7,7 @@ export function LiveAnswerView({ answer }: { readonly answer: LiveAnswer }): Rea
   return (
     <div className="my-1.5 flex max-w-[52rem] flex-col gap-1.5 rounded-md border border-dashed border-edge px-3 py-2">
       <p className="flex items-center gap-1.5 text-xs text-running">
-        <span className="breathing" aria-hidden="true">
-          ●
-        </span>
+        <span className="breathing size-2 rounded-full bg-current" aria-hidden="true" />
         turn {answer.turn} is being written{answer.attempt > 1 && `, attempt ${answer.attempt}`}: not
         journaled yet
       </p>

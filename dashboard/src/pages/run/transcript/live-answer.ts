@@ -1,5 +1,5 @@
 /** A piece of an answer that is being written, as `watch` sends it. */
-export type LivePiece = {
+type LivePiece = {
   readonly step: string;
   readonly turn: number;
   readonly attempt: number;
@@ -9,7 +9,7 @@ export type LivePiece = {
   readonly delta: string;
 };
 
-export type LivePart = {
+type LivePart = {
   readonly part: number;
   readonly kind: LivePiece["kind"];
   readonly tool: string | null;

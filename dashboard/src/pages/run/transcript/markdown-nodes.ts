@@ -1,12 +1,9 @@
 import { lexer, type MarkedToken, type Token, type Tokens } from "marked";
-import { visibleText } from "../../../../../src/core/visible-text.ts";
 
-/** Markdown as what may be shown of it. There is no HTML in it, and no address that a click could run. */
+/** Markdown as what may be shown of it. There is no HTML in it, and no address that a click could run. Its texts are as written. */
 export type MarkdownNode =
-  | { readonly kind: "text"; readonly text: string }
+  | { readonly kind: "text" | "code" | "inline_code"; readonly text: string }
   | { readonly kind: "break" | "rule" }
-  | { readonly kind: "code"; readonly text: string; readonly language: string }
-  | { readonly kind: "inline_code"; readonly text: string }
   | { readonly kind: "heading"; readonly level: number; readonly children: readonly MarkdownNode[] }
   | {
       readonly kind: "paragraph" | "quote" | "strong" | "em" | "del";
@@ -27,9 +24,25 @@ export type MarkdownNode =
 /** Deeper lists and quotes are shown as they were written: a page must not be nested until it breaks. */
 const MOST_DEPTH = 12;
 
-/** The nodes of a text. */
+/** The time of the lexer grows with the square of a block: 6,000 characters of `_a_a` take a tenth of a second, 50,000 take nine. */
+const MOST_IN_BLOCK = 6_000;
+const MOST_CHARACTERS = 50_000;
+
+/** False for texts that would hold the page up. */
+function isQuick(text: string): boolean {
+  return (
+    text.length <= MOST_CHARACTERS && text.split(/\n\s*\n/).every((block) => block.length <= MOST_IN_BLOCK)
+  );
+}
+
+/** The nodes of a text. One that the lexer cannot read, such as a quote in a thousand quotes, is shown as it was written. */
 export function markdownNodes(text: string): readonly MarkdownNode[] {
-  return nodesOf(lexer(text, { gfm: true }), 0);
+  if (!isQuick(text)) return [{ kind: "paragraph", children: [shown(text)] }];
+  try {
+    return nodesOf(lexer(text, { gfm: true }), 0);
+  } catch {
+    return [{ kind: "paragraph", children: [shown(text)] }];
+  }
 }
 
 function nodesOf(tokens: readonly Token[], depth: number): readonly MarkdownNode[] {
@@ -38,7 +51,7 @@ function nodesOf(tokens: readonly Token[], depth: number): readonly MarkdownNode
 }
 
 function shown(text: string): MarkdownNode {
-  return { kind: "text", text: visibleText(text) };
+  return { kind: "text", text };
 }
 
 function nodeOf(token: MarkedToken, depth: number): readonly MarkdownNode[] {
@@ -51,9 +64,9 @@ function nodeOf(token: MarkedToken, depth: number): readonly MarkdownNode[] {
     case "hr":
       return [{ kind: "rule" }];
     case "code":
-      return [{ kind: "code", text: visibleText(token.text), language: visibleText(token.lang ?? "") }];
+      return [{ kind: "code", text: token.text }];
     case "codespan":
-      return [{ kind: "inline_code", text: visibleText(token.text) }];
+      return [{ kind: "inline_code", text: token.text }];
     case "heading":
       return [{ kind: "heading", level: token.depth, children: nodesOf(token.tokens, depth) }];
     case "paragraph":

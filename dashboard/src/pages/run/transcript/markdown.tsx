@@ -2,14 +2,10 @@ import { Fragment, type ReactNode, useMemo } from "react";
 import { VisibleText } from "../../../parts/visible.tsx";
 import { type MarkdownNode, markdownNodes } from "./markdown-nodes.ts";
 
-/** Longer texts are shown raw: the lexer would hold the page up. */
-const MOST_CHARACTERS = 50_000;
-
 /** A text of a model as markdown: elements that are made here, and never a string of HTML. */
 export function Markdown({ text, isRaw }: { readonly text: string; readonly isRaw: boolean }): ReactNode {
-  const asText = isRaw || text.length > MOST_CHARACTERS;
-  const nodes = useMemo(() => (asText ? [] : markdownNodes(text)), [asText, text]);
-  if (asText) return <VisibleText text={text} />;
+  const nodes = useMemo(() => (isRaw ? [] : markdownNodes(text)), [isRaw, text]);
+  if (isRaw) return <VisibleText text={text} />;
   return <div className="flex min-w-0 flex-col gap-2">{elements(nodes)}</div>;
 }
 
@@ -23,7 +19,7 @@ const HEADINGS = ["text-lg font-semibold", "text-md font-semibold", "font-semibo
 function element(node: MarkdownNode): ReactNode {
   switch (node.kind) {
     case "text":
-      return node.text;
+      return <VisibleText text={node.text} />;
     case "break":
       return <br />;
     case "rule":
@@ -31,11 +27,17 @@ function element(node: MarkdownNode): ReactNode {
     case "code":
       return (
         <pre className="overflow-x-auto rounded-md border border-line bg-sunken p-2 whitespace-pre">
-          <code>{node.text}</code>
+          <code>
+            <VisibleText text={node.text} />
+          </code>
         </pre>
       );
     case "inline_code":
-      return <code className="rounded-sm bg-sunken px-1">{node.text}</code>;
+      return (
+        <code className="rounded-sm bg-sunken px-1">
+          <VisibleText text={node.text} />
+        </code>
+      );
     case "heading":
       // Not a heading of the page: its outline is not the model's to write.
       return <p className={HEADINGS[node.level - 1] ?? "font-medium"}>{elements(node.children)}</p>;

@@ -38,7 +38,7 @@ export type ShownPart =
   | { readonly kind: "call"; readonly call: ShownCall }
   | { readonly kind: "other"; readonly type: string; readonly value: ShownValue };
 
-export type ShownFile = {
+type ShownFile = {
   readonly name: string;
   readonly mediaType: string;
   readonly size: number;

@@ -14,7 +14,7 @@ import { useTranscript } from "./use-transcript.ts";
 const NEAR_TOP_PX = 400;
 
 /** The run as a conversation: the newest at the bottom, what is before it when it is scrolled to. */
-export function TranscriptView({ run }: { readonly run: Run }): ReactNode {
+export default function TranscriptView({ run }: { readonly run: Run }): ReactNode {
   const { runId, eventSeq, status } = run.head;
   const [{ at, raw }, change] = useRunParams();
   const { known, isRead, error, isReadingEarlier, readEarlier, retry } = useTranscript(runId, eventSeq);
@@ -84,12 +84,12 @@ export function TranscriptView({ run }: { readonly run: Run }): ReactNode {
         tabIndex={0}
         role="log"
         aria-label="Conversation"
-        className="h-[68dvh] overflow-y-auto px-3 [overflow-anchor:none]"
+        className="h-[calc(100dvh-20rem)] min-h-88 overflow-y-auto px-3 [overflow-anchor:none]"
         onScroll={({ currentTarget }) => {
           if (currentTarget.scrollTop < NEAR_TOP_PX && isRead) readEarlier();
         }}
       >
-        <div className="relative mx-auto max-w-4xl" style={{ height: list.getTotalSize() }}>
+        <div className="relative mx-auto max-w-[52rem]" style={{ height: list.getTotalSize() }}>
           {list.getVirtualItems().map(({ index, key, start }) => {
             const row = rows[index];
             return (
@@ -97,7 +97,7 @@ export function TranscriptView({ run }: { readonly run: Run }): ReactNode {
                 key={key}
                 ref={list.measureElement}
                 data-index={index}
-                className={`absolute inset-x-0 ${index === target ? "rounded-md bg-selected" : ""}`}
+                className={`absolute inset-x-0 ${index === target ? "-ml-3 border-l-2 border-accent pl-2.5" : ""}`}
                 style={{ transform: `translateY(${start}px)` }}
               >
                 {row === undefined ? (

@@ -36,16 +36,16 @@ export function useTranscript(runId: string, eventSeq: number): TranscriptState 
   const isReading = useRef(false);
   const isStale = useRef(false);
   useEffect(() => {
-    const left = new AbortController();
     const read = async (): Promise<void> => {
-      const newest = await client.getTranscript({ runId, limit: PAGE }, left);
+      const newest = await client.getTranscript({ runId, limit: PAGE });
       let joined = withNewest(latest.current, newest);
       while (joined === null) {
         const { after } = latest.current;
-        const page = await client.getTranscript(
-          { runId, limit: AT_ONCE, ...(after === null ? {} : { after }) },
-          left,
-        );
+        const page = await client.getTranscript({
+          runId,
+          limit: AT_ONCE,
+          ...(after === null ? {} : { after }),
+        });
         learn(withLater(latest.current, page));
         joined = withNewest(latest.current, newest);
         if (page.items.length === 0) break;
@@ -62,7 +62,7 @@ export function useTranscript(runId: string, eventSeq: number): TranscriptState 
         setError(null);
         setRead(true);
       } catch (thrown) {
-        if (!left.signal.aborted) setError(thrown instanceof Error ? thrown : new Error(String(thrown)));
+        setError(asError(thrown));
       } finally {
         isReading.current = false;
       }
@@ -70,7 +70,6 @@ export function useTranscript(runId: string, eventSeq: number): TranscriptState 
     // One reader at a time: what moves while it reads makes it read once more.
     if (isReading.current) isStale.current = true;
     else void readWhileStale();
-    return undefined;
   }, [client, runId, eventSeq, tries, learn]);
   const readEarlier = useCallback(() => {
     const { before } = latest.current;
@@ -79,8 +78,12 @@ export function useTranscript(runId: string, eventSeq: number): TranscriptState 
     client
       .getTranscript({ runId, before, limit: PAGE })
       .then((page) => learn(withEarlier(latest.current, page)))
-      .catch((thrown: unknown) => setError(thrown instanceof Error ? thrown : new Error(String(thrown))))
+      .catch((thrown: unknown) => setError(asError(thrown)))
       .finally(() => setReadingEarlier(false));
   }, [client, runId, isReadingEarlier, learn]);
   return { known, isRead, error, isReadingEarlier, readEarlier, retry: () => setTries(tries + 1) };
+}
+
+function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
 }
