@@ -19,7 +19,6 @@ const FILLS = [
   "fill-chart-5 bg-chart-5",
   "fill-chart-6 bg-chart-6",
 ] as const;
-export const MOST_SERIES = FILLS.length;
 
 const HEIGHT = 208;
 const FOOT = 22;
