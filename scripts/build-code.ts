@@ -162,7 +162,8 @@ function statementsApart(file: string, code: string): string {
 
 const CHECKS = /\/src\/testing\/(store|crash)\//;
 
-function packagesIn(chunks: readonly OutputChunk[]): readonly string[] {
+/** The folders of the packages whose code is in the files. */
+export function packagesIn(chunks: readonly Pick<OutputChunk, "moduleIds">[]): readonly string[] {
   return [
     ...new Set(chunks.flatMap(({ moduleIds }) => moduleIds.flatMap((id) => packageFolder(id) ?? []))),
   ].sort();

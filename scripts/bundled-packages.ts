@@ -12,3 +12,12 @@ export const BUNDLED_PACKAGES: readonly string[] = [
   "picocolors",
   "yaml",
 ];
+
+/** Packages whose code is in the files of the dashboard. Nothing but browsers ever runs it. */
+export const DASHBOARD_PACKAGES: readonly string[] = [
+  "@tanstack/react-query",
+  "@tanstack/react-virtual",
+  "react",
+  "react-dom",
+  "wouter",
+];

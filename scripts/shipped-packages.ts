@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { BUNDLED_PACKAGES } from "./bundled-packages.ts";
+import { BUNDLED_PACKAGES, DASHBOARD_PACKAGES } from "./bundled-packages.ts";
 
 export type Locked = {
   readonly version: string;
@@ -54,7 +54,7 @@ function withLicence(path: string, locked: Locked): Locked {
 function neededBy(path: string, { peerDependenciesMeta = {}, ...locked }: Locked): readonly string[] {
   const peers = Object.keys(locked.peerDependencies ?? {});
   return [
-    ...(path === "" ? BUNDLED_PACKAGES : []),
+    ...(path === "" ? [...BUNDLED_PACKAGES, ...DASHBOARD_PACKAGES] : []),
     ...Object.keys(locked.dependencies ?? {}),
     ...Object.keys(locked.optionalDependencies ?? {}),
     ...peers.filter((name) => path === "" || peerDependenciesMeta[name]?.optional !== true),

@@ -114,7 +114,7 @@ function answerWait(id: string, act: string, body: unknown) {
         : act === "answer"
           ? { as: "answered", ...(body as object) }
           : { approved: false, ...(body as object) },
-  } as typeof wait;
+  };
   return { status: 200, body: waits[at] };
 }
 

@@ -24,6 +24,21 @@ export function visibleText(text: string): string {
   return text.toWellFormed().replaceAll("\r\n", "\n").replaceAll(INVISIBLE, escapedIfInvisible);
 }
 
+/** The same in pieces: an escape that was written is apart from a text that only looks like one. */
+export function visibleParts(text: string): readonly { readonly text: string; readonly isEscape: boolean }[] {
+  const clean = text.toWellFormed().replaceAll("\r\n", "\n");
+  const parts: { readonly text: string; readonly isEscape: boolean }[] = [];
+  let from = 0;
+  for (const { 0: character, index, groups } of clean.matchAll(INVISIBLE)) {
+    if (groups?.invisible === undefined) continue;
+    if (index > from) parts.push({ text: clean.slice(from, index), isEscape: false });
+    parts.push({ text: escapeOf(character), isEscape: true });
+    from = index + character.length;
+  }
+  if (from < clean.length) parts.push({ text: clean.slice(from), isEscape: false });
+  return parts;
+}
+
 /** The same on one line. */
 export function visibleLine(text: string): string {
   return visibleText(text).replaceAll(/\s+/g, " ").trim();

@@ -2,7 +2,7 @@
 
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { visibleLine, visibleText } from "../../src/core/visible-text.ts";
+import { countInvisible, visibleLine, visibleParts, visibleText } from "../../src/core/visible-text.ts";
 import { code, fence, inline, jsonFence, sentence, shortFence, table } from "../../src/export/markdown.ts";
 import { renderLog } from "../../src/export/run-log.ts";
 import { renderTranscript } from "../../src/export/transcript/transcript.ts";
@@ -164,6 +164,26 @@ describe("for every text,", () => {
         expect(visibleLine(text)).not.toContain("\n");
       }),
     );
+  });
+});
+
+describe("visibleParts", () => {
+  it("tells an escape from a text that only looks like one", () => {
+    const text = "a\u202eb\\u202e 👩‍👧";
+    expect(visibleParts(text)).toEqual([
+      { text: "a", isEscape: false },
+      { text: "\\u202e", isEscape: true },
+      { text: "b\\u202e 👩‍👧", isEscape: false },
+    ]);
+    expect(countInvisible(text)).toBe(1);
+  });
+
+  it.each(["", "a\r\nb", "\ud800\u0000", "می‌خواهم\u{e0001}"])("is the visible text in pieces: %j", (text) => {
+    expect(
+      visibleParts(text)
+        .map((part) => part.text)
+        .join(""),
+    ).toBe(visibleText(text));
   });
 });
 

@@ -33,7 +33,7 @@ type AnswerOf<A> = A extends z.ZodType ? z.output<A> : A extends "empty" ? undef
 /** The document that an operation answers with. */
 export type Answer<Id extends OperationId> = AnswerOf<Routes[Id]["answers"][keyof Routes[Id]["answers"]]>;
 
-export type RequestOptions = { readonly signal?: AbortSignal };
+type RequestOptions = { readonly signal?: AbortSignal };
 
 type Given<Id extends OperationId> =
   Record<never, never> extends Input<Id> ? [input?: Input<Id>] : [input: Input<Id>];

@@ -13,7 +13,7 @@ export function activeKeys(): readonly KeyBinding[] {
 
 function onKeyDown(event: KeyboardEvent): void {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.defaultPrevented) return;
-  if (isTyping(event) || document.querySelector("dialog:modal") !== null) return;
+  if (isTyping(event) || document.querySelector("dialog:modal, :popover-open") !== null) return;
   const pressed = pressKey(activeKeys(), first, { key: event.key, at: event.timeStamp });
   first = pressed.first;
   if (pressed.binding === null) return;

@@ -27,7 +27,7 @@ export function LiveLine(): ReactNode {
   );
 }
 
-export function liveWords(
+function liveWords(
   connection: Connection,
   now: number,
 ): { readonly mark: keyof typeof MARKS; readonly words: string; readonly look: string } {

@@ -1,6 +1,3 @@
-import { useMemo } from "react";
-import { navigate, useSearch } from "wouter/use-browser-location";
-
 // The address of a page is its state: what is filtered, shown and selected can be sent to somebody, and `back` works.
 
 /** How one parameter is read and written. Null, or the usual value, is left out of the address. */
@@ -10,7 +7,7 @@ export type Param<T> = {
 };
 
 type Params = { readonly [name: string]: Param<never> };
-type AnyParams = { readonly [name: string]: { readonly read: (given: string | null) => unknown } };
+export type AnyParams = { readonly [name: string]: { readonly read: (given: string | null) => unknown } };
 export type ParamValues<P extends AnyParams> = { readonly [Name in keyof P]: ReturnType<P[Name]["read"]> };
 
 /** Any text; empty if it is not given. */
@@ -77,19 +74,4 @@ export function changedSearch<P extends AnyParams>(
     else given.set(name, written);
   }
   return given.size === 0 ? "" : `?${given.toString()}`;
-}
-
-type Change<P extends AnyParams> = (
-  change: Partial<ParamValues<P>>,
-  /** `replace` for what changes with every key: `back` skips it. */
-  options?: { readonly replace?: boolean },
-) => void;
-
-export function useSearchParams<P extends AnyParams>(params: P): readonly [ParamValues<P>, Change<P>] {
-  const search = useSearch();
-  const values = useMemo(() => readParams(params, search), [params, search]);
-  const change: Change<P> = (part, options) => {
-    navigate(location.pathname + changedSearch(params, location.search, part), options);
-  };
-  return [values, change];
 }

@@ -23,14 +23,14 @@ export function SignIn({ client, problem, onSignedIn }: SignInProps): ReactNode 
   return (
     <main className="mx-auto flex max-w-md flex-col gap-5 px-4 pt-[14vh] pb-10">
       <h1 className="text-lg font-semibold">Sign in to Pawl</h1>
-      {error !== null && <ProblemNotice error={error} what="You are not signed in." />}
+      {error !== null && <ProblemNotice error={error} what="The link or token was not accepted." />}
       <section className="flex flex-col gap-2">
         <h2 className="font-medium">With a link</h2>
         <p className="text-ink-2">
-          The server prints a link when it starts. It works once, for five minutes. This makes another:
+          The server prints a link when it starts. It works once, for five minutes.
         </p>
         <div>
-          <Command text="pawl login" />
+          <Command text="pawl serve" />
         </div>
       </section>
       <form

@@ -29,24 +29,40 @@ export function useLiveSignal(onSignal: (signal: LiveSignal) => void): void {
   useEffect(() => live.onSignal((signal) => latest.current(signal)), [live]);
 }
 
-/** Keeps what was fetched of a run while its head moves: it is fetched again, and the old stays on screen until then. */
+type ReadAt<T> = { readonly seq: number; readonly value: T };
+
+function valueOf<T>({ value }: ReadAt<T>): T {
+  return value;
+}
+
+/**
+ * Something of a run that is read again when its head moves; the old stays on screen until then. One request after the other:
+ * a run that commits faster than it can be read is read as often as possible, and what is shown at the end is the end.
+ */
 export function useRunQuery<T>(
   runId: string,
   key: QueryKey,
   read: (client: Client, signal: AbortSignal) => Promise<T>,
 ): UseQueryResult<T> {
-  const { client } = useDashboard();
+  const { client, live } = useDashboard();
   const queries = useQueryClient();
-  const seq = useRunHead(runId)?.eventSeq;
+  const seq = useRunHead(runId)?.eventSeq ?? 0;
   const queryKey = ["run", runId, ...key];
-  const shown = useRef(seq);
+  const query = useQuery({
+    queryKey,
+    queryFn: async ({ signal }): Promise<ReadAt<T>> => {
+      const known = live.head(runId)?.eventSeq ?? 0;
+      return { seq: known, value: await read(client, signal) };
+    },
+    select: valueOf<T>,
+  });
+  const asked = useRef(0);
+  const { isFetching, refetch } = query;
   useEffect(() => {
-    if (shown.current === seq) return;
-    shown.current = seq;
-    void queries.invalidateQueries(
-      { queryKey: ["run", runId], refetchType: "active" },
-      { cancelRefetch: false },
-    );
-  }, [queries, runId, seq]);
-  return useQuery({ queryKey, queryFn: ({ signal }) => read(client, signal) });
+    const readAt = queries.getQueryData<ReadAt<T>>(queryKey)?.seq ?? seq;
+    if (isFetching || readAt >= seq || asked.current === seq) return;
+    asked.current = seq;
+    void refetch();
+  });
+  return query;
 }

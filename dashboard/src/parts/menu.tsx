@@ -1,4 +1,4 @@
-import { type ReactNode, useId, useRef } from "react";
+import { type ReactNode, useEffect, useId, useRef } from "react";
 import { Icon } from "./icon.tsx";
 
 type MenuProps = {
@@ -23,6 +23,12 @@ export function Menu({ label, name, children, align = "left", className = "" }: 
     const left = align === "left" ? at.left : at.right - element.offsetWidth;
     element.style.left = `${Math.max(8, Math.min(left, innerWidth - element.offsetWidth - 8))}px`;
   };
+  // What it hangs on moves away under it.
+  useEffect(() => {
+    const close = (): void => popover.current?.hidePopover();
+    addEventListener("scroll", close, { passive: true });
+    return () => removeEventListener("scroll", close);
+  }, []);
   return (
     <>
       <button

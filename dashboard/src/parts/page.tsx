@@ -27,7 +27,7 @@ export function Page({
 }
 
 /** `(3) Pawl · Runs` where three waits are open. */
-export function useTabTitle(title: string): void {
+function useTabTitle(title: string): void {
   const { openWaits } = useLive();
   const waits = openWaits === null || openWaits === 0 ? "" : `(${openWaits}) `;
   useEffect(() => {

@@ -2,17 +2,6 @@ import type { ReactNode } from "react";
 import type { RunStatus } from "../api/documents.ts";
 import { Icon } from "./icon.tsx";
 
-export const STATUSES = [
-  "queued",
-  "running",
-  "interrupted",
-  "waiting",
-  "succeeded",
-  "failed",
-  "cancelled",
-  "moved",
-] as const satisfies readonly RunStatus[];
-
 const COLOURS: { readonly [S in RunStatus]: string } = {
   queued: "text-ink-2",
   running: "text-running",

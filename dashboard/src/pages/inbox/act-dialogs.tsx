@@ -1,10 +1,10 @@
 import { type ReactNode, useState } from "react";
 import type { WaitDetail } from "../../api/documents.ts";
-import { useDashboard } from "../../app/dashboard-context.ts";
 import { Button } from "../../parts/button.tsx";
 import { Dialog } from "../../parts/dialog.tsx";
 import { TextArea } from "../../parts/field.tsx";
 import { Hash } from "../../parts/id.tsx";
+import { RecordedAs } from "../../parts/recorded-as.tsx";
 import { VisibleLine } from "../../parts/visible.tsx";
 import { parseJson } from "./answer-form.tsx";
 import type { WaitAct } from "./use-wait-act.ts";
@@ -172,17 +172,14 @@ type FooterProps = {
 };
 
 function Footer({ label, kind, isReady, onConfirm, onClose }: FooterProps): ReactNode {
-  const { me } = useDashboard();
   const isMac = navigator.userAgent.includes("Mac");
   return (
     <>
-      <span className="mr-auto text-ink-3">
-        recorded as <VisibleLine text={me.name} />
-      </span>
+      <RecordedAs />
       <Button onClick={onClose}>Back</Button>
       <Button kind={kind} disabled={!isReady} onClick={onConfirm}>
         {label}
-        <kbd className="opacity-75">{isMac ? "⌘⏎" : "Ctrl ⏎"}</kbd>
+        <kbd className="opacity-75">{isMac ? "⌘ Enter" : "Ctrl Enter"}</kbd>
       </Button>
     </>
   );

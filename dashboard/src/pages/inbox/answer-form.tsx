@@ -2,6 +2,7 @@ import { type ReactNode, type SyntheticEvent, useState } from "react";
 import type { WaitDetail } from "../../api/documents.ts";
 import { Button } from "../../parts/button.tsx";
 import { TextArea, TextField } from "../../parts/field.tsx";
+import { RecordedAs } from "../../parts/recorded-as.tsx";
 import { VisibleLine } from "../../parts/visible.tsx";
 import type { WaitAct } from "./use-wait-act.ts";
 import { numberOf } from "./wait-words.ts";
@@ -10,6 +11,8 @@ type FormProps = {
   readonly wait: WaitDetail;
   readonly isBusy: boolean;
   readonly onAct: (act: WaitAct) => void;
+  /** Other ways to decide. */
+  readonly beside: ReactNode;
 };
 
 /** Sends what a form holds on its button, and on Ctrl+Enter or ⌘+Enter. */
@@ -17,11 +20,13 @@ function Form({
   onSend,
   isReady,
   label,
+  beside,
   children,
 }: {
   readonly onSend: () => void;
   readonly isReady: boolean;
   readonly label: string;
+  readonly beside: ReactNode;
   readonly children: ReactNode;
 }): ReactNode {
   const send = (event: SyntheticEvent): void => {
@@ -37,7 +42,9 @@ function Form({
       }}
     >
       {children}
-      <div className="flex justify-end">
+      <div className="flex items-center justify-between gap-2 border-t border-line pt-3">
+        <RecordedAs />
+        {beside}
         <Button type="submit" kind="primary" disabled={!isReady}>
           {label}
         </Button>
@@ -47,7 +54,7 @@ function Form({
 }
 
 /** The answer to a question: one of its choices, a text, or JSON. */
-export function AnswerForm({ wait, isBusy, onAct }: FormProps): ReactNode {
+export function AnswerForm({ wait, isBusy, onAct, beside }: FormProps): ReactNode {
   const [text, setText] = useState("");
   const [choice, setChoice] = useState<string | null>(null);
   const [isJson, setJson] = useState(false);
@@ -55,7 +62,7 @@ export function AnswerForm({ wait, isBusy, onAct }: FormProps): ReactNode {
   const value = choice ?? parsed.value;
   const isReady = !isBusy && (choice !== null || (text.trim() !== "" && parsed.problem === null));
   return (
-    <Form label="Answer" isReady={isReady} onSend={() => onAct({ act: "answer", value })}>
+    <Form label="Answer" beside={beside} isReady={isReady} onSend={() => onAct({ act: "answer", value })}>
       {wait.choices.length > 0 && (
         <fieldset className="flex flex-col gap-1">
           <legend className="mb-1 font-medium">Your answer</legend>
@@ -97,7 +104,7 @@ export function AnswerForm({ wait, isBusy, onAct }: FormProps): ReactNode {
 }
 
 /** A new limit for a run that has used up a budget. Twice the old one is a number that works. */
-export function BudgetForm({ wait, isBusy, onAct }: FormProps): ReactNode {
+export function BudgetForm({ wait, isBusy, onAct, beside }: FormProps): ReactNode {
   const limit = numberOf(wait.subject, "limit");
   const used = numberOf(wait.subject, "used") ?? 0;
   const [text, setText] = useState(limit === null ? "" : String(limit * 2));
@@ -106,6 +113,7 @@ export function BudgetForm({ wait, isBusy, onAct }: FormProps): ReactNode {
   return (
     <Form
       label={isEnough ? `Set the limit to ${given.toLocaleString("en-US")}` : "Set the limit"}
+      beside={beside}
       isReady={isEnough && !isBusy}
       onSend={() => onAct({ act: "answer", value: given })}
     >

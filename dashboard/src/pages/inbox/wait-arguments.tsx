@@ -6,6 +6,7 @@ import { Icon } from "../../parts/icon.tsx";
 import { Hash } from "../../parts/id.tsx";
 import { JsonView } from "../../parts/json-view.tsx";
 import { counted, sizeWords } from "../../parts/money-words.ts";
+import { VisibleText } from "../../parts/visible.tsx";
 import { isObject } from "./wait-words.ts";
 
 type Value = WaitDetail["arguments"];
@@ -75,15 +76,21 @@ function Fields({ value }: { readonly value: { readonly [name: string]: Value } 
       {entries.map(([name, field]) => (
         <div key={name} className="grid gap-x-3 py-1 sm:grid-cols-[minmax(5rem,9rem)_minmax(0,1fr)]">
           <dt className="text-ink-3">{visibleText(name)}</dt>
-          <dd className="font-mono text-xs leading-5 whitespace-pre-wrap">{fieldText(field)}</dd>
+          <dd className="font-mono text-xs leading-5 whitespace-pre-wrap">
+            <FieldValue field={field} />
+          </dd>
         </div>
       ))}
     </dl>
   );
 }
 
-function fieldText(field: Value): string {
-  return typeof field === "string" ? visibleText(field) : visibleJson(JSON.stringify(field, null, 2));
+function FieldValue({ field }: { readonly field: Value }): ReactNode {
+  return typeof field === "string" ? (
+    <VisibleText text={field} />
+  ) : (
+    visibleJson(JSON.stringify(field, null, 2))
+  );
 }
 
 /** What changed since the last call of the same tool: text word by word, other values line by line. */

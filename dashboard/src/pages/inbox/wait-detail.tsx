@@ -10,6 +10,7 @@ import { Button } from "../../parts/button.tsx";
 import { CallId, RunId, WaitId } from "../../parts/id.tsx";
 import { Link } from "../../parts/link.tsx";
 import { Notice, ProblemNotice } from "../../parts/notice.tsx";
+import { RecordedAs } from "../../parts/recorded-as.tsx";
 import { Ago } from "../../parts/time.tsx";
 import { VisibleLine, VisibleText } from "../../parts/visible.tsx";
 import { ApproveDialog, DenyDialog, SettleDialog } from "./act-dialogs.tsx";
@@ -39,6 +40,7 @@ export function WaitPane({ waitId }: { readonly waitId: string }): ReactNode {
 
 function Detail({ wait }: { readonly wait: WaitDetail }): ReactNode {
   const isAboutCall = wait.kind !== "question" && wait.kind !== "budget" && wait.arguments !== null;
+  const act = useWaitAct(wait);
   return (
     <article aria-label={wait.question} className="flex min-w-0 flex-col gap-3">
       <header>
@@ -79,7 +81,8 @@ function Detail({ wait }: { readonly wait: WaitDetail }): ReactNode {
       ))}
       <Background wait={wait} isAboutCall={isAboutCall} />
       <People wait={wait} />
-      {wait.status === "open" ? <Acts wait={wait} /> : <Answered wait={wait} />}
+      {act.error !== null && <ActProblem error={act.error} />}
+      {wait.status === "open" ? <Acts wait={wait} act={act} /> : <Answered wait={wait} />}
     </article>
   );
 }
@@ -164,8 +167,9 @@ function Answered({ wait }: { readonly wait: WaitDetail }): ReactNode {
       kind="success"
       title={
         <>
-          {wait.answeredBy !== null && <VisibleLine text={`${wait.answeredBy}: `} />}
-          <VisibleLine text={answerWords(wait)} />
+          <VisibleLine
+            text={wait.answeredBy === null ? answerWords(wait) : `${wait.answeredBy}: ${answerWords(wait)}`}
+          />
         </>
       }
     >
@@ -180,10 +184,10 @@ function Answered({ wait }: { readonly wait: WaitDetail }): ReactNode {
 
 type Open = "approve" | "deny" | "settle";
 
-function Acts({ wait }: { readonly wait: WaitDetail }): ReactNode {
+type ActsProps = { readonly wait: WaitDetail; readonly act: ReturnType<typeof useWaitAct> };
+
+function Acts({ wait, act }: ActsProps): ReactNode {
   const mayAct = useMayAct();
-  const { me } = useDashboard();
-  const act = useWaitAct(wait);
   const [open, setOpen] = useState<Open | null>(null);
   const acts = mayAct && wait.mayAnswer && wait.distrusted === null ? actsOf(wait) : [];
   const may = (what: WaitAct["act"]): boolean => acts.includes(what);
@@ -199,35 +203,42 @@ function Acts({ wait }: { readonly wait: WaitDetail }): ReactNode {
     onAct: (given: WaitAct) => act.mutate(given, { onSettled: () => setOpen(null) }),
     onClose: () => setOpen(null),
   };
+  const buttons = (
+    <>
+      {may("deny") && (
+        <Button kind="danger" onClick={() => setOpen("deny")}>
+          Deny…
+        </Button>
+      )}
+      {may("approve") && (
+        <Button kind="primary" onClick={() => setOpen("approve")}>
+          Approve
+        </Button>
+      )}
+      {may("settle") && (
+        <Button kind={may("answer") ? "plain" : "primary"} onClick={() => setOpen("settle")}>
+          Settle…
+        </Button>
+      )}
+    </>
+  );
   return (
     <div className="flex flex-col gap-3">
-      {act.error !== null && <ActProblem error={act.error} />}
       {mayAct && wait.whyNot !== null && (
         <Notice kind="warning" title="You cannot answer this.">
           <VisibleText text={wait.whyNot} />
         </Notice>
       )}
-      {may("answer") && (wait.kind === "budget" ? <BudgetForm {...dialog} /> : <AnswerForm {...dialog} />)}
-      {acts.length > 0 && (
+      {may("answer") &&
+        (wait.kind === "budget" ? (
+          <BudgetForm {...dialog} beside={buttons} />
+        ) : (
+          <AnswerForm {...dialog} beside={buttons} />
+        ))}
+      {acts.length > 0 && !may("answer") && (
         <div className="flex flex-wrap items-center justify-end gap-2 border-t border-line pt-3">
-          <span className="mr-auto text-ink-3">
-            recorded as <VisibleLine text={me.name} />
-          </span>
-          {may("deny") && (
-            <Button kind="danger" onClick={() => setOpen("deny")}>
-              Deny…
-            </Button>
-          )}
-          {may("approve") && (
-            <Button kind="primary" onClick={() => setOpen("approve")}>
-              Approve
-            </Button>
-          )}
-          {may("settle") && (
-            <Button kind="primary" onClick={() => setOpen("settle")}>
-              Settle…
-            </Button>
-          )}
+          <RecordedAs />
+          {buttons}
         </div>
       )}
       {open === "approve" && <ApproveDialog {...dialog} />}

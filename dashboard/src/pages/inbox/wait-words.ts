@@ -61,7 +61,7 @@ export function answerWords({ status, answer }: Pick<Wait, "status" | "answer">)
   if (!isObject(answer)) return answer === null ? "answered" : valueWords(answer);
   const why = typeof answer.why === "string" ? `: ${answer.why}` : "";
   if (typeof answer.approved === "boolean") return answer.approved ? "approved" : `denied${why}`;
-  switch (answer.as) {
+  switch (typeof answer.as === "string" ? answer.as : "") {
     case "answered":
       return valueWords(answer.value ?? null);
     case "succeeded":

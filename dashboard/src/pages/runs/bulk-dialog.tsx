@@ -8,6 +8,7 @@ import { Icon } from "../../parts/icon.tsx";
 import { RunId } from "../../parts/id.tsx";
 import { counted } from "../../parts/money-words.ts";
 import { ProblemNotice } from "../../parts/notice.tsx";
+import { RecordedAs } from "../../parts/recorded-as.tsx";
 
 export type BulkAction = "cancel" | "resume";
 export const MOST_AT_ONCE = 500;
@@ -20,7 +21,7 @@ type BulkDialogProps = {
 
 /** First what would become of each run; after the confirmation, what became of it. One that fails stops none of the others. */
 export function BulkDialog({ action, runIds, onClose }: BulkDialogProps): ReactNode {
-  const { client, me } = useDashboard();
+  const { client } = useDashboard();
   const plan = useQuery({
     queryKey: ["bulk", action, runIds],
     queryFn: ({ signal }) => client.bulk({}, { action, runIds: [...runIds], isDryRun: true }, { signal }),
@@ -47,7 +48,7 @@ export function BulkDialog({ action, runIds, onClose }: BulkDialogProps): ReactN
           </Button>
         ) : (
           <>
-            <span className="mr-auto text-ink-3">recorded as {me.name}</span>
+            <RecordedAs />
             <Button onClick={onClose}>Back</Button>
             <Button
               kind={action === "cancel" ? "danger" : "primary"}
@@ -122,7 +123,7 @@ function Outcome({ result, isDone }: { readonly result: Result; readonly isDone:
 }
 
 function outcomeWords(outcome: string | null, isDone: boolean): string {
-  switch (outcome) {
+  switch (outcome ?? "") {
     case "cancelled":
       return isDone ? "cancelled" : "is cancelled at once";
     case "requested":

@@ -4,7 +4,8 @@ import { useDashboard } from "../../app/dashboard-context.ts";
 import { useKeys } from "../../app/keyboard.ts";
 import { Icon } from "../../parts/icon.tsx";
 import { Menu, MenuItem } from "../../parts/menu.tsx";
-import { STATUSES, Status } from "../../parts/status.tsx";
+import { Status } from "../../parts/status.tsx";
+import { STATUSES } from "../../parts/statuses.ts";
 import { VisibleLine } from "../../parts/visible.tsx";
 import { PERIODS, type RunFilter } from "./run-filter.ts";
 

@@ -10,7 +10,7 @@ import {
   text,
   words,
 } from "../../app/search-params.ts";
-import { STATUSES } from "../../parts/status.tsx";
+import { STATUSES } from "../../parts/statuses.ts";
 
 export const PERIODS = ["1h", "24h", "7d", "30d"] as const;
 const HOUR_MS = 3_600_000;

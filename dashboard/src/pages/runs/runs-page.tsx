@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useCallback, useMemo, useState } from "react";
 import { useDashboard, useMayAct } from "../../app/dashboard-context.ts";
 import { useKeys } from "../../app/keyboard.ts";
-import { useSearchParams } from "../../app/search-params.ts";
+import { useSearchParams } from "../../app/use-search-params.ts";
 import { useLive } from "../../live/use-live.ts";
 import { Button } from "../../parts/button.tsx";
 import { Icon } from "../../parts/icon.tsx";

@@ -9,7 +9,7 @@ import { isInFilter, type RunFilter, runQuery } from "./run-filter.ts";
 type RunPages = InfiniteData<Answer<"listRuns">, string | null>;
 
 /** Rows that a list keeps. Whoever has read so many wants a filter. */
-export const MOST_ROWS = 2_000;
+const MOST_ROWS = 2_000;
 const PAGE = 50;
 
 export type RunList = {
@@ -44,10 +44,14 @@ export function useRunList(filter: RunFilter): RunList {
     },
     getNextPageParam: ({ nextCursor }) => nextCursor,
   });
-  const heads = useMemo(() => result.data?.pages.flatMap(({ items }) => items) ?? [], [result.data]);
+  const heads = useMemo(
+    () => eachOnce(result.data?.pages.flatMap(({ items }) => items) ?? []),
+    [result.data],
+  );
   const [fresh, addFresh, clearFresh] = useFreshRuns(heads, filter, query);
   useLiveSignal((signal) => {
-    if (signal.kind === "head") addFresh(signal.head);
+    if (signal.kind === "head" && result.data !== undefined) addFresh(signal.head);
+    if (signal.kind === "gone") void result.refetch({ cancelRefetch: false });
   });
   const isFull = heads.length >= MOST_ROWS;
   return {
@@ -74,20 +78,24 @@ export function useRunList(filter: RunFilter): RunList {
   };
 }
 
+/** A run may be on two pages that were read at different times. */
+function eachOnce(heads: readonly RunHead[]): readonly RunHead[] {
+  return [...new Map(heads.map((head) => [head.runId, head])).values()];
+}
+
 /** Counts runs that are not in the list. Another filter begins again, and what a new reading brought is not new any more. */
 function useFreshRuns(heads: readonly RunHead[], filter: RunFilter, list: object) {
-  const [fresh, setFresh] = useState<{ readonly of: object; readonly ids: ReadonlySet<string> }>({
-    of: list,
-    ids: new Set(),
-  });
+  const none = { of: list, ids: new Set<string>() };
+  const [fresh, setFresh] = useState(none);
   const shown = useMemo(() => new Set(heads.map(({ runId }) => runId)), [heads]);
-  const ids = fresh.of === list ? [...fresh.ids].filter((id) => !shown.has(id)) : [];
+  const count = fresh.of === list ? [...fresh.ids].filter((id) => !shown.has(id)).length : 0;
   const add = (head: RunHead): void => {
-    if (heads.length === 0 && shown.size === 0 && fresh.of !== list) return;
-    const now = Date.now();
     const isBelow = head.createdAt < (heads.at(-1)?.createdAt ?? "");
-    if (shown.has(head.runId) || isBelow || !isInFilter(head, filter, now)) return;
-    setFresh({ of: list, ids: new Set([...ids, head.runId]) });
+    if (shown.has(head.runId) || isBelow || !isInFilter(head, filter, Date.now())) return;
+    setFresh((before) => ({
+      of: list,
+      ids: new Set([...(before.of === list ? before.ids : []), head.runId]),
+    }));
   };
-  return [ids.length, add, () => setFresh({ of: list, ids: new Set<string>() })] as const;
+  return [count, add, () => setFresh(none)] as const;
 }
