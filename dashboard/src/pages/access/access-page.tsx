@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import { useDashboard } from "../../app/dashboard-context.ts";
-import { flag, maybeOneOf, oneOf, optional, useSearchParams } from "../../app/search-params.ts";
+import { flag, maybeOneOf, oneOf, optional } from "../../app/search-params.ts";
+import { useSearchParams } from "../../app/use-search-params.ts";
 import { Choice } from "../../parts/choice.tsx";
 import { Notice } from "../../parts/notice.tsx";
 import { Page } from "../../parts/page.tsx";

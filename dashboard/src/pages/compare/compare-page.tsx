@@ -1,5 +1,6 @@
 import type { ReactNode } from "react";
-import { flag, optional, useSearchParams } from "../../app/search-params.ts";
+import { flag, optional } from "../../app/search-params.ts";
+import { useSearchParams } from "../../app/use-search-params.ts";
 import { useRunQuery } from "../../live/use-live.ts";
 import { Loaded } from "../../parts/loaded.tsx";
 import { Page } from "../../parts/page.tsx";

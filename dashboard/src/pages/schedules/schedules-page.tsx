@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import { useKeys } from "../../app/keyboard.ts";
-import { flag, optional, useSearchParams } from "../../app/search-params.ts";
+import { flag, optional } from "../../app/search-params.ts";
+import { useSearchParams } from "../../app/use-search-params.ts";
 import { useRefreshed } from "../../live/use-refreshed.ts";
 import { Dialog } from "../../parts/dialog.tsx";
 import { Loaded } from "../../parts/loaded.tsx";

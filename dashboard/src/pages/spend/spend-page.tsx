@@ -1,7 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { useDashboard } from "../../app/dashboard-context.ts";
-import { oneOf, optional, useSearchParams } from "../../app/search-params.ts";
+import { oneOf, optional } from "../../app/search-params.ts";
+import { useSearchParams } from "../../app/use-search-params.ts";
 import { Choice } from "../../parts/choice.tsx";
 import { EmptyState } from "../../parts/empty-state.tsx";
 import { Loaded } from "../../parts/loaded.tsx";

@@ -1,7 +1,8 @@
 import type { ReactNode } from "react";
 import type { Answer } from "../../api/client.ts";
 import { useKeys } from "../../app/keyboard.ts";
-import { optional, useSearchParams } from "../../app/search-params.ts";
+import { optional } from "../../app/search-params.ts";
+import { useSearchParams } from "../../app/use-search-params.ts";
 import { useRefreshed } from "../../live/use-refreshed.ts";
 import { EmptyState } from "../../parts/empty-state.tsx";
 import { Loaded } from "../../parts/loaded.tsx";
