@@ -50,7 +50,7 @@ describe("the bands of bars", () => {
 
 describe("labels under bars", () => {
   it("are all there where they have room", () => {
-    expect([...labelled(3, 300, 56)].toSorted()).toEqual([0, 1, 2]);
+    expect([...labelled(3, 300, 56)]).toEqual([2, 1, 0]);
   });
 
   it("leave some out from the end, so that the newest has one", () => {
