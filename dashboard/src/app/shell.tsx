@@ -52,6 +52,7 @@ export function Shell(): ReactNode {
               <Link
                 key={href}
                 href={href}
+                ref={pages.includes(place.page) ? showInNavigation : null}
                 aria-current={pages.includes(place.page) ? "page" : undefined}
                 className="flex h-9 shrink-0 items-center border-b-2 border-transparent px-2 text-ink-2 hover:text-ink aria-[current]:border-accent aria-[current]:font-medium aria-[current]:text-ink md:h-11"
               >
@@ -74,6 +75,11 @@ export function Shell(): ReactNode {
       {help !== null && <HelpDialog keys={help} onClose={() => setHelp(null)} />}
     </div>
   );
+}
+
+/** On narrow screens the pages scroll sideways, and the present one may be out of sight. */
+function showInNavigation(link: HTMLAnchorElement | null): void {
+  link?.scrollIntoView({ block: "nearest", inline: "nearest" });
 }
 
 /** What needs a person, on every page. */

@@ -2,7 +2,7 @@ import { type ReactNode, useState } from "react";
 import { axisTicks, bands, labelled, linearScale } from "./chart-scale.ts";
 import { useWidth } from "./use-width.ts";
 
-export type ChartBar = {
+type ChartBar = {
   readonly key: string;
   /** Under the bar, where there is room. */
   readonly label: string;
@@ -19,7 +19,6 @@ const FILLS = [
   "fill-chart-5 bg-chart-5",
   "fill-chart-6 bg-chart-6",
 ] as const;
-export const MOST_SERIES = FILLS.length;
 
 const HEIGHT = 208;
 const FOOT = 22;
@@ -76,6 +75,8 @@ function Plot({ bars, left, width, axisWords, at, onAt }: PlotProps): ReactNode 
   const place = bands(bars.length, width);
   const share = width / Math.max(1, bars.length);
   const named = labelled(bars.length, width, LABEL_WIDTH);
+  // The label of the last bar would leave the chart: it ends with the bar.
+  const isLastCut = (index: number): boolean => index === bars.length - 1 && share < LABEL_WIDTH;
   return (
     <>
       {ticks.map((tick) => (
@@ -97,19 +98,22 @@ function Plot({ bars, left, width, axisWords, at, onAt }: PlotProps): ReactNode 
             onClick={() => onAt(bar.key)}
           />
           <Stack values={bar.values} x={left + place.start(index)} width={place.width} y={y} />
-          {named.has(index) && (
+        </g>
+      ))}
+      {bars.map(
+        (bar, index) =>
+          named.has(index) && (
             <text
-              x={left + (index + 0.5) * share}
+              key={bar.key}
+              x={left + (isLastCut(index) ? index + 1 : index + 0.5) * share}
               y={HEIGHT - 6}
-              textAnchor={index === bars.length - 1 && share < LABEL_WIDTH ? "end" : "middle"}
-              dx={index === bars.length - 1 && share < LABEL_WIDTH ? share / 2 : 0}
+              textAnchor={isLastCut(index) ? "end" : "middle"}
               className="pointer-events-none fill-ink-3 text-xs"
             >
               {bar.label}
             </text>
-          )}
-        </g>
-      ))}
+          ),
+      )}
     </>
   );
 }

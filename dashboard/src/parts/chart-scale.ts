@@ -1,3 +1,6 @@
+/** As many series have colours of their own. */
+export const MOST_SERIES = 6;
+
 /** Maps numbers of a domain to a range of pixels. */
 export type Scale = (value: number) => number;
 

@@ -1,9 +1,8 @@
 import type { ReactNode } from "react";
-import { useDashboard } from "../app/dashboard-context.ts";
 import { Button, type ButtonKind } from "./button.tsx";
 import { Dialog } from "./dialog.tsx";
 import { ProblemNotice } from "./notice.tsx";
-import { VisibleLine } from "./visible.tsx";
+import { RecordedAs } from "./recorded-as.tsx";
 
 type ConfirmDialogProps = {
   readonly title: ReactNode;
@@ -21,7 +20,6 @@ type ConfirmDialogProps = {
 /** Asks before something is done, and says who it will be recorded as. */
 export function ConfirmDialog(props: ConfirmDialogProps): ReactNode {
   const { title, children, verb, kind = "primary", isReady = true, isBusy, error, onClose } = props;
-  const { me } = useDashboard();
   const confirm = (): void => {
     if (isReady && !isBusy) props.onConfirm();
   };
@@ -32,9 +30,7 @@ export function ConfirmDialog(props: ConfirmDialogProps): ReactNode {
       onConfirm={confirm}
       footer={
         <>
-          <span className="mr-auto text-ink-3">
-            recorded as <VisibleLine text={me.name} />
-          </span>
+          <RecordedAs />
           <Button onClick={onClose}>Back</Button>
           <Button kind={kind} disabled={!isReady || isBusy} onClick={confirm}>
             {verb}

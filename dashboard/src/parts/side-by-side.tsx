@@ -38,6 +38,9 @@ function Side({ text, other, kind }: SideProps): ReactNode {
   const Changed = kind === "removed" ? "del" : "ins";
   return (
     <div className="min-w-0 whitespace-pre-wrap">
+      {other === null && (
+        <span className="text-ink-3 md:hidden">only in {kind === "removed" ? "a" : "b"}: </span>
+      )}
       {parts.map((part, at) =>
         part.kind === "same" ? (
           <span key={at}>{visibleText(part.text)}</span>

@@ -111,7 +111,7 @@ function TokenTable({ tokens, now, onRevoke }: TokenTableProps): ReactNode {
       isUnnamed: true,
       cell: (token) =>
         tokenState(token, now) === "open" ? (
-          <Button kind="quiet" className="-my-1 text-failed" onClick={() => onRevoke(token)}>
+          <Button kind="quiet" className="-my-1" onClick={() => onRevoke(token)}>
             Revoke…
           </Button>
         ) : null,

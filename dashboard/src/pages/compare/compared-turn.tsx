@@ -36,7 +36,7 @@ export function TurnView({ turn, a, b, isAt }: TurnViewProps): ReactNode {
       data-turn={key}
       aria-label={`Turn ${turn.turnIndex} of ${turn.stepPath}`}
       aria-current={isAt ? "true" : undefined}
-      className={`scroll-mt-28 rounded-lg border bg-panel ${isAt ? "border-accent shadow-[inset_2px_0_var(--color-accent)]" : "border-line"}`}
+      className={`scroll-mt-28 overflow-clip rounded-lg border bg-panel ${isAt ? "border-accent shadow-[inset_2px_0_var(--color-accent)]" : "border-line"}`}
     >
       <header className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line px-3 py-1.5">
         <h3 className="font-medium">Turn {turn.turnIndex}</h3>

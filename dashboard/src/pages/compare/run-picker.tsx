@@ -131,7 +131,7 @@ function Candidates({ candidates, onChoose }: CandidatesProps): ReactNode {
       align: "right",
       isUnnamed: true,
       cell: ({ head }) => (
-        <Button className="h-6" onClick={() => onChoose(head.runId)}>
+        <Button kind="quiet" className="-my-1" onClick={() => onChoose(head.runId)}>
           Compare
         </Button>
       ),

@@ -9,7 +9,7 @@ export function sharesNothing({ hasSameInput, samePrefix }: Comparison, { a, b }
 }
 
 /** What two runs have in common, as a sentence. */
-export function sharedWords({ hasSameInput }: Comparison, { a, b }: Heads): string {
+export function sharedWords({ hasSameInput }: Pick<Comparison, "hasSameInput">, { a, b }: Heads): string {
   if (b.forkedFrom === a.runId) return "b is a fork of a.";
   if (a.forkedFrom === b.runId) return "a is a fork of b.";
   if (a.forkedFrom !== null && a.forkedFrom === b.forkedFrom) return "Both are forks of the same run.";

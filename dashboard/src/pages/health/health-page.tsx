@@ -62,13 +62,9 @@ function ServerHealth({ server }: { readonly server: Answer<"getServer"> }): Rea
             server.hasWorker ? (
               "yes"
             ) : (
-              <span key="no">
-                no,{" "}
-                <Link href="/workers" className="text-accent hover:underline">
-                  workers
-                </Link>{" "}
-                run elsewhere
-              </span>
+              <Link key="no" href="/workers" className="text-accent hover:underline">
+                no, see Workers
+              </Link>
             ),
           ],
           ["Read only", server.isReadOnly ? "yes: nobody can act" : null],

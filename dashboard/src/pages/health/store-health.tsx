@@ -65,15 +65,7 @@ function IntegrityCheck(): ReactNode {
       </div>
       {check.error !== null && <ProblemNotice error={check.error} what="The database was not checked." />}
       {finding !== null && finding.problems.length > 0 && (
-        <Notice
-          kind="problem"
-          title={`The check found ${counted(finding.problems.length, "problem")}.`}
-          action={
-            !finding.isSeen && (
-              <Button onClick={() => keepFinding({ ...finding, isSeen: true })}>I have looked at it</Button>
-            )
-          }
-        >
+        <Notice kind="problem" title={`The check found ${counted(finding.problems.length, "problem")}.`}>
           <ul className="list-disc pl-4">
             {finding.problems.map((problem) => (
               <li key={problem} className="font-mono text-xs">
@@ -82,6 +74,11 @@ function IntegrityCheck(): ReactNode {
             ))}
           </ul>
           <p className="mt-1">Stop the workers, and restore a backup before you resume runs.</p>
+          {!finding.isSeen && (
+            <Button className="mt-2" onClick={() => keepFinding({ ...finding, isSeen: true })}>
+              I have looked at it
+            </Button>
+          )}
         </Notice>
       )}
     </div>
