@@ -11,7 +11,7 @@ import {
 } from "zod-openapi";
 import { OPERATIONS, type OperationId } from "../../src/server/api/operations.ts";
 import { documentedSchemas, type Route, routes } from "../../src/server/api/routes.ts";
-import { problem } from "../../src/server/api/schemas/common.ts";
+import { problem } from "../../src/server/api/schemas/field-schemas.ts";
 import { withSimplerSchemas } from "./simpler-schemas.ts";
 
 const root = resolve(import.meta.dirname, "../..");

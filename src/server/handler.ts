@@ -11,7 +11,7 @@ type ParameterNames<Path extends string> = Path extends `${string}{${infer Name}
   : never;
 
 /** What a handler gets of a request, validated and decoded. */
-export type HandlerInput<Id extends OperationId> = {
+type HandlerInput<Id extends OperationId> = {
   readonly params: { readonly [Name in ParameterNames<RouteTable[Id]["path"]>]: string };
   readonly query: RouteTable[Id] extends { readonly query: infer Q extends z.ZodType }
     ? z.output<Q>
@@ -25,7 +25,7 @@ export type HandlerInput<Id extends OperationId> = {
 };
 
 /** Who asks, and how to reach them. */
-export type HandlerContext<Id extends OperationId> = {
+type HandlerContext<Id extends OperationId> = {
   /** Null only for operations that anyone may call. */
   readonly principal: RouteTable[Id]["role"] extends "anyone" ? Principal | null : Principal;
   /** Its body was read already, unless the operation takes none. */
@@ -43,7 +43,7 @@ type Made<T> = T extends readonly (infer Item)[]
 type AnswersOf<Id extends OperationId> = RouteTable[Id]["answers"];
 
 /** The statuses and documents that an operation may answer with. */
-export type HandlerAnswer<Id extends OperationId> =
+type HandlerAnswer<Id extends OperationId> =
   | {
       [Status in keyof AnswersOf<Id>]: AnswersOf<Id>[Status] extends infer A
         ? A extends z.ZodType
@@ -59,7 +59,7 @@ export type HandlerAnswer<Id extends OperationId> =
   | Response;
 
 /** Does what an operation is for. Throws a `PawlError` or an `HttpProblem` for everything else. */
-export type Handler<Id extends OperationId> = (
+type Handler<Id extends OperationId> = (
   input: HandlerInput<Id>,
   context: HandlerContext<Id>,
 ) => Promise<HandlerAnswer<Id>>;

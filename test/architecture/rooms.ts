@@ -64,7 +64,7 @@ export const rooms: Readonly<Record<string, readonly Rank[]>> = {
     "crash-explorer.ts",
     "index.ts",
   ],
-  "src/testing/store": [".", "runs", "turns", "calls", "waits", "store-conformance.ts", "index.ts"],
+  "src/testing/store": [".", "runs", "turns", "calls", "waits", "server", "store-conformance.ts", "index.ts"],
   "src/cli": [
     "own-files.ts",
     "context",

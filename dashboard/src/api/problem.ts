@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import type { problem } from "../../../src/server/api/schemas/common.ts";
+import type { problem } from "../../../src/server/api/schemas/field-schemas.ts";
 
 type ProblemDocument = z.output<typeof problem>;
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { cursorQuery, limitQuery } from "./schemas/common.ts";
+import { cursorQuery, limitQuery } from "./schemas/field-schemas.ts";
 
 /** What an operation takes and returns. */
 export type Route = {

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { OPERATIONS, type OperationId } from "./operations.ts";
 import { NOT_FOUND, type Route, SETTLED, since } from "./route.ts";
 import { RUN_ROUTES } from "./run-routes.ts";
-import { cursorQuery, json, limitQuery, listQuery } from "./schemas/common.ts";
+import { cursorQuery, json, limitQuery, listQuery } from "./schemas/field-schemas.ts";
 import * as house from "./schemas/house.ts";
 import * as ledger from "./schemas/ledger.ts";
 import { liveEvent } from "./schemas/live.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { NOT_FOUND, paged, type Route, since } from "./route.ts";
-import { cursorQuery, limitQuery, listQuery } from "./schemas/common.ts";
+import { cursorQuery, limitQuery, listQuery } from "./schemas/field-schemas.ts";
 import * as ledger from "./schemas/ledger.ts";
 import * as runs from "./schemas/run.ts";
 import * as story from "./schemas/story.ts";

@@ -1,12 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { mockHead } from "../../../dashboard/dev/mock-heads.ts";
+
 import { pairedCalls } from "../../../dashboard/src/pages/compare/compared-calls.ts";
 import { runCandidates } from "../../../dashboard/src/pages/compare/run-candidates.ts";
 import { sharedWords } from "../../../dashboard/src/pages/compare/shared-words.ts";
 import { turnSide } from "../../../dashboard/src/pages/compare/turn-side.ts";
 import { changedFields } from "../../../dashboard/src/pages/compare/value-change.ts";
+import { runHead } from "../run-head.ts";
 
-const head = (runId: string, forkedFrom: string | null = null) => ({ ...mockHead(1, 0), runId, forkedFrom });
+const head = (runId: string, forkedFrom: string | null = null) => runHead({ runId, forkedFrom });
 
 describe("the calls of a compared turn", () => {
   it("have changed where both runs called a tool with another effect, in their order", () => {

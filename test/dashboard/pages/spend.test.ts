@@ -55,7 +55,7 @@ describe("the bars of spend", () => {
     const names = ["a", "b", "c", "d", "e", "f", "g"];
     const { series, bars } = spendBars(
       spendOf({
-        pipelines: names.map((pipeline, at) => ({ pipeline, charged: amount(100 - at), runs: 1 })),
+        pipelines: names.map((pipeline, at) => ({ pipeline, charged: amount(100 - at), requests: 1 })),
         buckets: names.map((name) => bucket("2026-11-18T00:00:00.000Z", name, 10)),
       }),
       "pipeline",

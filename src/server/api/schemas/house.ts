@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { amount, json, optionalTime, pageOf, time } from "./common.ts";
+import { amount, json, optionalTime, pageOf, time } from "./field-schemas.ts";
 import { waitKind } from "./run.ts";
 
 // Spend, activity, workers, schedules, the server itself, access.
@@ -39,7 +39,7 @@ export const spend = z
   })
   .meta({ id: "Spend", description: "What requests to models have cost." });
 
-export const errorGroup = z
+const errorGroup = z
   .object({
     pipeline: z.string(),
     code: z.string().nullable(),
@@ -89,7 +89,7 @@ export const activity = z
   })
   .meta({ id: "Activity", description: "Who holds what, and what waits." });
 
-export const worker = z
+const worker = z
   .object({
     workerId: z.string(),
     host: z.string(),
@@ -109,7 +109,7 @@ export const worker = z
   .meta({ id: "Worker" });
 export const workerList = z.object({ items: z.array(worker), asOf: time }).meta({ id: "WorkerList" });
 
-export const firing = z
+const firing = z
   .object({
     plannedAt: time,
     decidedAt: time,
@@ -120,7 +120,7 @@ export const firing = z
   })
   .meta({ id: "Firing", description: "What became of a planned time." });
 export const firingList = z.object({ items: z.array(firing) }).meta({ id: "FiringList" });
-export const schedule = z
+const schedule = z
   .object({
     name: z.string(),
     pipeline: z.string(),
@@ -162,8 +162,8 @@ export const integrity = z
   .object({ problems: z.array(z.string()), checkedAt: time })
   .meta({ id: "Integrity" });
 
-export const role = z.enum(["viewer", "operator", "admin"]).meta({ id: "Role" });
-export const scope = z
+const role = z.enum(["viewer", "operator", "admin"]).meta({ id: "Role" });
+const scope = z
   .object({
     pipelines: z.array(z.string().min(1).max(200)).min(1).max(100).nullable(),
     labels: z.record(z.string().min(1).max(200), z.string().max(1_000)).nullable(),
@@ -192,7 +192,7 @@ export const login = z
   ])
   .meta({ id: "Login", description: "A code of one use, or a token." });
 
-export const token = z
+const token = z
   .object({
     id: z.string(),
     kind: z.enum(["token", "code"]),
@@ -223,7 +223,7 @@ export const createdToken = z
   .object({ token, secret: z.string().meta({ description: "Shown once: only its hash is stored." }) })
   .meta({ id: "CreatedToken" });
 
-export const auditEntry = z
+const auditEntry = z
   .object({
     no: z.int(),
     at: time,

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { amount, json, optionalTime, pageOf, time, usage } from "./common.ts";
+import { amount, json, optionalTime, pageOf, time, usage } from "./field-schemas.ts";
 
-export const receipt = z
+const receipt = z
   .object({
     status: z.string(),
     output: json,
@@ -37,7 +37,7 @@ export const call = z
   })
   .meta({ id: "Call", description: "A row of the ledger: a tool call." });
 
-export const callAttempt = z
+const callAttempt = z
   .object({
     attempt: z.int(),
     startedAt: time,
@@ -60,7 +60,7 @@ export const callDetail = call
 
 export const callPage = pageOf(call, "CallPage");
 
-export const modelCall = z
+const modelCall = z
   .object({
     stepPath: z.string(),
     turnIndex: z.int(),
@@ -77,7 +77,7 @@ export const modelCall = z
 
 export const modelCallPage = pageOf(modelCall, "ModelCallPage");
 
-export const turn = z
+const turn = z
   .object({
     stepPath: z.string(),
     turnIndex: z.int(),
@@ -92,7 +92,7 @@ export const turn = z
 
 export const turnPage = pageOf(turn, "TurnPage");
 
-export const step = z
+const step = z
   .object({
     path: z.string(),
     name: z.string(),
@@ -117,7 +117,7 @@ export const event = z
 
 export const eventPage = pageOf(event, "EventPage");
 
-export const message = z
+const message = z
   .object({
     messageNo: z.int(),
     id: z.string(),
@@ -134,7 +134,7 @@ export const message = z
 
 export const messagePage = pageOf(message, "MessagePage");
 
-export const checkpoint = z
+const checkpoint = z
   .object({
     checkpoint: z.int(),
     type: z.string(),
@@ -147,7 +147,7 @@ export const checkpoint = z
   .meta({ id: "Checkpoint" });
 export const checkpointPage = pageOf(checkpoint, "CheckpointPage");
 
-export const attempt = z
+const attempt = z
   .object({
     epoch: z.int(),
     owner: z.string(),
@@ -161,7 +161,7 @@ export const attempt = z
   .meta({ id: "Attempt", description: "One time that a worker claimed the run." });
 export const attemptList = z.object({ items: z.array(attempt) }).meta({ id: "AttemptList" });
 
-export const artifact = z
+const artifact = z
   .object({ name: z.string(), size: z.int(), hash: z.string(), stepPath: z.string(), at: time })
   .meta({ id: "Artifact", description: "Something that a run has made." });
 export const artifactList = z.object({ items: z.array(artifact) }).meta({ id: "ArtifactList" });

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { time } from "./common.ts";
+import { time } from "./field-schemas.ts";
 import { event } from "./ledger.ts";
 import { runCounts, runHead } from "./run.ts";
 

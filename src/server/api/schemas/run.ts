@@ -1,5 +1,15 @@
 import { z } from "zod";
-import { amount, decision, json, limit, metadata, optionalTime, pageOf, time, usage } from "./common.ts";
+import {
+  amount,
+  decision,
+  json,
+  limit,
+  metadata,
+  optionalTime,
+  pageOf,
+  time,
+  usage,
+} from "./field-schemas.ts";
 
 export const shownStatus = z
   .enum(["queued", "running", "interrupted", "waiting", "succeeded", "failed", "cancelled", "moved"])
@@ -59,7 +69,7 @@ export const runCounts = z
   })
   .meta({ id: "RunCounts" });
 
-export const act = z
+const act = z
   .discriminatedUnion("act", [
     z.object({ act: z.literal("approve"), waitId: z.string(), argumentsHash: z.string().nullable() }),
     z.object({ act: z.literal("deny"), waitId: z.string() }),
@@ -72,11 +82,11 @@ export const act = z
   ])
   .meta({ id: "Act", description: "Something that a person can do about a run." });
 
-export const nextStep = z
+const nextStep = z
   .object({ what: z.string(), acts: z.array(act) })
   .meta({ id: "NextStep", description: "A possible next step, and the acts, any one of which will do." });
 
-export const usageOfRun = usage
+const usageOfRun = usage
   .extend({
     charged: amount,
     modelCalls: z.int(),
@@ -84,15 +94,15 @@ export const usageOfRun = usage
   })
   .meta({ id: "RunUsage" });
 
-export const outage = z
+const outage = z
   .object({ since: time, retryAt: optionalTime, status: z.int().nullable(), isAsking: z.boolean() })
   .meta({ id: "Outage", description: "The outage of the model's provider that the run waits out." });
 
-export const lostWork = z
+const lostWork = z
   .object({ charged: amount, requests: z.int() })
   .meta({ id: "LostWork", description: "What was paid for answers that count for nothing." });
 
-export const budgetUse = z
+const budgetUse = z
   .object({ name: z.string(), limit: z.number(), used: z.number(), reserved: z.number() })
   .meta({
     id: "BudgetUse",

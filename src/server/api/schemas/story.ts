@@ -1,9 +1,9 @@
 import { z } from "zod";
 import type { BudgetName } from "../../../core/job/budgets.ts";
-import { amount, json, optionalTime, time } from "./common.ts";
+import { amount, json, optionalTime, time } from "./field-schemas.ts";
 import { waitKind } from "./run.ts";
 
-export const life = z
+const life = z
   .object({
     number: z.int(),
     epoch: z.int(),
@@ -29,7 +29,7 @@ const place = {
 };
 const category = z.enum(["step", "turn", "model", "tool"]);
 
-export const slice = z
+const slice = z
   .object({
     id: z.string(),
     life: z.int(),
@@ -49,7 +49,7 @@ export const slice = z
     description: "Something with a duration. Times are milliseconds since 1970.",
   });
 
-export const merged = z
+const merged = z
   .object({
     life: z.int(),
     lastLife: z.int(),
@@ -62,7 +62,7 @@ export const merged = z
   })
   .meta({ id: "MergedSlices", description: "Slices that are too short to show one by one." });
 
-export const mark = z
+const mark = z
   .object({
     life: z.int(),
     kind: z.enum(["commit", "checkpoint", "lineage", "compaction", "artifact", "crash"]),
@@ -74,7 +74,7 @@ export const mark = z
   })
   .meta({ id: "TimelineMark", description: "Something that happened at one moment, or several of a kind." });
 
-export const timelineWait = z
+const timelineWait = z
   .object({
     waitId: z.string(),
     kind: waitKind,
@@ -103,7 +103,7 @@ export const timeline = z
   })
   .meta({ id: "Timeline", description: "A window of the run's story." });
 
-export const transcriptItem = z
+const transcriptItem = z
   .object({
     id: z.string(),
     kind: z.enum([
@@ -146,7 +146,7 @@ export const transcript = z
   })
   .meta({ id: "Transcript", description: "A part of the conversation, in order." });
 
-export const comparedTurn = z
+const comparedTurn = z
   .object({
     stepPath: z.string(),
     turnIndex: z.int(),

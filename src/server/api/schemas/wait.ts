@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { decision, json, optionalTime, pageOf, time } from "./common.ts";
+import { decision, json, optionalTime, pageOf, time } from "./field-schemas.ts";
 import { waitKind } from "./run.ts";
 
 export const wait = z

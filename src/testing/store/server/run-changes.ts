@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import type { RunChangeCursor, Store } from "../../../store/store.ts";
 import { type Check, check, checkSeveral } from "../check.ts";
 import { SampleRun, SUCCEEDED } from "../sample-run.ts";
-import { queuedRun } from "./queue.ts";
+import { queuedRun } from "../runs/queue.ts";
 
 /** What a poller knows: the feed read to its end, again and again. */
 class Poller {
