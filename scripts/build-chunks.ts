@@ -10,8 +10,8 @@ const source = resolve(import.meta.dirname, "../src");
 
 /** What is loaded in one go, by its first modules. A module belongs to the first part that needs it. */
 const PARTS = {
-  // What the command line needs before it can check the version of Node and use its compile cache.
-  start: ["core/node-version.ts", "cli/config/private-folder.ts"],
+  // What the command line needs before it can check the version of Node and use its compile cache, and its own version.
+  start: ["core/node-version.ts", "cli/config/private-folder.ts", "server/own-files.ts"],
   pawl: ["index.ts"],
   store: ["store/sqlite/sqlite-store.ts"],
   export: ["export/export-run.ts"],

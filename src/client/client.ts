@@ -67,15 +67,17 @@ export function createClient(options: ClientOptions = {}): PawlClient {
  * The items of all pages of a list, one after the other.
  *
  * @example
+ * const client = createClient();
  * for await (const run of pages(client.listRuns, { pipeline: ["report"] })) console.log(run.runId, run.status);
  */
-export async function* pages<P extends object, T>(
-  list: (params: P & { readonly cursor?: string }) => Promise<Page<T>>,
-  params: P,
+export async function* pages<P extends { readonly cursor?: string | undefined } | undefined, T>(
+  list: (params: P) => Promise<Page<T>>,
+  params: NonNullable<NoInfer<P>>,
 ): AsyncGenerator<T, void, undefined> {
   let cursor: string | null = null;
   do {
-    const page: Page<T> = await list(cursor === null ? params : { ...params, cursor });
+    // The parameters of a list with another cursor are parameters of the same list.
+    const page: Page<T> = await list((cursor === null ? params : { ...params, cursor }) as P);
     yield* page.items;
     cursor = page.nextCursor;
   } while (cursor !== null);
