@@ -27,8 +27,22 @@ export type ChainedEntry = AuditRecord & {
 /** The end of the log, before its first entry. */
 export const NO_ENTRY = { no: 0, hash: NO_EVENT_HASH } as const;
 
-/** The act that removes the oldest entries; its target is the number of the first one that is kept. */
+/** The act that removes the oldest entries. Its target says which. */
 export const TRIM_ACT = "audit.trim";
+
+/** The numbers of the first and the last entry that a trim has removed. */
+type TrimmedRange = { readonly first: number; readonly last: number };
+
+/** `1-20` */
+export function trimTarget({ first, last }: TrimmedRange): string {
+  return `${first}-${last}`;
+}
+
+/** Null for a target of another act. */
+export function trimmedRange(target: string | null): TrimmedRange | null {
+  const [, first, last] = /^(\d+)-(\d+)$/.exec(target ?? "") ?? [];
+  return first === undefined || last === undefined ? null : { first: Number(first), last: Number(last) };
+}
 
 /** Longer texts, which a person may have put into an address, are cut. */
 const MOST_CHARACTERS = 300;
@@ -85,7 +99,7 @@ export class AuditChain {
     const last = this.#last;
     this.#first ??= entry;
     this.#last = entry;
-    if (entry.act === TRIM_ACT) this.#firstKept = Number(entry.target);
+    if (entry.act === TRIM_ACT) this.#firstKept = (trimmedRange(entry.target)?.last ?? 0) + 1;
     if (last !== null && entry.no !== last.no + 1) this.#report(last.no + 1, "is missing");
     if (last !== null && !Buffer.from(entry.previousHash).equals(last.hash))
       this.#report(entry.no, "does not follow the entry before it");

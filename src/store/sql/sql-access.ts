@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import type * as contract from "../store.ts";
 import * as access from "./access/access-intents.ts";
 import * as audit from "./access/audit-intents.ts";
@@ -10,7 +11,8 @@ export abstract class SqlAccess extends SqlQueue implements contract.AccessStore
   }
 
   redeemCode(hash: Uint8Array): Promise<contract.AccessRecord | null> {
-    return this.act("redeemCode", null, (tx) => access.redeemCode(tx, hash));
+    const call = callId();
+    return this.act("redeemCode", null, (tx) => access.redeemCode(tx, hash, call));
   }
 
   revokeAccess(id: string): Promise<contract.AccessRecord | null> {
@@ -22,13 +24,20 @@ export abstract class SqlAccess extends SqlQueue implements contract.AccessStore
   }
 
   recordAudit(entries: readonly contract.AuditEntry[]): Promise<void> {
-    return this.act("recordAudit", null, (tx) => audit.recordAudit(tx, entries));
+    const batch = callId();
+    return this.act("recordAudit", null, (tx) => audit.recordAudit(tx, entries, batch));
   }
 
   trimAudit(
     trim: contract.AuditTrim,
     person: contract.Person = {},
   ): ReturnType<contract.AccessStore["trimAudit"]> {
-    return this.act("trimAudit", null, (tx) => audit.trimAudit(tx, trim, person));
+    const batch = callId();
+    return this.act("trimAudit", null, (tx) => audit.trimAudit(tx, trim, person, batch));
   }
+}
+
+/** Identifies one call in the database: its transaction may be run again after its commit, if the answer to that is lost. */
+function callId(): Uint8Array {
+  return randomBytes(16);
 }

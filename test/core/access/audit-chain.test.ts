@@ -16,7 +16,7 @@ const entry: AuditEntry = {
   requestId: null,
 };
 
-const trim = (firstKept: number): AuditEntry => ({ ...entry, act: "audit.trim", target: String(firstKept) });
+const trim = (last: number): AuditEntry => ({ ...entry, act: "audit.trim", target: `1-${last}` });
 
 function problemOf(entries: readonly ChainedEntry[]) {
   const chain = new AuditChain();
@@ -59,7 +59,7 @@ describe("the audit log", () => {
   });
 
   it("holds without the entries that a trim has removed, and only without those", () => {
-    const trimmed = [...three, ...chainEntries(three.at(-1) ?? NO_ENTRY, 2, [trim(3)])];
+    const trimmed = [...three, ...chainEntries(three.at(-1) ?? NO_ENTRY, 2, [trim(2)])];
     expect(problemOf(trimmed.slice(2))).toBeNull();
     expect(problemOf(trimmed.slice(3))).toEqual({ no: 3, what: "is missing, and no trim has removed it" });
   });

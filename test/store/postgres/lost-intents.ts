@@ -3,6 +3,7 @@
 import { openStore } from "../../../src/store/open-store.ts";
 import type { Store, StoreIntent } from "../../../src/store/store.ts";
 import { readEverything } from "../../../src/testing/store/everything.ts";
+import { withoutId } from "./access-cases.ts";
 import { type Cut, CuttingProxy } from "./cutting-proxy.ts";
 import { clockOfCases, INTENT_CASES } from "./intent-cases.ts";
 
@@ -62,6 +63,14 @@ export class LostIntents {
       work: await this.#reader.findWork(runId),
       schedule: (await this.#reader.listSchedules()).find(({ name }) => name === runId) ?? null,
       firings: await this.#reader.listFirings(runId),
+      access: (await this.#reader.listAccess()).filter(({ name }) => name === runId).map(withoutId),
+      // Their numbers depend on the cases before.
+      audit: (await this.#reader.listAudit({ who: runId })).map(({ no: _, target, act, ...entry }) => ({
+        ...entry,
+        act,
+        target: act === "audit.trim" ? null : target,
+      })),
+      auditProblem: (await this.#reader.verifyAudit()).problem,
     };
     if (stored.run !== null) Object.assign(stored, { problems: await this.#problemsOf(runId) });
     return {

@@ -92,6 +92,7 @@ export const FAN_OUTS: readonly { readonly text: RegExp; readonly why: string }[
     text: /^SELECT (?:\*|name|name, next_at|planned_at) FROM (?:schedules|firings)\b/,
     why: "Schedules belong to no run.",
   },
+  { text: /^SELECT .* FROM (?:access_tokens|audit_log)\b/, why: "People and their acts belong to no run." },
   {
     text: /^SELECT .* FROM runs WHERE status NOT IN \('succeeded', 'failed', 'cancelled', 'moved'\) AND run_id >= \?/,
     why: "The unfinished runs of a schedule, which are few: before it fires, and before one of them is claimed.",
@@ -113,12 +114,18 @@ export const FAN_OUT_INTENTS: readonly string[] = [
   "fireSchedule",
   "forkRun",
   "goodbye",
+  "grantAccess",
+  "noteAccessUse",
   "pauseSchedule",
+  "recordAudit",
+  "redeemCode",
   "releaseRun",
   "reportWorker",
   "resumeSchedule",
+  "revokeAccess",
   "sendMessage",
   "storeArrivingRows",
+  "trimAudit",
 ];
 
 const database = Database.open(":memory:");

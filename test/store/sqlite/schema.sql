@@ -108,8 +108,9 @@ CREATE TABLE access_tokens (
   -- The access that it was made with, and that it ends with.
   made_from TEXT,
   expires_at INTEGER,
-  -- When a code was exchanged for a session.
+  -- When a code was exchanged for a session, and by which call: one whose answer was lost is repeated.
   redeemed_at INTEGER,
+  redemption BLOB,
   -- To a minute.
   last_used_at INTEGER,
   revoked_at INTEGER
@@ -168,7 +169,9 @@ CREATE TABLE audit_log (
   problem TEXT,
   request_id TEXT,
   previous_hash BLOB NOT NULL,
-  hash BLOB NOT NULL
+  hash BLOB NOT NULL,
+  -- Of the first entry that was appended together with others: a commit whose answer was lost is not repeated.
+  batch BLOB
 ) STRICT;
 
 CREATE TABLE blobs (
@@ -666,6 +669,7 @@ CREATE INDEX access_made_from ON access_tokens (made_from) WHERE made_from IS NO
 
 CREATE INDEX answers_of_people ON waits (answered_at, run_key)
   WHERE status = 'answered' AND kind <> 'time' AND kind <> 'message';
+CREATE UNIQUE INDEX audit_batches ON audit_log (batch) WHERE batch IS NOT NULL;
 
 CREATE INDEX audit_by_time ON audit_log (at);
 

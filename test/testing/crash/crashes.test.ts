@@ -41,6 +41,13 @@ const NOT_OF_RUNNERS: ReadonlySet<string> = new Set<Intent>([
   "dropArrivingRows",
   "storeArrivingRows",
   "finishArrival",
+  // Of servers: each is one transaction, and touches no run.
+  "grantAccess",
+  "redeemCode",
+  "revokeAccess",
+  "noteAccessUse",
+  "recordAudit",
+  "trimAudit",
 ]);
 
 describe("a process that dies", () => {

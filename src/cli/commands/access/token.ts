@@ -4,7 +4,7 @@ import { ACCESS_SECRET_BYTES, accessHash, accessSecret } from "../../../core/acc
 import { ROLES, readRole } from "../../../core/access/role.ts";
 import { type AccessScope, readScope, scopeText } from "../../../core/access/scope.ts";
 import { decisionOf } from "../../../core/person.ts";
-import type { AccessRecord, NewAccess, Store } from "../../../store/store.ts";
+import type { AccessRecord, AuditEntry, NewAccess, Store } from "../../../store/store.ts";
 import type { CliContext } from "../../context/cli-context.ts";
 import type { Command, CommandInput, CommandOption, CommandResult } from "../../context/command.ts";
 import { durationOption } from "../../context/duration-argument.ts";
@@ -110,7 +110,8 @@ export const tokenRevoke: Command = {
     withExistingStore(context, input, async (store) => {
       const id = input.argument("id");
       const access = await store.revokeAccess(id);
-      await note(context, input, store, "token.revoke", id, access === null ? "access_not_found" : null);
+      const problem = access === null ? "access_not_found" : null;
+      await note(context, input, store, { act: "token.revoke", target: id, problem });
       if (access === null)
         throw new WrongUseError(`There is no token ${cleanLine(id)}: \`pawl token ls\` lists them.`);
       const text = `The ${access.kind} of ${access.name} is revoked. Its sessions end with their next request.`;
@@ -135,7 +136,8 @@ async function granted(
     expiresAt: lifeMs === null ? null : context.clock.now() + lifeMs,
     createdBy: decisionOf(personOf(context, input), 0).name,
   });
-  await note(context, input, store, kind === "token" ? "token.create" : "token.login", access.id);
+  const act = kind === "token" ? "token.create" : "token.login";
+  await note(context, input, store, { act, target: access.id, problem: null });
   return { secret, access };
 }
 
@@ -152,14 +154,12 @@ async function note(
   context: CliContext,
   input: CommandInput,
   store: Store,
-  act: string,
-  target: string,
-  problem: string | null = null,
+  done: Pick<AuditEntry, "act" | "target" | "problem">,
 ): Promise<void> {
   const { name } = decisionOf(personOf(context, input), 0);
   const who = { name, id: null, role: null };
-  const status = problem === null ? 200 : 404;
-  await store.recordAudit([{ who, act, target, status, problem, requestId: null }]);
+  const status = done.problem === null ? 200 : 404;
+  await store.recordAudit([{ ...done, who, status, requestId: null }]);
 }
 
 function describe({ role, scope, expiresAt }: AccessRecord): string {

@@ -17,8 +17,9 @@ CREATE TABLE access_tokens (
   -- The access that it was made with, and that it ends with.
   made_from TEXT,
   expires_at BIGINT,
-  -- When a code was exchanged for a session.
+  -- When a code was exchanged for a session, and by which call: one whose answer was lost is repeated.
   redeemed_at BIGINT,
+  redemption BYTEA,
   -- To a minute.
   last_used_at BIGINT,
   revoked_at BIGINT
@@ -41,9 +42,12 @@ CREATE TABLE audit_log (
   problem TEXT,
   request_id TEXT,
   previous_hash BYTEA NOT NULL,
-  hash BYTEA NOT NULL
+  hash BYTEA NOT NULL,
+  -- Of the first entry that was appended together with others: a commit whose answer was lost is not repeated.
+  batch BYTEA
 );
 
 CREATE INDEX audit_by_time ON audit_log (at);
+CREATE UNIQUE INDEX audit_batches ON audit_log (batch) WHERE batch IS NOT NULL;
 CREATE INDEX audit_of_person ON audit_log (who, audit_no);
 CREATE INDEX audit_of_target ON audit_log (target, audit_no) WHERE target IS NOT NULL;

@@ -9,7 +9,7 @@ import { hexOf } from "../digest.ts";
 import type { SqlScript } from "../script.ts";
 import type { Transaction } from "../transaction.ts";
 import type { RowValues } from "../write.ts";
-import { accessMadeFrom, findAccess, getAccess } from "./access-rows.ts";
+import { accessMadeFrom, findAccess, getAccess, wasRedeemedBy } from "./access-rows.ts";
 
 /** One of two that redeem a code at once gets it, and nothing is made from what is revoked at the same time. */
 const ACCESS = "access";
@@ -37,6 +37,7 @@ export function* grantAccess(tx: Transaction, access: NewAccess): SqlScript<Acce
     made_from: madeFrom,
     expires_at: expiresAt,
     redeemed_at: null,
+    redemption: null,
     last_used_at: null,
     revoked_at: null,
   };
@@ -75,11 +76,18 @@ function* requireAccess(id: string): SqlScript<AccessRecord> {
   return access;
 }
 
-export function* redeemCode(tx: Transaction, hash: Uint8Array): SqlScript<AccessRecord | null> {
+/** `redemption` identifies the call: it may be run again after its commit, if the answer to that was lost. */
+export function* redeemCode(
+  tx: Transaction,
+  hash: Uint8Array,
+  redemption: Uint8Array,
+): SqlScript<AccessRecord | null> {
   yield* tx.lockName(ACCESS);
   const access = yield* findAccess(hash);
-  if (access?.kind !== "code" || decideAccess(access, tx.now).kind !== "valid") return null;
-  change(tx, access.id, { redeemed_at: tx.now, last_used_at: tx.now });
+  if (access?.kind !== "code") return null;
+  if (yield* wasRedeemedBy(access.id, redemption)) return access;
+  if (decideAccess(access, tx.now).kind !== "valid") return null;
+  change(tx, access.id, { redeemed_at: tx.now, redemption, last_used_at: tx.now });
   return yield* requireAccess(access.id);
 }
 

@@ -2,7 +2,7 @@ import { ROLES } from "../../../core/access/role.ts";
 import { readScope } from "../../../core/access/scope.ts";
 import type { AccessRecord } from "../../store.ts";
 import type { Row } from "../row.ts";
-import { all, get, type SqlScript } from "../script.ts";
+import { all, exists, get, type SqlScript } from "../script.ts";
 import { parseJson } from "../tables/run-row.ts";
 
 const KINDS = ["token", "code"] as const;
@@ -43,4 +43,13 @@ export function* listAccess(): SqlScript<AccessRecord[]> {
 export function* accessMadeFrom(id: string): SqlScript<AccessRecord[]> {
   const rows = yield* all("SELECT * FROM access_tokens WHERE made_from = ? ORDER BY access_id", id);
   return rows.map(accessRecord);
+}
+
+/** True if this very call has exchanged the code. */
+export function wasRedeemedBy(id: string, redemption: Uint8Array): SqlScript<boolean> {
+  return exists(
+    "SELECT 1 AS found FROM access_tokens WHERE access_id = ? AND redemption = ?",
+    id,
+    redemption,
+  );
 }

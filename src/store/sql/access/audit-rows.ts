@@ -6,7 +6,8 @@ import type { Row } from "../row.ts";
 import { all, get, type SqlScript, type SqlValue } from "../script.ts";
 import type { RowOf } from "../table-list.ts";
 
-export function auditRow(entry: ChainedEntry): RowOf<"audit_log"> {
+/** The batch is with its first entry alone. */
+export function auditRow(entry: ChainedEntry, batch: Uint8Array | null): RowOf<"audit_log"> {
   const { no, at, who, act, target, status, problem, requestId, previousHash, hash } = entry;
   return {
     audit_no: no,
@@ -21,6 +22,7 @@ export function auditRow(entry: ChainedEntry): RowOf<"audit_log"> {
     request_id: requestId,
     previous_hash: previousHash,
     hash,
+    batch,
   };
 }
 
@@ -39,6 +41,12 @@ function auditRecord(row: Row): AuditRecord {
     problem: row.optionalText("problem"),
     requestId: row.optionalText("request_id"),
   };
+}
+
+/** The first entry that was appended with this batch; null if none was. */
+export function* entryOfBatch(batch: Uint8Array): SqlScript<AuditRecord | null> {
+  const row = yield* get("SELECT * FROM audit_log WHERE batch = ?", batch);
+  return row === null ? null : auditRecord(row);
 }
 
 /** The end of the log, which the next entry follows. */

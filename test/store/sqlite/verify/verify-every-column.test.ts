@@ -14,6 +14,7 @@ import { requireRunKey } from "../../../../src/store/sql/tables/run-row.ts";
 import { COVERED_TABLES, columnsOf } from "../../../../src/store/sql/verify/stored-rows.ts";
 import { verify } from "../../../../src/store/sql/verify/verify.ts";
 import { openProblems } from "../../../../src/store/sql/verify/verify-open.ts";
+import { newAccess, newAuditEntry } from "../../../../src/testing/store/sample-access.ts";
 import { SampleRun } from "../../../../src/testing/store/sample-run.ts";
 import { PATIENCE } from "../../../patience.ts";
 import { runScript } from "./run-script.ts";
@@ -25,6 +26,8 @@ const OF_STORE = "the id of the database belongs to no run: a bundle for another
 const OF_TOMBSTONE = "what is left of a deleted run: there are no events of that run to cover it any more";
 const OF_SCHEDULE = "a schedule belongs to no run: the runs that it starts have inputs of their own";
 const OF_LIVE = "workers are listed for people to see, and nothing is decided by it";
+const OF_ACCESS = "who may use a server belongs to no run";
+const OF_AUDIT = "what people did belongs to no run: `verifyAudit` checks it, by a chain of its own";
 const OF_OPENING = "the version and the schema itself decide, and are compared at each opening";
 const OF_COLLECTION =
   "one that a receipt or an artifact names is noticed; one that only an older version of an artifact or a late outcome does may be collected";
@@ -40,6 +43,8 @@ const OF_NO_EVENT = {
   schedules: OF_SCHEDULE,
   firings: OF_SCHEDULE,
   live_workers: OF_LIVE,
+  access_tokens: OF_ACCESS,
+  audit_log: OF_AUDIT,
 } as const;
 
 /** The reason why a change of this column does not matter. */
@@ -74,6 +79,8 @@ beforeAll(async () => {
   await run.receipt(1, 1, { status: "failed", uncertain: true, errorCode: "reset" });
   await store.beginWork("anna", { runId: "uncertain", request: 1, createdAt: 1, deadline: null });
   await store.storeId();
+  await store.grantAccess(newAccess("token", "Ann"));
+  await store.recordAudit([newAuditEntry("Ann")]);
   known = (await store.listRuns()).map(({ runId }) => runId);
   await store.close();
   addRowsOfNoRun();
@@ -266,7 +273,8 @@ describe("verify notices", PATIENCE, () => {
     const database = open();
     const missed = new Set<string>();
     for (const table of tablesOf(database)) {
-      const unique = new Set(["run_id", "idempotency_key", "step_path", "call_index", "message_id"]);
+      const keys = ["run_id", "idempotency_key", "step_path", "call_index", "message_id", "hash", "batch"];
+      const unique = new Set(keys);
       const last = table.columns.findLast(({ isKey }) => isKey);
       const values = table.columns.map((column) =>
         column.name === last?.name || unique.has(column.name) ? other(column) : column.name,

@@ -35,7 +35,7 @@ export function resumeFromMilestone(): Scenario {
       }
       const isUntaken = (await store.getRun(RUN_ID))?.resumeRequest?.takenSeq === null;
       if (isUntaken) await runner.advance(RUN_ID, { signal: AbortSignal.abort() });
-      return advanceToEnd(tools, runner);
+      return advanceToEnd(tools, runner, 1);
     },
   };
 }
@@ -61,7 +61,8 @@ export function resumeWithRedo(): Scenario {
         await runnerOf(old).run(input, { runId: RUN_ID, wait: true });
         await ask(store, { redoTurn: true, acceptDivergence: "A better prompt." });
       }
-      return advanceToEnd(given, runnerOf(next));
+      // In one go: a process that still has the old prompt must not take the run in between.
+      return advanceToEnd(given, runnerOf(next), MOST_CALLS);
     },
   };
 }
@@ -82,10 +83,14 @@ async function ask(store: Store, request: ResumeRequest): Promise<void> {
 }
 
 /** Works on the run as a worker does, some turns at a time. */
-async function advanceToEnd({ options, store, answer }: ProcessTools, worker: Runner): Promise<unknown> {
+async function advanceToEnd(
+  { options, store, answer }: ProcessTools,
+  worker: Runner,
+  turns: number,
+): Promise<unknown> {
   const { clock } = options;
   for (let calls = 0; calls < MOST_CALLS; calls++) {
-    const advanced = await worker.advance(RUN_ID, { turns: 1 });
+    const advanced = await worker.advance(RUN_ID, { turns });
     if (advanced.next === "ended") return { runId: RUN_ID, status: advanced.status };
     if (advanced.next === "at") await clock.sleep(Math.max(0, advanced.at - clock.now()));
     if (advanced.next === "wait") await answer(await store.listWaits(RUN_ID, { open: true }));
