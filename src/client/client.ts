@@ -76,8 +76,7 @@ export async function* pages<P extends { readonly cursor?: string | undefined } 
 ): AsyncGenerator<T, void, undefined> {
   let cursor: string | null = null;
   do {
-    // The parameters of a list with another cursor are parameters of the same list.
-    const page: Page<T> = await list((cursor === null ? params : { ...params, cursor }) as P);
+    const page: Page<T> = await list(cursor === null ? params : { ...params, cursor });
     yield* page.items;
     cursor = page.nextCursor;
   } while (cursor !== null);
