@@ -55,8 +55,8 @@ function chunkNames(modules: ModuleGraph): ReadonlyMap<string, string> {
     // What no module imports is loaded on its own: by a user, or with `import()`.
     if (part === null || (own === null && (isEntry || !imported.has(id)))) continue;
     const needed = [...reachedFrom(modules, id)].flatMap((each) => {
-      // Some commands, such as `pawl ls`, do not need the engine either.
-      const isEngine = part === "cli" && partOf(each) === "engine";
+      // Some commands, such as `pawl ls`, do not need the engine either, nor does what they say of a run.
+      const isEngine = (part === "cli" || part === "account") && partOf(each) === "engine";
       return packageOf(each) ?? (isEngine ? "engine" : []);
     });
     names.set(id, own ?? [part, ...new Set(needed.sort())].join("-"));
