@@ -1,5 +1,7 @@
 import { join } from "node:path";
+import { ConfigurationError } from "../core/errors.ts";
 import { servePawl } from "../server/http/serve-pawl.ts";
+import { hasDashboard } from "../server/own-files.ts";
 import { openStore } from "../store/open-store.ts";
 import { RUN_ID } from "./worker-order.ts";
 
@@ -12,9 +14,11 @@ export type DemoDashboard = {
 
 /** Serves it from the process that kills the others, beside them: it sees only what they have stored. */
 export async function openDashboard(folder: string, viewer: string): Promise<DemoDashboard> {
+  if (!hasDashboard())
+    throw new ConfigurationError("The dashboard is not built in this clone: run `npm run dashboard` first.");
   const store = await openStore(`file:${join(folder, "pawl.db")}`);
   try {
-    const server = await servePawl({ store, port: 0, readOnly: true });
+    const server = await servePawl({ store, storeName: "pawl.db", port: 0, readOnly: true });
     return {
       url: await server.loginUrl({ name: viewer, path: `/runs/${RUN_ID}` }),
       close: async () => {

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { extname } from "node:path";
+import { extname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 // Files of the package that are no code. Paths are relative to this module, which is one level below the folder of the code:
@@ -9,6 +9,11 @@ import { fileURLToPath } from "node:url";
 export function dashboardFolder(): string {
   const isClone = extname(import.meta.url) === ".ts";
   return fileURLToPath(new URL(isClone ? "../../dashboard/dist" : "../dashboard", import.meta.url));
+}
+
+/** False in a clone in which it was not built. */
+export function hasDashboard(): boolean {
+  return ["index.html", "index.html.gz"].some((name) => existsSync(join(dashboardFolder(), name)));
 }
 
 /** The OpenAPI document as it is shipped; null if it is not beside the code. */

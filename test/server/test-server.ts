@@ -77,7 +77,7 @@ export function testServer(options: TestServerOptions = {}): TestServer {
     handlers: {
       ...missingHandlers(),
       ...documentHandlers,
-      ...sessionHandlers({ access, audit, instance: "i-1", hidesContent }),
+      ...sessionHandlers({ access, audit, storeName: "pawl.db", hidesContent }),
       ...handlers,
     },
   });

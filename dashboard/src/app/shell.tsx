@@ -42,7 +42,7 @@ export function Shell(): ReactNode {
           <Link href="/" className="flex h-11 min-w-0 items-center gap-2 font-semibold">
             <Logo />
             Pawl
-            <span className="one-line max-w-40 font-normal text-ink-3">{me.instance}</span>
+            <span className="one-line max-w-40 font-normal text-ink-3">{me.storeName}</span>
           </Link>
           <nav
             aria-label="Pages"

@@ -8,7 +8,7 @@ import type { AuditTrail } from "./audit-trail.ts";
 export type SessionParts = {
   readonly access: Access;
   readonly audit: AuditTrail;
-  readonly instance: string;
+  readonly storeName: string;
   readonly hidesContent: (principal: Principal) => boolean;
 };
 
@@ -41,14 +41,14 @@ export function sessionHandlers(parts: SessionParts): Handlers<"createSession" |
   };
 }
 
-function meDocument(principal: Principal, { instance, hidesContent }: SessionParts) {
+function meDocument(principal: Principal, { storeName, hidesContent }: SessionParts) {
   const { name, role, scope, source, expiresAt } = principal;
   return {
     name,
     role,
     scope,
     source,
-    instance,
+    storeName,
     hidesContent: hidesContent(principal),
     expiresAt: expiresAt === null ? null : isoTime(expiresAt),
   };

@@ -6,7 +6,7 @@ import type { ServerParts } from "./server-parts.ts";
 
 /** The server itself, and its store. */
 export function serverHandlers(
-  { store, clock, version, instance, hasWorker, isReadOnly }: ServerParts,
+  { store, clock, version, instance, storeName, hasWorker, isReadOnly }: ServerParts,
   hub: LiveHub,
 ): Handlers<"getServer" | "checkIntegrity"> {
   const startedAt = isoTime(clock.now());
@@ -19,7 +19,7 @@ export function serverHandlers(
         instance,
         startedAt,
         now: isoTime(clock.now()),
-        store: await store.describeStore(),
+        store: { name: storeName, ...(await store.describeStore()) },
         streams: hub.streams,
         hasWorker,
         isReadOnly,

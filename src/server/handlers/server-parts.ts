@@ -12,6 +12,8 @@ export type ServerParts = {
   readonly version: string;
   /** Distinguishes servers, and the same server before and after a restart. */
   readonly instance: string;
+  /** What people call the store. */
+  readonly storeName: string;
   /** A worker runs inside the server. */
   readonly hasWorker: boolean;
   readonly isReadOnly: boolean;

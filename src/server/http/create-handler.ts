@@ -44,6 +44,8 @@ export type HandlerOptions = {
   readonly hideContent?: "viewer";
   /** Origins whose pages may use the API with a token. By default none. */
   readonly allowOrigin?: readonly string[];
+  /** What people call the store, such as `pawl.db`: the dashboard shows it. `store` by default. */
+  readonly storeName?: string;
   /** A worker runs in the same program: the dashboard says so. False by default. */
   readonly hasWorker?: boolean;
   /** The folder of a dashboard, or false for none. By default the one of the package. */
@@ -65,6 +67,7 @@ const NAMES = {
   readOnly: true,
   hideContent: true,
   allowOrigin: true,
+  storeName: true,
   hasWorker: true,
   dashboard: true,
   checksAnswers: true,
@@ -154,6 +157,7 @@ async function setUp(
     clock,
     version: packageVersion(),
     instance: randomUUID(),
+    storeName: options.storeName ?? "store",
     hasWorker,
     isReadOnly: readOnly,
     closing,
@@ -163,7 +167,7 @@ async function setUp(
   const http: HttpParts = {
     handlers: {
       ...documentHandlers,
-      ...sessionHandlers({ access, audit, instance: parts.instance, hidesContent }),
+      ...sessionHandlers({ access, audit, storeName: parts.storeName, hidesContent }),
       ...tokenHandlers(store, clock),
       ...auditHandlers(store, clock),
       ...makeHandlers(parts),

@@ -101,6 +101,7 @@ export function serverWorld(store: Store, clock: Clock = systemClock) {
     clock,
     version: "1.0.0",
     instance: "server-1",
+    storeName: "pawl.db",
     hasWorker: false,
     isReadOnly: false,
     closing: closing.signal,

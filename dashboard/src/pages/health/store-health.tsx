@@ -16,14 +16,14 @@ type Server = Answer<"getServer">;
 const DATABASES = { sqlite: "SQLite", postgres: "PostgreSQL" } as const;
 
 /** The database, and whether it is whole. */
-export function StoreHealth({ server: { store, instance } }: { readonly server: Server }): ReactNode {
+export function StoreHealth({ server: { store } }: { readonly server: Server }): ReactNode {
   const { me } = useDashboard();
   return (
     <Section title="Store">
       <Facts
         facts={[
           ["Database", DATABASES[store.database]],
-          ["Name", <VisibleLine key="name" text={instance} />],
+          ["Name", <VisibleLine key="name" text={store.name} />],
           ["Size", store.sizeBytes === null ? null : sizeWords(store.sizeBytes)],
           ["Write-ahead log", store.logBytes === null ? null : sizeWords(store.logBytes)],
           ["Schema version", String(store.schemaVersion)],

@@ -1,7 +1,9 @@
+import { basename } from "node:path";
 import { givenOptions } from "../../../core/naming/option-names.ts";
 import { Worker } from "../../../engine/worker/worker.ts";
 import { RUNNER_OPTIONS_OF_WORKERS } from "../../../engine/worker/worker-options.ts";
 import { type PawlServer, type ServeOptions, servePawl } from "../../../server/http/serve-pawl.ts";
+import { hasDashboard } from "../../../server/own-files.ts";
 import { openStore } from "../../../store/open-store.ts";
 import type { Store } from "../../../store/store.ts";
 import { type LoadedConfig, loadConfig, resolveStore } from "../../config/config-file.ts";
@@ -46,6 +48,9 @@ export const serve: Command = {
   },
 };
 
+/** A clone has to build it; the package has it. */
+const NO_DASHBOARD = "answers the API only, as the dashboard is not built: npm run dashboard builds it";
+
 async function serveUntilStopped(
   context: CliContext,
   input: CommandInput,
@@ -55,13 +60,14 @@ async function serveUntilStopped(
 ): Promise<CommandResult> {
   const log = new WorkerLog(context);
   const options = workerOptions(context, input, loaded, store);
-  const server = await servePawl(serveOptions(input, loaded, options, log));
+  const named = { ...serveOptions(input, loaded, options, log), storeName: nameOf(address) };
+  const server = await servePawl(named);
   const interruption = new Interruption(context, {
     onFirst: () => undefined,
     onSecond: () => log.line("stopped at once", "yellow"),
   });
   try {
-    await announce(context, input, server, address);
+    await announce(context, input, server, { address, log });
     // Pages hear at once that it stops; a worker first finishes what it has begun.
     await Promise.all([
       aborted(interruption.release).then(() => server.close()),
@@ -105,21 +111,27 @@ function serveOptions(
   };
 }
 
+/** The last part of a path; a database on a server as it is. */
+function nameOf(address: string): string {
+  return address.startsWith("file:") ? basename(address) : address;
+}
+
 /** The code is in the fragment of the address: no server and no log ever sees it there. */
 async function announce(
   context: CliContext,
   input: CommandInput,
   server: PawlServer,
-  store: string,
+  { address, log }: { readonly address: string; readonly log: WorkerLog },
 ): Promise<void> {
   const loginUrl = await server.loginUrl({ name: context.userName ?? "local" });
   if (input.json)
     context.stdout.write(`${JSON.stringify({ url: server.url, port: server.port, loginUrl })}\n`);
   else
     context.stdout.write(
-      `Pawl serves ${cleanLine(store)} at ${server.url}; Ctrl-C stops it.\nSign in, once and within five minutes: ${loginUrl}\n`,
+      `Pawl serves ${cleanLine(address)} at ${server.url}; Ctrl-C stops it.\nSign in, once and within five minutes: ${loginUrl}\n`,
     );
-  if (input.flag("open")) openBrowser(loginUrl);
+  if (!hasDashboard()) log.line(NO_DASHBOARD, "yellow");
+  else if (input.flag("open")) openBrowser(loginUrl);
 }
 
 async function aborted(signal: AbortSignal): Promise<void> {

@@ -147,6 +147,7 @@ export const serverInfo = z
     startedAt: time,
     now: time,
     store: z.object({
+      name: z.string(),
       database: z.enum(["sqlite", "postgres"]),
       schemaVersion: z.int(),
       sizeBytes: z.int().nullable(),
@@ -179,7 +180,7 @@ export const me = z
     role,
     scope,
     source: z.enum(["session", "token", "host"]),
-    instance: z.string(),
+    storeName: z.string().meta({ description: "What people call the store." }),
     hidesContent: z.boolean(),
     expiresAt: optionalTime,
   })
