@@ -150,7 +150,10 @@ async function buildAndPack(): Promise<string> {
   const folder = join(made, "package");
   const env = toolsFirst;
   await run(process.execPath, [join(root, "scripts/build.ts"), join(folder, "dist")], { cwd: root, env });
-  for (const name of ["package.json", ...manifest.files.filter((file) => file !== "dist")])
+  for (const name of [
+    "package.json",
+    ...manifest.files.filter((file) => file !== "dist" && !file.startsWith("!")),
+  ])
     cpSync(join(root, name), join(folder, name), { recursive: true });
   await run("npm", ["pack", "--ignore-scripts", "--pack-destination", made], { cwd: folder, env });
   rmSync(folder, { recursive: true });

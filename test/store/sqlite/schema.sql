@@ -483,8 +483,7 @@ CREATE TABLE runs (
   error TEXT,
   -- The name and hash of the artifact that is its result, if it succeeded and its contract says which one that is.
   final_artifact TEXT
-, takes_text INTEGER NOT NULL DEFAULT 0, resume_request TEXT) STRICT;
-, takes_text INTEGER NOT NULL DEFAULT 0, ended_at INTEGER
+, takes_text INTEGER NOT NULL DEFAULT 0, resume_request TEXT, ended_at INTEGER
   GENERATED ALWAYS AS (CASE WHEN status IN ('succeeded', 'failed', 'cancelled', 'moved') THEN updated_at END) VIRTUAL) STRICT;
 
 CREATE TABLE schedules (
@@ -669,6 +668,7 @@ CREATE INDEX access_made_from ON access_tokens (made_from) WHERE made_from IS NO
 
 CREATE INDEX answers_of_people ON waits (answered_at, run_key)
   WHERE status = 'answered' AND kind <> 'time' AND kind <> 'message';
+
 CREATE UNIQUE INDEX audit_batches ON audit_log (batch) WHERE batch IS NOT NULL;
 
 CREATE INDEX audit_by_time ON audit_log (at);

@@ -2,13 +2,15 @@ import type { Evidence, ProcessOutcome, Scenario } from "../../../src/testing/cr
 import { pointText } from "../../../src/testing/crash/point.ts";
 import { SCENARIOS } from "./scenarios/index.ts";
 
+const TWO_PROGRAMS: readonly string[] = ["changed-shape", "conversation-deploy", "resume-with-redo"];
+
 /**
  * Without those in which an old and a new program work on the same run. If both work at the same time, it is random which
  * of them ends it, and whether the other one finds its own agent in the middle of an exchange.
  */
 export const RANDOM_SCENARIOS: readonly (readonly [name: string, make: () => Scenario])[] = Object.entries(
   SCENARIOS,
-).filter(([name]) => name !== "changed-shape" && name !== "conversation-deploy");
+).filter(([name]) => !TWO_PROGRAMS.includes(name));
 
 /**
  * All evidence of a schedule, as text that can be compared. Owners are numbered in order of appearance, since the names of
