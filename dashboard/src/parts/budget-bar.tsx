@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import type { Amount, Limit } from "../api/documents.ts";
-import { countWords, limitWords, moneyWords } from "./money-words.ts";
+import { countWords, limitWords, moneyWords, shortCount } from "./money-words.ts";
 
 type BudgetBarProps = { readonly charged: number; readonly reserved: number; readonly limit: number };
 
@@ -33,12 +33,14 @@ export function Spent({
   const held = isMoney ? reserved.microDollars : reserved.tokens;
   const words = isMoney ? moneyWords : (tokens: number) => `${countWords(tokens)} tokens`;
   const mostWords = most === null ? "" : isMoney ? limitWords(most) : countWords(most);
+  const shortWords = isMoney ? moneyWords : (tokens: number) => `${shortCount(tokens)} tok`;
+  const shortMost = most === null || isMoney ? mostWords : shortCount(most);
   const title = `${words(used)} charged, ${words(held)} reserved${most === null ? "" : `, ${words(Math.max(0, most - used - held))} left of ${mostWords}`}`;
   return (
     <span className="flex min-w-0 items-center justify-between gap-2" title={title}>
       <span className="whitespace-nowrap">
-        {used === 0 && held === 0 && most === null ? <span className="text-ink-3">–</span> : words(used)}
-        {most !== null && <span className="text-ink-3"> / {mostWords}</span>}
+        {used === 0 && held === 0 && most === null ? <span className="text-ink-3">–</span> : shortWords(used)}
+        {most !== null && <span className="text-ink-3"> / {shortMost}</span>}
       </span>
       {most !== null && (
         <>

@@ -35,3 +35,10 @@ export function sizeWords(bytes: number): string {
     bytes < 1_000_000 ? [1_000, "kB"] : bytes < 1_000_000_000 ? [1_000_000, "MB"] : [1_000_000_000, "GB"];
   return `${(bytes / divisor).toFixed(1)} ${unit}`;
 }
+
+const COMPACT = new Intl.NumberFormat("en-US", { notation: "compact", maximumFractionDigits: 1 });
+
+/** A number that has to fit into a column: `29.1K`. */
+export function shortCount(count: number): string {
+  return COMPACT.format(count);
+}
