@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type Check, check } from "../check.ts";
-import { FAILED, SampleRun, sha256 } from "../sample-run.ts";
 import { queuedRun } from "../runs/queue.ts";
+import { FAILED, SampleRun, sha256 } from "../sample-run.ts";
 
 export const overviewChecks: readonly Check[] = [
   check("failed runs are grouped by pipeline, code and step", async ({ store, now, advance }) => {

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import type { RunChangeCursor, Store } from "../../../store/store.ts";
 import { type Check, check, checkSeveral } from "../check.ts";
-import { SampleRun, SUCCEEDED } from "../sample-run.ts";
 import { queuedRun } from "../runs/queue.ts";
+import { SampleRun, SUCCEEDED } from "../sample-run.ts";
 
 /** What a poller knows: the feed read to its end, again and again. */
 class Poller {
