@@ -17,17 +17,23 @@ export async function openDashboard(folder: string, viewer: string): Promise<Dem
   if (!hasDashboard())
     throw new ConfigurationError("The dashboard is not built in this clone: run `npm run dashboard` first.");
   const store = await openStore(`file:${join(folder, "pawl.db")}`);
+  const server = await servePawl({ store, storeName: "pawl.db", port: 0, readOnly: true }).catch(
+    async (error: unknown) => {
+      await store.close();
+      throw error;
+    },
+  );
+  const close = async () => {
+    try {
+      await server.close();
+    } finally {
+      await store.close();
+    }
+  };
   try {
-    const server = await servePawl({ store, storeName: "pawl.db", port: 0, readOnly: true });
-    return {
-      url: await server.loginUrl({ name: viewer, path: `/runs/${RUN_ID}` }),
-      close: async () => {
-        await server.close();
-        await store.close();
-      },
-    };
+    return { url: await server.loginUrl({ name: viewer, path: `/runs/${RUN_ID}` }), close };
   } catch (error) {
-    await store.close();
+    await close();
     throw error;
   }
 }

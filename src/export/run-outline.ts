@@ -119,8 +119,13 @@ export function isByOthers(event: EventRecord): boolean {
 
 const BY_OTHERS: ReadonlySet<string> = new Set([
   "call.late",
+  "exchange.stop_requested",
+  "message.sent",
+  "message.withdrawn",
   "run.cancel_requested",
   "run.resume_requested",
+  "run.stalled",
+  "run.woken",
   "run.moved",
   "run.arrived",
 ]);

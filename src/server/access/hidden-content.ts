@@ -14,10 +14,12 @@ export const WRITTEN_TEXTS: ReadonlySet<string> = new Set([
   "errorMessage",
   "later",
   "message",
+  "newestMessage",
   "objective",
   "question",
   "reason",
   "story",
+  "suggested",
   "text",
   "waits",
   "what",
@@ -77,6 +79,9 @@ const PLAIN_FIELDS: ReadonlySet<string> = new Set(
   ),
 );
 
+/** Fields that hold values of the user's own, of any kind. */
+const OPEN_FIELDS: ReadonlySet<string> = new Set("answer body input output result subject".split(" "));
+
 /** The same for an event of a run as it happens: numbers, and the fields that are known to be no content. */
 export function withoutEventContent(event: Json): Json {
   if (isJsonList(event)) return event.map(withoutEventContent);
@@ -84,7 +89,11 @@ export function withoutEventContent(event: Json): Json {
   return Object.fromEntries(
     Object.entries(event).map(([name, value]) => [
       name,
-      PLAIN_FIELDS.has(name) && typeof value === "string" ? value : eventField(value),
+      OPEN_FIELDS.has(name)
+        ? shapeOf(value)
+        : PLAIN_FIELDS.has(name) && typeof value === "string"
+          ? value
+          : eventField(value),
     ]),
   );
 }

@@ -140,7 +140,12 @@ const ROUTES = {
     summary: "What requests to models have cost, over time",
     query: z.object({
       ...since,
-      bucketMs: z.coerce.number().int().min(60_000).optional(),
+      bucketMs: z.coerce
+        .number()
+        .int()
+        .min(60_000)
+        .max(31 * 86_400_000)
+        .optional(),
       by: z.enum(["pipeline"]).optional(),
       pipeline: listQuery(z.string()),
     }),

@@ -61,8 +61,8 @@ async function requireChat(
 }
 
 /** Whose chats they are: those of the person, inside of their scope. */
-function chatScope({ name, scope }: Principal): string {
-  return `${scopeKey(scope)}:${name}`;
+function chatScope({ id, scope }: Principal): string {
+  return `${scopeKey(scope)}:${id}`;
 }
 
 /** The request with its body again, which the server has read to check it. */

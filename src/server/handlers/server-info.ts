@@ -1,6 +1,8 @@
 import { isoTime } from "../../export/figures.ts";
 import type { Handlers } from "../handler.ts";
+import { HttpProblem } from "../http-problem.ts";
 import type { LiveHub } from "../live/live-hub.ts";
+import { isWhole } from "../scope/run-scope.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
 import type { ServerParts } from "./server-parts.ts";
 
@@ -26,7 +28,14 @@ export function serverHandlers(
       },
     }),
 
-    checkIntegrity: async () => {
+    checkIntegrity: async (_, { principal }) => {
+      // It reads the runs of everybody.
+      if (!isWhole(principal.scope))
+        throw new HttpProblem(
+          403,
+          "scope_too_narrow",
+          "The check reads the whole database, and you see a part of it: ask somebody who sees all.",
+        );
       const problems = await checks.run("database", () => store.checkIntegrity());
       return { status: 200, body: { problems, checkedAt: isoTime(clock.now()) } };
     },

@@ -1,15 +1,18 @@
+import { canonicalJson } from "../../core/canonical-json.ts";
 import type { Access } from "../access/access.ts";
 import type { AuditTrail } from "../access/audit-trail.ts";
 import { type AuditedRequest, auditKind, auditTargets } from "../access/audited-operations.ts";
 import type { OPERATIONS, OperationId } from "../api/operations.ts";
 import { type Route, routes } from "../api/routes.ts";
 import type { Handlers } from "../handler.ts";
+import { HttpProblem } from "../http-problem.ts";
 import type { Principal } from "../principal.ts";
 import { assertNoBytes, hiddenDocument, hiddenStream } from "./hidden-answer.ts";
 import { assertPromised, type DocumentAnswer, documentResponse } from "./operation-answer.ts";
 import { isUnexpected, type ProblemDocument, problemOf, problemResponse } from "./problem-response.ts";
 import { type RequestChecks } from "./request-checks.ts";
 import { type DecodedInput, pathParams, readInput } from "./request-input.ts";
+import { whileRecognized } from "./while-recognized.ts";
 
 /** An error that no one expected, for the log of the server. */
 export type ReportError = (
@@ -102,10 +105,31 @@ async function handled(
   const isHidden = principal !== null && hidesContent(principal);
   if (isHidden) assertNoBytes(route);
   const answer = await (handlers[id] as AnyHandler)(input, { principal, request, requestId });
-  if (answer instanceof Response) return isHidden ? hiddenStream(answer) : answer;
+  if (answer instanceof Response) {
+    const shown = isHidden ? hiddenStream(answer) : answer;
+    return isStream(shown) ? whileRecognized(shown, () => isStill(principal, access, request)) : shown;
+  }
   recorded.about = { ...input, answer: answer.body };
   if (checksAnswers) assertPromised(route, answer);
   return documentResponse(request, isHidden ? hiddenDocument(route, answer) : answer);
+}
+
+function isStream({ headers }: Response): boolean {
+  return headers.get("content-type")?.startsWith("text/event-stream") === true;
+}
+
+/** True while the request would be answered for the same person, with the same rights. A store that does not answer is no reason. */
+async function isStill(principal: Principal | null, access: Access, request: Request): Promise<boolean> {
+  try {
+    const { principal: now } = await access.recognize(request);
+    return now?.id === principal?.id && now?.role === principal?.role && isEqualScope(now, principal);
+  } catch (error) {
+    return !(error instanceof HttpProblem);
+  }
+}
+
+function isEqualScope(one: Principal | null, other: Principal | null): boolean {
+  return canonicalJson(one?.scope ?? null) === canonicalJson(other?.scope ?? null);
 }
 
 /**

@@ -83,6 +83,7 @@ export class LiveHub {
       const stream = new LiveStream(scope, await this.#begin());
       if (run !== null) await this.#follow(stream, run);
       this.#streams.add(stream);
+      this.#totals.expire();
       await this.#greet(stream, place);
       this.#lookLater(0);
       return {

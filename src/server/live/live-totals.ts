@@ -15,7 +15,7 @@ const MOST_GONE = 100;
  */
 export class LiveTotals {
   readonly #store: StoreReader;
-  readonly #sent = new Map<string, { counts: string; waits: string }>();
+  readonly #sent = new WeakMap<LiveStream, { readonly counts: string; readonly waits: string }>();
   #isStale = false;
   #mayBeGone = false;
   #readAt = Number.NEGATIVE_INFINITY;
@@ -29,10 +29,9 @@ export class LiveTotals {
   async begin(): Promise<void> {
     const [last] = await this.#store.listTombstones({ limit: 1 });
     this.#lastGone = last ?? null;
-    this.#sent.clear();
   }
 
-  /** Runs have changed. */
+  /** Runs have changed, or a stream is new. */
   expire(): void {
     this.#isStale = true;
   }
@@ -48,22 +47,22 @@ export class LiveTotals {
     this.#mayBeGone = false;
     if (await this.#sendGone(streams)) this.#isStale = true;
     if (!this.#isStale) return;
+    for (const group of Map.groupBy(streams, ({ scope }) => scopeKey(scope)).values())
+      await this.#sendFigures(group);
     this.#isStale = false;
-    for (const [key, group] of Map.groupBy(streams, ({ scope }) => scopeKey(scope)))
-      await this.#sendFigures(key, group);
   }
 
-  async #sendFigures(key: string, group: readonly LiveStream[]): Promise<void> {
+  async #sendFigures(group: readonly LiveStream[]): Promise<void> {
     const scope = group[0]?.scope;
     const filter = scope === undefined ? null : runFilterIn(scope);
     if (scope === undefined || filter === null) return;
     const counts = await this.#store.countRuns(filter);
     const asking = await this.#store.listRunSummaries({ ...filter, needsPerson: true });
     const waits = { open: asking.reduce((sum, { openWaits }) => sum + openWaits, 0) };
-    const before = this.#sent.get(key);
     const sent = { counts: JSON.stringify(counts), waits: JSON.stringify(waits) };
-    this.#sent.set(key, sent);
     for (const stream of group) {
+      const before = this.#sent.get(stream);
+      this.#sent.set(stream, sent);
       if (before?.counts !== sent.counts) stream.send("counts", counts);
       if (before?.waits !== sent.waits) stream.send("waits", waits);
     }

@@ -29,7 +29,13 @@ export interface PgSubmittable {
   handleReadyForQuery(): void;
 }
 
-type PgQuery = { readonly text: string; readonly values?: readonly unknown[]; readonly name?: string };
+type PgQuery = {
+  readonly text: string;
+  readonly values?: readonly unknown[];
+  readonly name?: string;
+  /** In the place of the client's own limit, in milliseconds. */
+  readonly query_timeout?: number;
+};
 
 export interface PgClient {
   connect(): Promise<unknown>;

@@ -43,6 +43,9 @@ async function apply(connection: Connection, number: number, name: string, sql: 
       values: [number, name],
     };
     const [row] = (await connection.exchange([...connection.begin, inserted])).at(-1) ?? [];
+    // It may rewrite a table of any size: only the wait for its locks has a limit.
+    const unhurried = { text: "SELECT set_config('statement_timeout', '0', true)", values: [] };
+    await connection.exchange([unhurried]);
     if (row?.int("rows") === 1) await connection.script(sql);
     await connection.exchange([COMMIT]);
   } catch (error) {

@@ -14,7 +14,7 @@ const OTHER_TEXTS = new Set(
    currentStep duplicateOf effect end endStatus entrypoint errorCode event finishReason forkedFrom forks from hash host id
    idempotencyKey identityHash inputHash instance kind messageId name newestRunId nextCursor onDue outcome overlap owner path
    pausedBy people phase pipeline pipelines problems queue queues recovery requestId resumedFrom role row runId runIds scope secret
-   sentBy skipped source startedBy status step stepPath stillNeeded target timeZone to tool toolCallId traceParent type
+   sentBy skipped source startedBy status step stepPath stillNeeded storeName target timeZone to tool toolCallId traceParent type
    version waitId workerId workerVersion`.split(/\s+/),
 );
 

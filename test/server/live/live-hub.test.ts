@@ -211,6 +211,8 @@ test("twenty pages of the same run cost as many reads as one", async () => {
   for (let i = 0; i < 20; i++) pages.push(await openLive(world, { query: { run: "run-1" } }));
   const before = (await store.listEvents("run-1")).length;
   for (const page of pages) await page.until("log", ({ seq }) => seq === before);
+  // A new page hears how many runs and waits there are, although nothing changes.
+  for (const page of pages) await page.until("waits", ({ open }) => open === 0);
   Object.assign(reads, { listEvents: 0, countRuns: 0, listChangedRuns: 0 });
   await run.waiting({ kind: "escalation", question: "Which?", subject: {} });
   for (const page of pages) await page.until("log", ({ seq }) => seq === before + 1);
