@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { agent, openStore, Runner, Step, type Store, Worker } from "../src/index.ts";
+import { copyRuns } from "../test/store/copied-runs.ts";
 import { startPostgres } from "../test/store/postgres/postgres-server.ts";
 import { median } from "./measure.ts";
 import { atLeast, atMost, figure, logProgress, printReport, type Section } from "./report.ts";
@@ -165,48 +166,18 @@ async function sections(place: Place): Promise<Section[]> {
 const folder = mkdtempSync(join(tmpdir(), "pawl-bench-queue-"));
 const server = await startPostgres("fsync=on", "synchronous_commit=on", "shared_buffers=512MB");
 try {
-  const { DatabaseSync } = await import("node:sqlite");
   const file = join(folder, "pawl.db");
   const sqlite: Place = {
     name: "SQLite",
     open: () => openStore(`file:${file}`),
-    copy: (pattern, prefix, count) => {
-      const database = new DatabaseSync(file);
-      const names = database
-        .prepare("PRAGMA table_info(runs)")
-        .all()
-        .map(({ name }) => String(name));
-      const first = Number(database.prepare("SELECT max(run_key) AS n FROM runs").get()?.n ?? 0);
-      const values = names.map((name) =>
-        name === "run_key" ? `${first} + n` : name === "run_id" ? `'${prefix}-' || n` : name,
-      );
-      database.exec(`INSERT INTO runs (${names.join(", ")})
-        WITH RECURSIVE counted(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < ${count})
-        SELECT ${values.join(", ")} FROM runs, counted WHERE run_id = '${pattern}'`);
-      database.close();
-      return Promise.resolve();
-    },
+    copy: (pattern, prefix, count) => copyRuns(`file:${file}`, { pattern, prefix, count }),
     limits: { latencyMs: 120 },
   };
   const schema = server.newSchema();
   const postgres: Place = {
     name: "PostgreSQL",
     open: () => openStore(server.url, { schema }),
-    copy: async (pattern, prefix, count) => {
-      const columns = await server.sql(
-        "SELECT column_name::text AS name FROM information_schema.columns WHERE table_schema = $1 AND table_name = 'runs'",
-        [schema],
-      );
-      const names = columns.map(({ name }) => String(name));
-      const values = names.map((name) =>
-        name === "run_key" ? "gen_random_uuid()" : name === "run_id" ? `'${prefix}-' || n` : name,
-      );
-      await server.sql(
-        `INSERT INTO ${schema}.runs (${names.join(", ")}) SELECT ${values.join(", ")}
-           FROM ${schema}.runs, generate_series(1, ${count}) AS n WHERE run_id = '${pattern}'`,
-      );
-      await server.sql(`ANALYZE ${schema}.runs`);
-    },
+    copy: (pattern, prefix, count) => copyRuns(`${server.url}?schema=${schema}`, { pattern, prefix, count }),
     limits: { latencyMs: 25 },
   };
   printReport([...(await sections(sqlite)), ...(await sections(postgres))]);

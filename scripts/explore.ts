@@ -14,8 +14,8 @@ import {
   crashExplorer,
   type ExplorerMode,
 } from "../src/testing/crash/crash-explorer.ts";
-import type { CrashReport } from "../src/testing/crash/crash-report.ts";
 import { EXPLORER_MODES } from "../src/testing/crash/explorer-options.ts";
+import type { CrashReport } from "../src/testing/crash/report/crash-report.ts";
 import type { Scenario } from "../src/testing/crash/scenario.ts";
 import { parseSchedule } from "../src/testing/crash/schedule.ts";
 import { EXPLORER_FOLDER, lineOf } from "../test/testing/crash/explored-scenario.ts";

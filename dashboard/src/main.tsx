@@ -1,7 +1,7 @@
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app/app.tsx";
-import { applyTheme, storedTheme } from "./app/theme.ts";
+import { applyTheme, storedTheme } from "./browser/theme.ts";
 
 applyTheme(storedTheme());
 const root = document.querySelector("#root");

@@ -37,6 +37,7 @@ export const TAGS: { readonly [Tag in Route["tag"]]: string } = {
   reports: "Money, errors and comparisons.",
   workers: "Workers and schedules.",
   access: "Sessions, tokens and the audit log.",
+  webhooks: "Addresses that events of runs are sent to: [webhooks](webhooks.md).",
   live: "Server-sent events.",
   chat: "Conversations, for `useChat` of the AI SDK.",
   server: "The server itself.",

@@ -6,7 +6,7 @@ type Node = { readonly [name: string]: unknown };
 export function withSimplerSchemas(document: object): object {
   const strict = requestSchemas(document);
   const open = mapNodes(document, (node, path) =>
-    simpler(node, strict.has(path[2] ?? "") || path.includes("requestBody")),
+    withoutNullBranch(simpler(node, strict.has(path[2] ?? "") || path.includes("requestBody"))),
   );
   return withoutTwins(open);
 }
@@ -19,8 +19,11 @@ function simpler(node: Node, isRequest: boolean): Node {
   const { pattern, minimum, maximum, additionalProperties, ...rest } = node;
   if (isNamedBySelf(rest.$ref))
     return rest.description === undefined ? {} : { description: rest.description };
+  // A count or a time in milliseconds is larger than what other languages take for an integer.
+  const isLong = rest.type === "integer" && !(Number(maximum) < 2 ** 31);
   return {
     ...rest,
+    ...(isLong ? { format: "int64" } : {}),
     ...(pattern === undefined || rest.format === "date-time" ? {} : { pattern }),
     ...(minimum === undefined || minimum === Number.MIN_SAFE_INTEGER ? {} : { minimum }),
     ...(maximum === undefined || maximum === Number.MAX_SAFE_INTEGER ? {} : { maximum }),
@@ -28,6 +31,19 @@ function simpler(node: Node, isRequest: boolean): Node {
       ? {}
       : { additionalProperties }),
   };
+}
+
+/**
+ * A value or null has two types, and is no choice of two schemas: generators of clients make a class of each choice. What has a
+ * name stays a choice, because a reference has no type of its own.
+ */
+function withoutNullBranch(node: Node): Node {
+  const { anyOf, ...rest } = node;
+  if (!Array.isArray(anyOf) || anyOf.length !== 2) return node;
+  const [value, other] = anyOf as readonly Node[];
+  if (typeof value?.type !== "string" || other?.type !== "null") return node;
+  const values = Array.isArray(value.enum) ? { enum: [...value.enum, null] } : {};
+  return { ...value, ...rest, ...values, type: [value.type, "null"] };
 }
 
 /** The generator gives the one schema that has no name, and needs one, a number. */

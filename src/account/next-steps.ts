@@ -24,13 +24,13 @@ export function nextSteps(
     return [
       {
         what: `It was moved to the store ${moved.to}: continue it there. If its bundle was lost before it arrived, make it again`,
-        acts: [{ kind: "export_bundle", runId, to: moved.to }],
+        acts: [{ act: "export_bundle", runId, to: moved.to }],
       },
     ];
   if (run.status === "running" && !isInterrupted(run, now))
     return [
-      { what: "A worker is running it: follow it", acts: [{ kind: "follow", runId }] },
-      { what: "Cancel it", acts: [{ kind: "cancel", runId }] },
+      { what: "A worker is running it: follow it", acts: [{ act: "follow", runId }] },
+      { what: "Cancel it", acts: [{ act: "cancel", runId }] },
     ];
   return stepsWithoutWorker(runId, waits, calls, now);
 }
@@ -57,11 +57,11 @@ function stepsWithoutWorker(
     return [
       {
         what: `It waits ${until}: resume it then, unless a worker does`,
-        acts: [{ kind: "resume", runId, notBefore: isoTime(sleep.dueAt) }],
+        acts: [{ act: "resume", runId, notBefore: isoTime(sleep.dueAt) }],
       },
     ];
   const what = questions.length === 0 ? "Resume it" : "Then resume it";
-  return [...questions, { what, acts: [{ kind: "resume", runId, notBefore: null }] }];
+  return [...questions, { what, acts: [{ act: "resume", runId, notBefore: null }] }];
 }
 
 function openQuestions(runId: string, open: readonly WaitRecord[]): readonly NextStep[] {
@@ -75,7 +75,7 @@ function openQuestions(runId: string, open: readonly WaitRecord[]): readonly Nex
   }));
   const more = asked.length - steps.length;
   if (more === 0) return steps;
-  return [...steps, { what: `And ${counted(more, "question")} more`, acts: [{ kind: "list_waits", runId }] }];
+  return [...steps, { what: `And ${counted(more, "question")} more`, acts: [{ act: "list_waits", runId }] }];
 }
 
 /** Calls in doubt that no open wait asks about yet. */

@@ -9,31 +9,31 @@ export function waitActs(wait: WaitRecord): readonly Act[] {
     case "approval":
     case "possible_duplicate":
       return [
-        { kind: "approve", waitId, argumentsHash },
-        { kind: "deny", waitId },
+        { act: "approve", waitId, argumentsHash },
+        { act: "deny", waitId },
       ];
     case "in_doubt":
       return settleActs(toolCallId ?? waitId);
     case "escalation":
       return [
-        { kind: "settle", callId: toolCallId ?? waitId, as: "retry" },
-        { kind: "answer", waitId, suggested: null },
+        { act: "settle", callId: toolCallId ?? waitId, as: "retry" },
+        { act: "answer", waitId, suggested: null },
       ];
     case "question":
-      return answersOf(wait).map((suggested) => ({ kind: "answer", waitId, suggested }));
+      return answersOf(wait).map((suggested) => ({ act: "answer", waitId, suggested }));
     case "time":
       return [];
     case "message":
       return matches === null
         ? [
-            { kind: "chat", runId },
-            { kind: "send", runId, event: null },
+            { act: "chat", runId },
+            { act: "send", runId, event: null },
           ]
-        : [{ kind: "send", runId, event: matches }];
+        : [{ act: "send", runId, event: matches }];
     case "budget":
       return [
-        { kind: "answer", waitId, suggested: higherThan(wait) },
-        { kind: "deny", waitId },
+        { act: "answer", waitId, suggested: higherThan(wait) },
+        { act: "deny", waitId },
       ];
   }
 }
@@ -41,9 +41,9 @@ export function waitActs(wait: WaitRecord): readonly Act[] {
 /** The acts that settle a call in doubt. */
 export function settleActs(callId: string): readonly Act[] {
   return [
-    { kind: "settle", callId, as: "succeeded" },
-    { kind: "settle", callId, as: "retry" },
-    { kind: "settle", callId, as: "failed" },
+    { act: "settle", callId, as: "succeeded" },
+    { act: "settle", callId, as: "retry" },
+    { act: "settle", callId, as: "failed" },
   ];
 }
 

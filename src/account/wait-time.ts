@@ -32,6 +32,6 @@ const AT_LAST = {
 
 /** The time limit of a question to people, or that it has passed; null if it has none. */
 export function timeLimitText({ dueAt, onDue, escalatedAt }: TimedRecord, now: number): string | null {
-  if (escalatedAt !== null) return `nobody answered in time, since ${formatMoment(escalatedAt, now)}`;
+  if (escalatedAt !== null) return `no answer came in time, since ${formatMoment(escalatedAt, now)}`;
   return dueAt === null ? null : `${formatMoment(dueAt, now)}; then ${AT_LAST[onDue?.action ?? "escalate"]}`;
 }

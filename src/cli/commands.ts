@@ -33,6 +33,12 @@ const LOADERS: { readonly [name: string]: () => Promise<Command> } = {
   "token login": async () => (await import("./commands/access/token.ts")).tokenLogin,
   "token ls": async () => (await import("./commands/access/token.ts")).tokenList,
   "token revoke": async () => (await import("./commands/access/token.ts")).tokenRevoke,
+  "webhook add": async () => (await import("./commands/access/webhook.ts")).webhookAdd,
+  "webhook ls": async () => (await import("./commands/access/webhook.ts")).webhookList,
+  "webhook rm": async () => (await import("./commands/access/webhook.ts")).webhookRemove,
+  "webhook rotate": async () => (await import("./commands/access/webhook.ts")).webhookRotate,
+  "webhook test": async () => (await import("./commands/access/webhook.ts")).webhookTest,
+  "webhook send-again": async () => (await import("./commands/access/webhook.ts")).webhookSendAgain,
   audit: async () => (await import("./commands/access/audit.ts")).audit,
   "policy explain": async () => (await import("./commands/policy-explain.ts")).policyExplain,
   "policy audit": async () => (await import("./commands/policy-audit.ts")).policyAudit,
@@ -51,5 +57,9 @@ export function loadCommands(name: string | null = null): Promise<readonly Comma
 /** Groups of two-word commands, by their first word. */
 export const groups: { readonly [name: string]: { readonly summary: string; readonly example: string } } = {
   token: { summary: "Give people access to a server of this store", example: "pawl token create --name ana" },
+  webhook: {
+    summary: "Send events of runs to other systems",
+    example: "pawl webhook add https://example.com/pawl --event wait.opened",
+  },
   policy: { summary: "Explain how tools are classified", example: "pawl policy explain send_email" },
 };

@@ -9,8 +9,9 @@ import type {
   StreamedId,
   WatchedEvent,
 } from "./client-types.ts";
-import { type Connect, connectedEvents } from "./event-connection.ts";
+import { type Connect, connectedEvents, type StreamedEvent, serverEvent } from "./event-connection.ts";
 import { PawlProblem } from "./pawl-problem.ts";
+import { type ClientOptions, type Params, type Request, requester } from "./request.ts";
 
 export type { OperationId } from "../server/api/operations.ts";
 export type {
@@ -23,16 +24,7 @@ export type {
   WatchedEvent,
 } from "./client-types.ts";
 export { PawlProblem } from "./pawl-problem.ts";
-
-/** Options of `createClient`. */
-export type ClientOptions = {
-  /** Where the server is: `https://pawl.example.com`. By default the origin of the page. */
-  readonly baseUrl?: string;
-  /** SentParts as `Authorization: Bearer`. By default none: in a browser the cookie of the session is sent. */
-  readonly token?: string;
-  /** Used in the place of `fetch`. By default the platform's own. */
-  readonly fetch?: (url: string, init: RequestInit) => Promise<Response>;
-};
+export type { ClientOptions } from "./request.ts";
 
 /** A function for each operation of the HTTP API. */
 export type PawlClient = { readonly [Id in Exclude<OperationId, StreamedId>]: OperationCall<Id> } & {
@@ -40,13 +32,6 @@ export type PawlClient = { readonly [Id in Exclude<OperationId, StreamedId>]: Op
   stream(params?: OperationParams<"stream"> & Abortable): AsyncGenerator<ServerEvent, void, undefined>;
   /** What happens in a run, until it has ended. */
   watchRun(params: OperationParams<"watchRun"> & Abortable): AsyncGenerator<WatchedEvent, void, undefined>;
-};
-
-type Params = { readonly [name: string]: unknown };
-type SentParts = {
-  readonly body?: unknown;
-  readonly signal?: AbortSignal | undefined;
-  readonly lastId?: string | null;
 };
 
 /**
@@ -85,45 +70,6 @@ export async function* pages<P extends { readonly cursor?: string | undefined } 
 /** A page of a list. */
 export type Page<T> = { readonly items: readonly T[]; readonly nextCursor: string | null };
 
-type Request = (id: OperationId, params: Params, sent: SentParts) => Promise<Response>;
-
-function requester({
-  baseUrl = "",
-  token,
-  fetch = (url, init) => globalThis.fetch(url, init),
-}: ClientOptions): Request {
-  const base = baseUrl.replace(/\/+$/, "");
-  return (id, params, { body, signal, lastId = null }) => {
-    const { idempotencyKey, ...others } = params;
-    const headers: Record<string, string> = { accept: "application/json, text/event-stream" };
-    if (token !== undefined) headers.authorization = `Bearer ${token}`;
-    if (typeof idempotencyKey === "string") headers["idempotency-key"] = idempotencyKey;
-    if (body !== undefined) headers["content-type"] = "application/json";
-    if (lastId !== null) headers["last-event-id"] = lastId;
-    return fetch(`${base}${addressOf(OPERATIONS[id].path, others)}`, {
-      method: OPERATIONS[id].method,
-      headers,
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      ...(signal === undefined ? {} : { signal }),
-    });
-  };
-}
-
-/** The path with its ids, each as one encoded segment, and the rest as the query. */
-function addressOf(template: string, params: Params): string {
-  const inPath = new Set<string>();
-  const path = template.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
-    inPath.add(name);
-    return encodeURIComponent(String(params[name]));
-  });
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(params)) {
-    if (inPath.has(name) || value === undefined || value === null) continue;
-    for (const each of Array.isArray(value) ? value : [value]) query.append(name, String(each));
-  }
-  return query.size === 0 ? path : `${path}?${query.toString()}`;
-}
-
 function methodOf(id: OperationId, request: Request): unknown {
   if (id === "stream") return (params: Params = {}) => liveEvents(request, params);
   if (id === "watchRun") return (params: Params) => runEvents(request, params);
@@ -144,17 +90,18 @@ async function* liveEvents(
   request: Request,
   { signal = NEVER, ...params }: Params & Abortable,
 ): AsyncGenerator<ServerEvent, void, undefined> {
-  for await (const { event, data } of connectedEvents(connecting("stream", request, params), null, signal))
-    yield { event, data: JSON.parse(data) as unknown } as ServerEvent;
+  for await (const event of connectedEvents({ connect: connecting("stream", request, params), signal }))
+    yield serverEvent(event);
 }
 
 async function* runEvents(
   request: Request,
   { signal = NEVER, ...params }: Params & Abortable,
 ): AsyncGenerator<WatchedEvent, void, undefined> {
-  const isLast = (data: string) => (JSON.parse(data) as WatchedEvent).type === "run.ended";
-  const events = connectedEvents(connecting("watchRun", request, params), ({ data }) => isLast(data), signal);
-  for await (const { data } of events) yield JSON.parse(data) as WatchedEvent;
+  const connect = connecting("watchRun", request, params);
+  const isLast = ({ event }: StreamedEvent) => event === "run.ended";
+  for await (const { event, data } of connectedEvents({ connect, isLast, signal }))
+    yield { ...(typeof data === "object" ? data : {}), type: event };
 }
 
 function connecting(id: StreamedId, request: Request, params: Params): Connect {

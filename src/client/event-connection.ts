@@ -1,62 +1,96 @@
+import type { ServerEvent } from "./client-types.ts";
 import { PawlProblem } from "./pawl-problem.ts";
-import { EventParser, type ServerSentEvent } from "./server-sent-events.ts";
+import { EventParser } from "./server-sent-events.ts";
 
 const FIRST_PAUSE_MS = 300;
+/** A server that is started again is there within half a minute: until then, its readers follow within a second. */
+const SHORT_PAUSE_MS = 1_000;
+const SHORT_PAUSES = 40;
 const LONGEST_PAUSE_MS = 5_000;
-/** The server says every 15 seconds that it lives. */
+/** The server says every 15 seconds that it lives. A connection that is half open would never end by itself. */
 const SILENT_AFTER_MS = 35_000;
 
 /** Makes one request for the stream, from behind the event of this id. */
 export type Connect = (lastId: string | null, signal: AbortSignal) => Promise<Response>;
 
-/** Ends the reading for good; null if the stream never ends, so that an end is a connection that was lost. */
-export type IsLast = ((event: ServerSentEvent) => boolean) | null;
+/** An event of the server: all of them have JSON as their data. */
+export type StreamedEvent = { readonly event: string; readonly data: unknown; readonly id: string | null };
+
+type EventConnection = {
+  readonly connect: Connect;
+  readonly signal: AbortSignal;
+  /** The last event that was received before. */
+  readonly lastId?: string | null;
+  /** Ends the reading for good. Without it the stream never ends, so that an end is a connection that was lost. */
+  readonly isLast?: (event: StreamedEvent) => boolean;
+  /** Whether a refusal is thrown, and not waited out. By default if the same request cannot succeed later. */
+  readonly isFinal?: (problem: PawlProblem) => boolean;
+  /** The server answered, or sent bytes: a comment will do. */
+  readonly onSign?: () => void;
+  readonly onLost?: () => void;
+  /** Resolves after the time, or with the signal. */
+  readonly pause?: (ms: number, signal: AbortSignal) => Promise<void>;
+};
 
 /**
  * The events of a stream, over as many connections as it takes: one that breaks, ends or is silent is made again behind the
- * last event, after a pause that grows. What the server refuses is final, and thrown.
+ * last event, after a pause that grows. `EventSource` would give up for good at the first 502 of a proxy.
  */
-export async function* connectedEvents(
-  connect: Connect,
-  isLast: IsLast,
-  signal: AbortSignal,
-): AsyncGenerator<ServerSentEvent, void, undefined> {
-  let lastId: string | null = null;
+export async function* connectedEvents({
+  lastId: first = null,
+  isFinal = ({ recoverable }) => !recoverable,
+  pause = pauseFor,
+  ...connection
+}: EventConnection): AsyncGenerator<StreamedEvent, void, undefined> {
+  const { signal, isLast, onLost } = connection;
+  let lastId = first;
   for (let failures = 0; !signal.aborted; failures += 1) {
-    if (failures > 0) await pause(pauseMs(failures), signal);
+    if (failures > 0) {
+      onLost?.();
+      await pause(pauseMs(failures), signal);
+    }
     try {
-      for await (const event of oneConnection(connect, lastId, signal)) {
+      for await (const event of oneConnection(connection, lastId)) {
         failures = 0;
         lastId = event.id ?? lastId;
         yield event;
         if (isLast?.(event) === true) return;
       }
     } catch (error) {
-      if (error instanceof PawlProblem && !error.recoverable) throw error;
+      if (error instanceof PawlProblem && isFinal(error)) throw error;
     }
   }
 }
 
+/** What `/v1/stream` sends. The server checks each event against its schema. */
+export function serverEvent({ event, data }: StreamedEvent): ServerEvent {
+  return { event, data } as ServerEvent;
+}
+
 async function* oneConnection(
-  connect: Connect,
+  { connect, signal, onSign }: EventConnection,
   lastId: string | null,
-  signal: AbortSignal,
-): AsyncGenerator<ServerSentEvent, void, undefined> {
+): AsyncGenerator<StreamedEvent, void, undefined> {
   const left = new AbortController();
   const both = AbortSignal.any([signal, left.signal]);
   let silence = setTimeout(() => left.abort(), SILENT_AFTER_MS);
+  const sign = () => {
+    clearTimeout(silence);
+    silence = setTimeout(() => left.abort(), SILENT_AFTER_MS);
+    onSign?.();
+  };
   try {
     const response = await connect(lastId, both);
     if (!response.ok) throw await PawlProblem.of(response);
+    sign();
     const body: ReadableStream<Uint8Array> | null = response.body;
     const reader = body?.getReader();
     const parser = new EventParser();
     for (;;) {
       const { done, value } = (await reader?.read()) ?? { done: true, value: undefined };
       if (done || value === undefined) return;
-      clearTimeout(silence);
-      silence = setTimeout(() => left.abort(), SILENT_AFTER_MS);
-      yield* parser.push(value);
+      sign();
+      for (const { event, data, id } of parser.push(value)) yield { event, data: JSON.parse(data), id };
     }
   } finally {
     clearTimeout(silence);
@@ -66,11 +100,12 @@ async function* oneConnection(
 
 /** With jitter: a server that comes back is not asked by all of its pages in the same moment. */
 function pauseMs(failures: number): number {
-  const most = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), LONGEST_PAUSE_MS);
+  const longest = failures > SHORT_PAUSES ? LONGEST_PAUSE_MS : SHORT_PAUSE_MS;
+  const most = Math.min(FIRST_PAUSE_MS * 2 ** (failures - 1), longest);
   return most * (0.5 + Math.random() / 2);
 }
 
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
+async function pauseFor(ms: number, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, ms);
   const stop = () => resolve();

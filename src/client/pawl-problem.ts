@@ -17,7 +17,9 @@ export class PawlProblem extends Error {
   constructor(status: number, problem: { readonly [name: string]: unknown }, requestId: string | null) {
     const { code, detail, recoverable, errors, details } = problem;
     super(
-      typeof detail === "string" ? detail : `The server answered ${status}: look for what is in front of it.`,
+      typeof detail === "string"
+        ? detail
+        : `Another program answered ${status} in the place of the server. The server may be starting: try again, or look at what is in front of it.`,
     );
     this.status = status;
     this.code = typeof code === "string" ? code : `http_${status}`;

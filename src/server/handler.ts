@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { AuditEntry } from "../store/store.ts";
 import type { OperationId } from "./api/operations.ts";
 import type { routes } from "./api/routes.ts";
 import type { Principal } from "./principal.ts";
@@ -31,7 +32,12 @@ type HandlerContext<Id extends OperationId> = {
   /** Its body was read already, unless the operation takes none. */
   readonly request: Request;
   readonly requestId: string;
+  /** Contents are hidden from them: what a search finds by contents would show them. */
+  readonly isContentHidden: boolean;
 };
+
+/** One of the acts of a request. */
+export type PartialAct = Pick<AuditEntry, "act" | "target" | "status" | "problem">;
 
 /** What a handler makes: lists and documents that nothing changes any more. */
 type Made<T> = T extends readonly (infer Item)[]
@@ -51,6 +57,8 @@ type HandlerAnswer<Id extends OperationId> =
               readonly status: Status;
               readonly body: Made<z.input<A>>;
               readonly headers?: Readonly<Record<string, string>>;
+              /** For the audit log, if it was several acts with an outcome each. */
+              readonly acts?: readonly PartialAct[];
             }
           : never
         : never;

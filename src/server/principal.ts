@@ -7,7 +7,7 @@ export type { AccessScope } from "../core/access/scope.ts";
 /** Who makes a request. */
 export type Principal = {
   readonly name: string;
-  /** Distinguishes people of the same name: the id of their token, or what the host gave. */
+  /** Of the token, or of the code that the session was made with; or what the host gave. */
   readonly id: string;
   readonly role: Role;
   readonly scope: AccessScope;

@@ -58,9 +58,9 @@ export type RunSummary = RunCursor & {
   readonly eventSeq: number;
   readonly currentStep: StepPath | null;
   readonly metadata: RunMetadata | null;
-  /** The objective of its contract; null if it has none. */
+  /** The objective of its contract: of a longer one the first 300 characters and an ellipsis; null if it has none. */
   readonly objective: string | null;
-  /** When a queued run became ready, or will. */
+  /** When a queued run became ready, or will; null of a fork that was not started. */
   readonly readyAt: number | null;
   /** When the clock has something to do about it; null if never. */
   readonly wakeAt: number | null;

@@ -61,6 +61,7 @@ import type {
   WaitRecord,
   WorkRecord,
 } from "./store-records.ts";
+import type { WebhookReader } from "./webhook/webhook-store.ts";
 import type { ActivityQuery, LiveWorker, QueueActivity } from "./worker-records.ts";
 
 /** The database of a store. */
@@ -78,7 +79,7 @@ export type StoreDescription = {
  * be read in parts, so that a reader of a long run holds one part at a time. Each part is one consistent
  * state; later parts may be newer.
  */
-export interface StoreReader extends AccessReader {
+export interface StoreReader extends AccessReader, WebhookReader {
   /** The answers that are being written now. A store need not have them: then nobody sees an answer before it is whole. */
   readonly live?: LiveParts;
   /** The number of the last event of each of these runs, without those that do not exist. For viewers, which ask often. */

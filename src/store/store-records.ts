@@ -70,7 +70,7 @@ export type RunRecord = {
   readonly metadata: RunMetadata | null;
   /** What its tools get as `call.run.context`; null if nothing was given. */
   readonly callContext: Json;
-  /** When it became ready for a worker, or will; null unless it is queued. */
+  /** When it became ready for a worker, or will; null unless it is queued, and of a fork that was not started. */
   readonly readyAt: number | null;
   /** When the clock has something to do about it; null if never. */
   readonly wakeAt: number | null;

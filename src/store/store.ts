@@ -36,6 +36,7 @@ import type { MovingStore } from "./store-moving.ts";
 import type { StoreReader } from "./store-reader.ts";
 import type { ArtifactRecord, LoopDecision, NewStep, RunRecord, StepRecord } from "./store-records.ts";
 import type { TurnCommit, TurnCommitted, TurnOpened, TurnOpening } from "./turn-commits.ts";
+import type { WebhookStore } from "./webhook/webhook-store.ts";
 import type { Attendance, EffectInProgress } from "./work-in-progress.ts";
 
 export type { Authenticated, Decision, Person } from "../core/person.ts";
@@ -61,6 +62,8 @@ export type * from "./store-ranges.ts";
 export type * from "./store-reader.ts";
 export type * from "./store-records.ts";
 export type * from "./turn-commits.ts";
+export type * from "./webhook/webhook-records.ts";
+export type * from "./webhook/webhook-store.ts";
 export type { Attendance, EffectInProgress } from "./work-in-progress.ts";
 export type * from "./worker-records.ts";
 
@@ -80,7 +83,8 @@ export interface Store
     ScheduleStore,
     RetentionStore,
     MovingStore,
-    AccessStore {
+    AccessStore,
+    WebhookStore {
   /**
    * Creates the run and claims it for this process, in one transaction. `exists` if the id is taken; then
    * nothing changes.
@@ -321,9 +325,18 @@ const NAMES = {
   grantAccess: true,
   redeemCode: true,
   revokeAccess: true,
+  endSession: true,
   noteAccessUse: true,
   recordAudit: true,
   trimAudit: true,
+  addWebhook: true,
+  removeWebhook: true,
+  rotateWebhook: true,
+  testWebhook: true,
+  sendAgain: true,
+  recordDeliveries: true,
+  claimDeliveries: true,
+  endDelivery: true,
   renewLease: true,
   releaseRun: true,
   interruptRun: true,

@@ -37,11 +37,11 @@ describe("the next steps", () => {
     const run = await SampleRun.create(store, "q-1");
     const steps = nextSteps(await run.record(), [], [], clock.at);
     expect(steps.map(({ acts }) => acts)).toEqual([
-      [{ kind: "follow", runId: "q-1" }],
-      [{ kind: "cancel", runId: "q-1" }],
+      [{ act: "follow", runId: "q-1" }],
+      [{ act: "cancel", runId: "q-1" }],
     ]);
     const later = nextSteps(await run.record(), [], [], clock.at + 2 * LEASE_MS);
-    expect(later).toEqual([{ what: "Resume it", acts: [{ kind: "resume", runId: "q-1", notBefore: null }] }]);
+    expect(later).toEqual([{ what: "Resume it", acts: [{ act: "resume", runId: "q-1", notBefore: null }] }]);
   });
 
   test("of a run that has succeeded are none", async () => {
@@ -54,11 +54,11 @@ describe("the next steps", () => {
       {
         what: "Answer q-1~1 (approval), with one of these",
         acts: [
-          { kind: "approve", waitId: "q-1~1", argumentsHash: "3f9c" },
-          { kind: "deny", waitId: "q-1~1" },
+          { act: "approve", waitId: "q-1~1", argumentsHash: "3f9c" },
+          { act: "deny", waitId: "q-1~1" },
         ],
       },
-      { what: "Then resume it", acts: [{ kind: "resume", runId: "q-1", notBefore: null }] },
+      { what: "Then resume it", acts: [{ act: "resume", runId: "q-1", notBefore: null }] },
     ]);
   });
 
@@ -66,19 +66,19 @@ describe("the next steps", () => {
     const waits = [1, 2, 3, 4, 5].map((index) => ({ ...WAIT, waitId: `q-1~${index}` }));
     const steps = nextSteps(await waitingRun(), waits, [], 0);
     expect(steps).toHaveLength(5);
-    expect(steps[3]).toEqual({ what: "And 2 questions more", acts: [{ kind: "list_waits", runId: "q-1" }] });
+    expect(steps[3]).toEqual({ what: "And 2 questions more", acts: [{ act: "list_waits", runId: "q-1" }] });
   });
 
   test("of a run that sleeps say from when on it can be resumed", async () => {
     const sleep = { ...WAIT, kind: "time" as const, dueAt: Date.UTC(2030, 0, 1) };
     const [step, ...more] = nextSteps(await waitingRun(), [sleep], [], 0);
     expect(more).toEqual([]);
-    expect(step?.acts).toEqual([{ kind: "resume", runId: "q-1", notBefore: "2030-01-01T00:00:00.000Z" }]);
+    expect(step?.acts).toEqual([{ act: "resume", runId: "q-1", notBefore: "2030-01-01T00:00:00.000Z" }]);
   });
 });
 
 describe("the acts that answer a wait", () => {
-  const CASES: readonly (readonly [Partial<WaitRecord>, readonly Act["kind"][]])[] = [
+  const CASES: readonly (readonly [Partial<WaitRecord>, readonly Act["act"][]])[] = [
     [{ kind: "approval" }, ["approve", "deny"]],
     [{ kind: "possible_duplicate" }, ["approve", "deny"]],
     [{ kind: "in_doubt" }, ["settle", "settle", "settle"]],
@@ -92,7 +92,7 @@ describe("the acts that answer a wait", () => {
   ];
 
   test.each(CASES)("%j", (over, kinds) => {
-    expect(waitActs({ ...WAIT, ...over }).map(({ kind }) => kind)).toEqual(kinds);
+    expect(waitActs({ ...WAIT, ...over }).map(({ act }) => act)).toEqual(kinds);
   });
 
   test("suggest a budget that works, and the choices of a question", () => {

@@ -1,4 +1,4 @@
-// The order of rooms: the folders inside a layer. A room imports from itself and from the rooms before it.
+// The order of rooms: the folders inside a layer, and inside the dashboard. A room imports from itself and from the rooms before it.
 
 /**
  * One place in the order. "." is every file of the folder itself that the order does not name. Rooms in one list have the
@@ -8,9 +8,21 @@ type Rank = string | readonly string[];
 
 /** The folders that have rooms, each with its rooms from the first to the last. */
 export const rooms: Readonly<Record<string, readonly Rank[]>> = {
-  "src/core": [".", "naming", "secret", "call", "job", "usage", "turn", "run", "schedule", "access"],
+  "src/core": [
+    ".",
+    "naming",
+    "secret",
+    "call",
+    "job",
+    "usage",
+    "turn",
+    "run",
+    "schedule",
+    "access",
+    "webhook",
+  ],
   "src/store": [
-    ["exchange", "access"],
+    ["exchange", "access", "webhook"],
     ".",
     "live",
     "sql",
@@ -29,11 +41,12 @@ export const rooms: Readonly<Record<string, readonly Rank[]>> = {
     "access",
     "queries",
     "verify",
-    "intents",
+    ["intents", "webhooks"],
     "sql-overview.ts",
     "sql-reader.ts",
     "sql-queue.ts",
     "sql-access.ts",
+    "sql-webhooks.ts",
     ["planned", "sql-store.ts"],
   ],
   "src/store/sqlite": [".", "sqlite-store.ts", "migrations"],
@@ -51,7 +64,18 @@ export const rooms: Readonly<Record<string, readonly Rank[]>> = {
     "off-thread-worker.ts",
   ],
   "src/adapters/ai-sdk": [".", ["chat", "mirror"], "index.ts"],
-  "src/server": ["api", ".", "access", "scope", "documents", "live", "handlers", "http", "index.ts"],
+  "src/server": [
+    "api",
+    ".",
+    "access",
+    "scope",
+    "documents",
+    "live",
+    "webhooks",
+    "handlers",
+    "http",
+    "index.ts",
+  ],
   "src/server/handlers": [".", ["acts", "runs", "waits"], "make-handlers.ts"],
   "src/testing": [".", "crash", "store", "index.ts"],
   "src/testing/crash": [
@@ -59,8 +83,7 @@ export const rooms: Readonly<Record<string, readonly Rank[]>> = {
     "viewers",
     ".",
     "invariants",
-    ["crash-report-text.ts", "explorer-options.ts"],
-    "crash-report.ts",
+    ["report", "explorer-options.ts"],
     "crash-explorer.ts",
     "index.ts",
   ],
@@ -79,6 +102,21 @@ export const rooms: Readonly<Record<string, readonly Rank[]>> = {
     "commands.ts",
     "program.ts",
     "main.ts",
+  ],
+  "dashboard/src": ["api", "words", "live", "browser", "parts", "pages", "app", "."],
+  "dashboard/src/parts": ["controls", "text", "charts", "layout"],
+  "dashboard/src/pages": [
+    ["access", "compare", "health", "inbox", "run", "runs", "schedules", "spend", "workers"],
+  ],
+  "dashboard/src/pages/run": [
+    ".",
+    "ledger",
+    "timeline",
+    "next",
+    ["log", "money", "transcript"],
+    "verification.tsx",
+    "run-head.tsx",
+    "run-page.tsx",
   ],
 };
 

@@ -5,9 +5,16 @@ import { launchChromium } from "./chromium.ts";
 /** A tab, and what went wrong in it. */
 export type Tab = {
   readonly page: Page;
+  /** What was printed, requested elsewhere or refused by the policy of the page so far. */
+  readonly errors: readonly string[];
   /** The errors that are part of the test: what a browser prints when a server is killed. */
   expectError(pattern: RegExp): void;
 };
+
+/** In the page, before its own code: what the policy of its server refuses, even where the browser prints nothing. */
+const REPORTS_VIOLATIONS = `document.addEventListener("securitypolicyviolation", (event) => {
+  console.error("refused by the policy: " + event.effectiveDirective + " " + event.blockedURI);
+});`;
 
 /** A browser for the tests of a file. */
 export function browserForTests(): { newContext(): Promise<TestContext> } {
@@ -34,9 +41,10 @@ export class TestContext {
     this.context = context;
   }
 
-  /** The test fails if an error is printed there, or something is requested from elsewhere. */
+  /** The test fails if an error is printed there, the policy refuses something, or something is requested from elsewhere. */
   async newTab(origin: string): Promise<Tab> {
     const page = await this.context.newPage();
+    await page.addInitScript(REPORTS_VIOLATIONS);
     const errors: string[] = [];
     const expected: RegExp[] = [];
     page.on("pageerror", (error) => errors.push(String(error)));
@@ -51,6 +59,6 @@ export class TestContext {
     onTestFinished(() => {
       expect(errors.filter((error) => !expected.some((pattern) => pattern.test(error)))).toEqual([]);
     });
-    return { page, expectError: (pattern) => void expected.push(pattern) };
+    return { page, errors, expectError: (pattern) => void expected.push(pattern) };
   }
 }

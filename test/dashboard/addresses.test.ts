@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { callPath, placeOf, runPath, waitPath } from "../../dashboard/src/app/places.ts";
+import { callPath, placeOf, runPath, waitPath } from "../../dashboard/src/browser/places.ts";
 import {
   changedSearch,
   flag,
@@ -8,10 +8,10 @@ import {
   readParams,
   someOf,
   text,
-} from "../../dashboard/src/app/search-params.ts";
+} from "../../dashboard/src/browser/search-params.ts";
 import { filterOf, filterSearch, VIEWS } from "../../dashboard/src/pages/runs/run-filter.ts";
 import { parseViews } from "../../dashboard/src/pages/runs/saved-views.ts";
-import { STATUSES } from "../../dashboard/src/parts/statuses.ts";
+import { STATUSES } from "../../dashboard/src/words/statuses.ts";
 
 const PARAMS = { status: someOf(STATUSES), view: oneOf(["list", "tree"], "list"), q: text, all: flag };
 

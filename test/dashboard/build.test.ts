@@ -1,21 +1,19 @@
 // What a browser loads: how much of it, and that the server's policy allows all of it.
 
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { gunzipSync } from "node:zlib";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { buildDashboard } from "../../scripts/build-dashboard.ts";
+import { beforeAll, expect, test } from "vitest";
+import { builtDashboard } from "../browser/built-dashboard.ts";
 
 const KB = 1_000;
-const folder = mkdtempSync(join(tmpdir(), "dashboard-"));
+let folder = "";
 let files: readonly string[];
 
 beforeAll(async () => {
-  await buildDashboard(folder);
+  folder = await builtDashboard();
   files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) => /\.\w+$/.test(file));
 }, 120_000);
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const packed = (name: string): Buffer => readFileSync(join(folder, `${name}.gz`));
 const textOf = (name: string): string => gunzipSync(packed(name)).toString("utf8");

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { type LiveConnection, stayConnected } from "../../dashboard/src/live/live-connection.ts";
-import { retryDelayMs } from "../../dashboard/src/live/retry-delay.ts";
 
 /** A server that answers each request with the next of these, and what a page hears of it. */
 async function connect(
@@ -12,13 +11,11 @@ async function connect(
   const heard: string[] = [];
   const waited: number[] = [];
   const options: LiveConnection = {
-    path: "/v1/stream",
     cursor,
     signal: ended.signal,
     now: () => 1_000,
-    random: () => 1,
-    fetch: (_path, init) => {
-      asked.push(new Headers(init?.headers).get("last-event-id"));
+    connect: (lastId) => {
+      asked.push(lastId);
       const answer = answers[asked.length - 1];
       if (answer === undefined) ended.abort();
       return Promise.resolve(answer?.() ?? Promise.reject(new Error("The page was closed.")));
@@ -53,7 +50,10 @@ test("502 of a proxy and a network that fails are waited out", async () => {
   const broken = () => Promise.reject(new TypeError("Failed to fetch"));
   const { heard, waited } = await connect([refused(502), broken, refused(503), stream(HELLO)]);
   expect(heard.slice(0, 5)).toEqual(["lost", "lost", "lost", "live", "hello"]);
-  expect(waited.slice(0, 4)).toEqual([300, 600, 1_200, 300]);
+  const most = [300, 600, 1_000, 300];
+  expect(waited.slice(0, 4).map((ms, at) => ms / (most[at] ?? 1))).toSatisfy((shares: readonly number[]) =>
+    shares.every((share) => share >= 0.5 && share <= 1),
+  );
 });
 
 test("a session that has ended is not asked for again", async () => {
@@ -62,8 +62,18 @@ test("a session that has ended is not asked for again", async () => {
   expect(heard).toEqual(["signed_out"]);
 });
 
-test("tries are between 0.15 and 5 seconds apart", () => {
-  const delays = Array.from({ length: 30 }, (_, failures) => retryDelayMs(failures + 1, failures / 30));
-  expect(Math.min(...delays)).toBe(150);
-  expect(Math.max(...delays)).toBeLessThanOrEqual(5_000);
+test("tries are at most a second apart for some half a minute, and then at most five", async () => {
+  const { waited } = await connect(Array.from({ length: 60 }, () => refused(503)));
+  expect(waited).toHaveLength(60);
+  expect(Math.min(...waited)).toBeGreaterThanOrEqual(150);
+  const soon = waited.findIndex((ms) => ms > 1_000);
+  expect(waited.slice(0, soon).reduce((sum, ms) => sum + ms, 0)).toBeGreaterThan(15_000);
+  expect(Math.min(...waited.slice(soon))).toBeGreaterThanOrEqual(2_500);
+  expect(Math.max(...waited)).toBeLessThanOrEqual(5_000);
+});
+
+test("an event that cannot be read is a connection that broke, and not the end", async () => {
+  const { asked, heard } = await connect([stream("id: 7\nevent: head\ndata: {\n\n"), stream(HELLO)], "6");
+  expect(asked).toEqual(["6", "6", "7"]);
+  expect(heard).toEqual(["live", "lost", "live", "hello", "lost"]);
 });

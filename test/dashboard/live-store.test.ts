@@ -30,6 +30,21 @@ test("a run that is interrupted without an event of its own is shown so", () => 
   expect(store.head("q-1")?.status).toBe("interrupted");
 });
 
+test("after a reset, what is fetched counts although it seems older: it may be another store", () => {
+  const store = new LiveStore();
+  const signals: string[] = [];
+  store.onSignal(({ kind }) => signals.push(kind));
+  store.receive(head({ eventSeq: 9, status: "succeeded" }));
+  store.receive({ event: "reset", data: { why: "The cursor is unknown." } });
+  expect(signals).toEqual(["head", "reset"]);
+  expect(store.head("q-1")?.eventSeq, "stays on screen until it is read again").toBe(9);
+  expect(store.seqOf("q-1"), "but is no reason not to read").toBe(0);
+  store.learn([runHead({ eventSeq: 4 })]);
+  expect([store.head("q-1")?.eventSeq, store.seqOf("q-1")]).toEqual([4, 4]);
+  store.learn([runHead({ eventSeq: 3 })]);
+  expect(store.head("q-1")?.eventSeq, "an older page does not count any more").toBe(4);
+});
+
 test("a row hears of its own run alone", () => {
   const store = new LiveStore();
   const [mine, another] = [vi.fn<() => void>(), vi.fn<() => void>()];
@@ -59,4 +74,31 @@ test("the first version stays known, so that an old page can say that it is old"
   store.receive(hello("1.1.0"));
   expect(store.state().version).toEqual({ first: "1.0.0", now: "1.1.0" });
   expect(store.state().skewMs).toBe(5_000);
+});
+
+test("a tab that is opened after the server was replaced is not old, whatever another tab met first", () => {
+  const store = new LiveStore();
+  store.adopt({ version: "1.1.0", skewMs: 0 });
+  expect(store.state().version).toEqual({ first: "1.1.0", now: "1.1.0" });
+});
+
+test("pages hear that the server is back, and not that it is there at first", () => {
+  const store = new LiveStore();
+  const heard: string[] = [];
+  store.onSignal(({ kind }) => heard.push(kind));
+  const lost = { status: "lost", since: 1, lastSignAt: null } as const;
+  store.connected({ status: "live" });
+  for (const connection of [lost, lost, { status: "live" }, { status: "live" }] as const)
+    store.connected(connection);
+  expect(heard).toEqual(["back"]);
+});
+
+test("the waits have changed where a run waits for something else, however many there are", () => {
+  const store = new LiveStore();
+  const heard: string[] = [];
+  const asks = (eventSeq: number, waitId: string) =>
+    head({ eventSeq, openWaits: 1, firstWait: { waitId, kind: "approval", question: "May it?" } });
+  store.onSignal(({ kind }) => heard.push(kind));
+  for (const event of [head({}), asks(2, "q-1~1"), asks(3, "q-1~1"), asks(4, "q-1~2")]) store.receive(event);
+  expect(heard).toEqual(["head", "head", "waits", "head", "head", "waits"]);
 });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { lineDiff, wordDiff } from "../../dashboard/src/parts/text-diff.ts";
+import { lineDiff, wordDiff } from "../../dashboard/src/parts/text/text-diff.ts";
 
 const words = fc
   .array(fc.constantFrom("a", "b", "c", " ", "\n", "é", "🙂", "."))

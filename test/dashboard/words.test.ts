@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { pressKey } from "../../dashboard/src/app/key-sequence.ts";
+import { pressKey } from "../../dashboard/src/browser/key-sequence.ts";
 import { answerWords } from "../../dashboard/src/pages/inbox/wait-words.ts";
-import { counted, limitWords, moneyWords, sizeWords } from "../../dashboard/src/parts/money-words.ts";
-import { durationWords, longDurationWords, relativeWords } from "../../dashboard/src/parts/time-words.ts";
+import { counted, limitWords, moneyWords, sizeWords } from "../../dashboard/src/words/money-words.ts";
+import { durationWords, longDurationWords, relativeWords } from "../../dashboard/src/words/time-words.ts";
 
 test.each([
   [0, "$0.00"],

@@ -31,7 +31,13 @@ export class MemoryAccessStore implements Omit<AccessStore & AccessReader, "trim
   }
 
   async revokeAccess(id: string): Promise<AccessRecord | null> {
+    for (const { record } of this.records.values())
+      if (record.madeFrom === id) await this.revokeAccess(record.id);
     return this.records.has(id) ? this.#change(id, { revokedAt: this.now() }) : null;
+  }
+
+  async endSession(id: string): Promise<void> {
+    this.#change(id, { revokedAt: this.now() });
   }
 
   async findAccess(hash: Uint8Array): Promise<AccessRecord | null> {

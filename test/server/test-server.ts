@@ -9,7 +9,8 @@ import { OPERATIONS, type OperationId } from "../../src/server/api/operations.ts
 import type { Handlers } from "../../src/server/handler.ts";
 import { documentHandlers } from "../../src/server/http/document-handlers.ts";
 import { type HttpParts, httpHandler } from "../../src/server/http/http-handler.ts";
-import { REQUEST_CHECKS } from "../../src/server/http/request-checks.ts";
+import { LongAnswers } from "../../src/server/http/long-answers.ts";
+import { REQUEST_LIMITS } from "../../src/server/http/request-limits.ts";
 import { HttpProblem } from "../../src/server/http-problem.ts";
 import type { AccessScope, Role } from "../../src/server/principal.ts";
 import { MemoryAccessStore } from "./memory-access-store.ts";
@@ -22,6 +23,8 @@ export type TestServer = {
   readonly access: Access;
   readonly audit: AuditTrail;
   readonly reported: unknown[];
+  /** Answers a request as it is. */
+  readonly fetch: (request: Request) => Promise<Response>;
   /** As `fetch`, with the address of the server in front. */
   readonly request: (path: string, init?: RequestInit) => Promise<Response>;
   /** The secret of a new token. */
@@ -68,7 +71,8 @@ export function testServer(options: TestServerOptions = {}): TestServer {
     dashboard: null,
     maxRequests: 100,
     checksAnswers: true,
-    checks: REQUEST_CHECKS,
+    limits: REQUEST_LIMITS,
+    longAnswers: new LongAnswers(new AbortController().signal),
     onError: (error) => reported.push(error),
     ...given,
     hidesContent,
@@ -105,7 +109,7 @@ export function testServer(options: TestServerOptions = {}): TestServer {
     const signedIn = await request("/v1/session", json({ token: await token(role) }));
     return (signedIn.headers.get("set-cookie") ?? "").split(";")[0] ?? "";
   };
-  return { store, access, audit, reported, request, token, cookie };
+  return { store, access, audit, reported, fetch: answer, request, token, cookie };
 }
 
 const ALL: AccessScope = { pipelines: null, labels: null };

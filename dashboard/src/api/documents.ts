@@ -1,5 +1,3 @@
-import type { z } from "zod";
-import type { liveEvent } from "../../../src/server/api/schemas/live.ts";
 import type { Answer } from "./client.ts";
 
 // The documents of the API that more than one page shows. Others are `Answer<"getSpend">` where they are used.
@@ -13,4 +11,4 @@ export type WaitKind = Wait["kind"];
 export type Me = Answer<"getMe">;
 export type Amount = RunHead["charged"];
 export type Limit = RunHead["limit"];
-export type LiveEvent = z.output<typeof liveEvent>;
+export type { ServerEvent as LiveEvent } from "../../../src/client/client.ts";

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
-import { Dialog } from "../parts/dialog.tsx";
-import type { KeyBinding } from "./key-sequence.ts";
+import type { KeyBinding } from "../browser/key-sequence.ts";
+import { Dialog } from "../parts/controls/dialog.tsx";
 
 /** The keys that do something on this page. */
 export function HelpDialog({

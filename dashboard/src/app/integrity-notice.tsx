@@ -1,9 +1,9 @@
 import type { ReactNode } from "react";
-import { Link } from "../parts/link.tsx";
-import { Notice } from "../parts/notice.tsx";
-import { useFinding } from "./integrity-finding.ts";
+import { useFinding } from "../browser/integrity-finding.ts";
+import { Link } from "../parts/controls/link.tsx";
+import { Notice } from "../parts/layout/notice.tsx";
 
-/** The database is damaged: on every page until somebody has looked at it. */
+/** The database is damaged: on every page until a person has looked at it. */
 export function IntegrityNotice(): ReactNode {
   const finding = useFinding();
   if (finding === null || finding.problems.length === 0 || finding.isSeen) return null;

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import type { Connection } from "../live/live-store.ts";
 import { useLive } from "../live/use-live.ts";
 import { useBrowserNow } from "../live/use-now.ts";
-import { clockWords, durationWords } from "../parts/time-words.ts";
+import { clockWords, durationWords } from "../words/time-words.ts";
 
 /** Drawn, as not every font has them: ●, ◌ and ○. */
 const MARKS = { full: "bg-current", dotted: "border border-dotted breathing", hollow: "border" } as const;

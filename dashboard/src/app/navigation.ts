@@ -1,4 +1,4 @@
-import type { Place } from "./places.ts";
+import type { Place } from "../browser/places.ts";
 
 type Entry = {
   readonly name: string;

@@ -1,19 +1,20 @@
-import { lazy, type ReactNode, Suspense } from "react";
+import { type ReactNode, Suspense } from "react";
+import { fetchedCode } from "../browser/fetched-code.ts";
+import type { Place } from "../browser/places.ts";
 import { RunsPage } from "../pages/runs/runs-page.tsx";
-import { EmptyState } from "../parts/empty-state.tsx";
-import { Link } from "../parts/link.tsx";
-import { Page } from "../parts/page.tsx";
-import type { Place } from "./places.ts";
+import { Link } from "../parts/controls/link.tsx";
+import { EmptyState } from "../parts/layout/empty-state.tsx";
+import { Page } from "../parts/layout/page.tsx";
 
 // The list of runs comes with the first load; every other page is fetched when it is opened.
-const RunPage = lazy(() => import("../pages/run/run-page.tsx"));
-const InboxPage = lazy(() => import("../pages/inbox/inbox-page.tsx"));
-const ComparePage = lazy(() => import("../pages/compare/compare-page.tsx"));
-const SpendPage = lazy(() => import("../pages/spend/spend-page.tsx"));
-const HealthPage = lazy(() => import("../pages/health/health-page.tsx"));
-const WorkersPage = lazy(() => import("../pages/workers/workers-page.tsx"));
-const SchedulesPage = lazy(() => import("../pages/schedules/schedules-page.tsx"));
-const AccessPage = lazy(() => import("../pages/access/access-page.tsx"));
+const RunPage = fetchedCode(() => import("../pages/run/run-page.tsx"));
+const InboxPage = fetchedCode(() => import("../pages/inbox/inbox-page.tsx"));
+const ComparePage = fetchedCode(() => import("../pages/compare/compare-page.tsx"));
+const SpendPage = fetchedCode(() => import("../pages/spend/spend-page.tsx"));
+const HealthPage = fetchedCode(() => import("../pages/health/health-page.tsx"));
+const WorkersPage = fetchedCode(() => import("../pages/workers/workers-page.tsx"));
+const SchedulesPage = fetchedCode(() => import("../pages/schedules/schedules-page.tsx"));
+const AccessPage = fetchedCode(() => import("../pages/access/access-page.tsx"));
 
 export function Pages({ place }: { readonly place: Place }): ReactNode {
   return <Suspense fallback={null}>{pageAt(place)}</Suspense>;

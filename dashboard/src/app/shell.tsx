@@ -1,22 +1,23 @@
 import { type ReactNode, useState } from "react";
 import { navigate, usePathname } from "wouter/use-browser-location";
+import { copyAddress } from "../browser/copy-address.ts";
+import type { KeyBinding } from "../browser/key-sequence.ts";
+import { activeKeys, useKeys } from "../browser/keyboard.ts";
+import { placeOf } from "../browser/places.ts";
+import { useNotifications } from "../browser/tell-me.ts";
+import { useDashboard } from "../live/dashboard-context.ts";
 import { useLive } from "../live/use-live.ts";
-import { Icon } from "../parts/icon.tsx";
-import { Link } from "../parts/link.tsx";
-import { Logo } from "../parts/logo.tsx";
-import { counted } from "../parts/money-words.ts";
-import { Notice } from "../parts/notice.tsx";
-import { useDashboard } from "./dashboard-context.ts";
-import { ErrorBoundary } from "./error-boundary.tsx";
+import { Icon } from "../parts/controls/icon.tsx";
+import { Link } from "../parts/controls/link.tsx";
+import { ErrorBoundary } from "../parts/layout/error-boundary.tsx";
+import { Notice } from "../parts/layout/notice.tsx";
+import { counted } from "../words/money-words.ts";
 import { HelpDialog } from "./help-dialog.tsx";
 import { IntegrityNotice } from "./integrity-notice.tsx";
-import type { KeyBinding } from "./key-sequence.ts";
-import { activeKeys, useKeys } from "./keyboard.ts";
 import { LiveLine } from "./live-line.tsx";
+import { Logo } from "./logo.tsx";
 import { NAVIGATION } from "./navigation.ts";
 import { Pages } from "./pages.tsx";
-import { placeOf } from "./places.ts";
-import { useNotifications } from "./tell-me.ts";
 import { UserMenu } from "./user-menu.tsx";
 
 /** What stands around every page. */
@@ -33,6 +34,7 @@ export function Shell(): ReactNode {
       does: `Go to ${name}`,
       run: () => navigate(href),
     })),
+    { keys: "c", does: "Copy the link", run: copyAddress },
     { keys: "?", does: "Show the keys", run: () => setHelp(activeKeys()) },
   ]);
   return (
@@ -69,7 +71,7 @@ export function Shell(): ReactNode {
       </header>
       <NewVersion />
       <IntegrityNotice />
-      <ErrorBoundary resetKey={pathname}>
+      <ErrorBoundary of="page" resetKey={pathname}>
         <Pages place={place} />
       </ErrorBoundary>
       {help !== null && <HelpDialog keys={help} onClose={() => setHelp(null)} />}

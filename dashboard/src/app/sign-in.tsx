@@ -2,9 +2,9 @@ import { useMutation } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import type { Client } from "../api/client.ts";
 import type { Me } from "../api/documents.ts";
-import { Button } from "../parts/button.tsx";
-import { Command } from "../parts/empty-state.tsx";
-import { ProblemNotice } from "../parts/notice.tsx";
+import { Button } from "../parts/controls/button.tsx";
+import { Command } from "../parts/layout/empty-state.tsx";
+import { ProblemNotice } from "../parts/layout/notice.tsx";
 
 type SignInProps = {
   readonly client: Client;

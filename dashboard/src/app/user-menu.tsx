@@ -1,8 +1,8 @@
 import { type ReactNode, useState } from "react";
-import { Menu, MenuItem } from "../parts/menu.tsx";
-import { VisibleLine } from "../parts/visible.tsx";
-import { useDashboard } from "./dashboard-context.ts";
-import { chooseTheme, storedTheme, THEMES } from "./theme.ts";
+import { chooseTheme, storedTheme, THEMES } from "../browser/theme.ts";
+import { useDashboard } from "../live/dashboard-context.ts";
+import { Menu, MenuItem } from "../parts/controls/menu.tsx";
+import { shownLine, VisibleLine } from "../parts/text/visible.tsx";
 
 /** Who I am, how the page is drawn, and the way out. */
 export function UserMenu({ onHelp }: { readonly onHelp: () => void }): ReactNode {
@@ -15,7 +15,7 @@ export function UserMenu({ onHelp }: { readonly onHelp: () => void }): ReactNode
           <VisibleLine text={me.name} />
         </span>
       }
-      name={`Signed in as ${me.name}`}
+      name={`Signed in as ${shownLine(me.name)}`}
       align="right"
     >
       <div className="px-2 pt-1 pb-2">

@@ -23,7 +23,9 @@ export type LiveSignal =
   | { readonly kind: "head"; readonly head: RunHead; readonly isNew: boolean }
   | { readonly kind: "gone"; readonly runId: string }
   | { readonly kind: "waits" }
-  | { readonly kind: "reset" };
+  | { readonly kind: "reset" }
+  /** The server answers again. What was asked for while it did not has failed. */
+  | { readonly kind: "back" };
 
 /** More than a list keeps. The oldest are dropped: what shows them falls back to what it fetched. */
 const MOST_HEADS = 4_000;
@@ -32,6 +34,8 @@ const MOST_HEADS = 4_000;
 export class LiveStore {
   #state: LiveState;
   readonly #heads = new Map<string, RunHead>();
+  /** Known from before a reset: they stay on screen, and whatever is heard next of their runs counts. */
+  readonly #doubted = new Set<string>();
   readonly #ofState = new Set<() => void>();
   readonly #ofRun = new Map<string, Set<() => void>>();
   readonly #ofSignals = new Set<(signal: LiveSignal) => void>();
@@ -47,6 +51,11 @@ export class LiveStore {
 
   head(runId: string): RunHead | undefined {
     return this.#heads.get(runId);
+  }
+
+  /** The number of the last event that is known of a run: 0 if none is, or if a reset has made it doubtful. */
+  seqOf(runId: string): number {
+    return this.#doubted.has(runId) ? 0 : (this.#heads.get(runId)?.eventSeq ?? 0);
   }
 
   readonly onState = (listener: () => void): (() => void) => {
@@ -69,12 +78,15 @@ export class LiveStore {
   }
 
   connected(connection: Connection): void {
+    const before = this.#state.connection.status;
     this.#change({ connection });
+    if (before === "lost" && connection.status === "live") this.#signal({ kind: "back" });
   }
 
   /** What another tab knows of the server. */
-  adopt(known: Pick<LiveState, "version" | "skewMs">): void {
-    this.#change(known);
+  adopt({ version, skewMs }: { readonly version: string | null; readonly skewMs: number }): void {
+    if (version !== null) this.#meet(version);
+    this.#change({ skewMs });
   }
 
   /** Heads of a page that was fetched. They may be older than what the stream brought meanwhile. */
@@ -86,19 +98,22 @@ export class LiveStore {
   receive(event: LiveEvent): void {
     switch (event.event) {
       case "hello":
-        this.#change({
-          version: { first: this.#state.version?.first ?? event.data.version, now: event.data.version },
-          skewMs: Date.parse(event.data.asOf) - this.#now(),
-        });
+        this.#meet(event.data.version);
+        this.#change({ skewMs: Date.parse(event.data.asOf) - this.#now() });
         return;
       case "head": {
-        const isNew = !this.#heads.has(event.data.runId);
-        if (this.#apply(event.data)) this.#signal({ kind: "head", head: event.data, isNew });
+        const known = this.#heads.get(event.data.runId);
+        if (!this.#apply(event.data)) return;
+        this.#signal({ kind: "head", head: event.data, isNew: known === undefined });
+        // Their number stays the same where one is answered and another opened.
+        if (waitsIn(known) !== waitsIn(event.data)) this.#signal({ kind: "waits" });
         return;
       }
       case "gone":
-        this.#heads.delete(event.data.runId);
-        this.#tell(event.data.runId);
+        // After an absence the server names all that were deleted lately.
+        if (!this.#heads.has(event.data.runId)) return;
+        this.#forget(event.data.runId);
+        this.#notify(event.data.runId);
         this.#signal({ kind: "gone", runId: event.data.runId });
         return;
       case "waits":
@@ -109,6 +124,7 @@ export class LiveStore {
         this.#change({ counts: event.data });
         return;
       case "reset":
+        for (const runId of this.#heads.keys()) this.#doubted.add(runId);
         this.#signal({ kind: "reset" });
         return;
       // Pages read the log of a run when its head moves: one way for what is new and for what was missed.
@@ -120,20 +136,30 @@ export class LiveStore {
   /** A lease that is renewed changes the head and not its number, so the later one of two equals counts. */
   #apply(head: RunHead): boolean {
     const known = this.#heads.get(head.runId);
-    if (known !== undefined && !isLater(head, known)) return false;
-    this.#heads.delete(head.runId);
+    if (known !== undefined && !this.#doubted.has(head.runId) && !isLater(head, known)) return false;
+    this.#forget(head.runId);
     this.#heads.set(head.runId, head);
     if (this.#heads.size > MOST_HEADS) this.#dropOldest();
-    this.#tell(head.runId);
+    this.#notify(head.runId);
     return true;
   }
 
   #dropOldest(): void {
     for (const runId of this.#heads.keys()) {
       if (this.#ofRun.has(runId)) continue;
-      this.#heads.delete(runId);
+      this.#forget(runId);
       return;
     }
+  }
+
+  #forget(runId: string): void {
+    this.#heads.delete(runId);
+    this.#doubted.delete(runId);
+  }
+
+  /** The first version is that of the page: each tab was loaded when it was, so no other tab knows it. */
+  #meet(version: string): void {
+    this.#change({ version: { first: this.#state.version?.first ?? version, now: version } });
   }
 
   #change(part: Partial<LiveState>): void {
@@ -141,13 +167,17 @@ export class LiveStore {
     for (const listener of this.#ofState) listener();
   }
 
-  #tell(runId: string): void {
+  #notify(runId: string): void {
     for (const listener of this.#ofRun.get(runId) ?? []) listener();
   }
 
   #signal(signal: LiveSignal): void {
     for (const listener of this.#ofSignals) listener(signal);
   }
+}
+
+function waitsIn(head: RunHead | undefined): string {
+  return head === undefined ? "0 " : `${head.openWaits} ${head.firstWait?.waitId ?? ""}`;
 }
 
 function isLater(head: RunHead, known: RunHead): boolean {

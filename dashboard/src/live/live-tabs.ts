@@ -1,48 +1,49 @@
+import type { Connect } from "../../../src/client/event-connection.ts";
 import type { LiveEvent } from "../api/documents.ts";
 import { stayConnected } from "./live-connection.ts";
 import type { Connection, LiveState, LiveStore } from "./live-store.ts";
 
 // One stream a browser: six of them would stall every other request to the server. The tab that holds the lock reads it, and
-// tells the others. When that tab closes, the browser gives the lock to the next one, which resumes from the last event.
+// sends its events to the others. When that tab closes, the browser gives the lock to the next one, which resumes from the last event.
 
 const NAME = "pawl-live";
 const HIDDEN_MS = 60_000;
 
-type Told =
-  | { readonly kind: "event"; readonly id: string; readonly event: LiveEvent }
+type TabMessage =
+  | { readonly kind: "event"; readonly id: string | null; readonly event: LiveEvent }
   | { readonly kind: "connection"; readonly connection: Connection }
   /** A tab that was just opened asks for what it missed. */
   | { readonly kind: "ask" }
   | { readonly kind: "state"; readonly cursor: string | null; readonly state: LiveState };
 
 /** Fills the store from the stream until the signal ends it. */
-export function startLive(store: LiveStore, path: string, signal: AbortSignal): void {
-  if ("locks" in navigator && "BroadcastChannel" in globalThis) shareStream(store, path, signal);
-  else ownStream(store, path, signal);
+export function startLive(store: LiveStore, connect: Connect, signal: AbortSignal): void {
+  if ("locks" in navigator && "BroadcastChannel" in globalThis) shareStream(store, connect, signal);
+  else ownStream(store, connect, signal);
 }
 
-function shareStream(store: LiveStore, path: string, signal: AbortSignal): void {
+function shareStream(store: LiveStore, connect: Connect, signal: AbortSignal): void {
   const channel = new BroadcastChannel(NAME);
-  const tell = (told: Told): void => channel.postMessage(told);
+  const send = (message: TabMessage): void => channel.postMessage(message);
   let cursor: string | null = null;
   let isLeader = false;
-  channel.addEventListener("message", ({ data }: MessageEvent<Told>) => {
+  channel.addEventListener("message", ({ data }: MessageEvent<TabMessage>) => {
     if (data.kind === "ask") {
-      if (isLeader) tell({ kind: "state", cursor, state: store.state() });
+      if (isLeader) send({ kind: "state", cursor, state: store.state() });
     } else if (!isLeader) {
       cursor = hear(store, data) ?? cursor;
     }
   });
   signal.addEventListener("abort", () => channel.close());
-  tell({ kind: "ask" });
+  send({ kind: "ask" });
   const lead = async (): Promise<void> => {
     isLeader = true;
-    await read(store, path, cursor, signal, {
+    await read(store, connect, cursor, signal, {
       onEvent: (event, id) => {
-        if (id !== "") cursor = id;
-        tell({ kind: "event", id, event });
+        cursor = id ?? cursor;
+        send({ kind: "event", id, event });
       },
-      onConnection: (connection) => tell({ kind: "connection", connection }),
+      onConnection: (connection) => send({ kind: "connection", connection }),
     });
   };
   // Aborting is how waiting for the lock ends when the person signs out.
@@ -50,27 +51,27 @@ function shareStream(store: LiveStore, path: string, signal: AbortSignal): void 
 }
 
 /** Takes what the leading tab says. Returns the id to resume from, if it says one. */
-function hear(store: LiveStore, told: Exclude<Told, { kind: "ask" }>): string | null {
-  switch (told.kind) {
+function hear(store: LiveStore, message: Exclude<TabMessage, { kind: "ask" }>): string | null {
+  switch (message.kind) {
     case "connection":
-      store.connected(told.connection);
+      store.connected(message.connection);
       return null;
     case "event":
-      store.receive(told.event);
-      return told.id === "" ? null : told.id;
+      store.receive(message.event);
+      return message.id;
     case "state": {
-      const { connection, counts, openWaits, version } = told.state;
+      const { connection, counts, openWaits, version } = message.state;
       store.connected(connection);
       if (counts !== null) store.receive({ event: "counts", data: counts });
       if (openWaits !== null) store.receive({ event: "waits", data: { open: openWaits } });
-      store.adopt({ version, skewMs: told.state.skewMs });
-      return told.cursor;
+      store.adopt({ version: version?.now ?? null, skewMs: message.state.skewMs });
+      return message.cursor;
     }
   }
 }
 
 /** Browsers have no locks on plain HTTP beyond this machine. A tab that is hidden for a minute gives its stream up. */
-function ownStream(store: LiveStore, path: string, signal: AbortSignal): void {
+function ownStream(store: LiveStore, connect: Connect, signal: AbortSignal): void {
   let cursor: string | null = null;
   let reading: AbortController | null = null;
   let timer: ReturnType<typeof setTimeout> | undefined;
@@ -80,9 +81,9 @@ function ownStream(store: LiveStore, path: string, signal: AbortSignal): void {
       timer = setTimeout(() => reading?.abort(), HIDDEN_MS);
     } else if (reading === null || reading.signal.aborted) {
       reading = new AbortController();
-      void read(store, path, cursor, AbortSignal.any([signal, reading.signal]), {
+      void read(store, connect, cursor, AbortSignal.any([signal, reading.signal]), {
         onEvent: (_event, id) => {
-          if (id !== "") cursor = id;
+          cursor = id ?? cursor;
         },
         onConnection: () => undefined,
       });
@@ -93,24 +94,22 @@ function ownStream(store: LiveStore, path: string, signal: AbortSignal): void {
 }
 
 type Listeners = {
-  readonly onEvent: (event: LiveEvent, id: string) => void;
+  readonly onEvent: (event: LiveEvent, id: string | null) => void;
   readonly onConnection: (connection: Connection) => void;
 };
 
 function read(
   store: LiveStore,
-  path: string,
+  connect: Connect,
   cursor: string | null,
   signal: AbortSignal,
   others: Listeners,
 ): Promise<void> {
   return stayConnected({
-    fetch: fetch.bind(globalThis),
-    path,
+    connect,
     cursor,
     signal,
     now: Date.now,
-    random: Math.random,
     pause: pauseUntilWoken,
     onConnection: (connection) => {
       store.connected(connection);

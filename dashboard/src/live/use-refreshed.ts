@@ -1,7 +1,7 @@
 import { type QueryKey, type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import type { Client } from "../api/client.ts";
-import { useDashboard } from "../app/dashboard-context.ts";
+import { useDashboard } from "./dashboard-context.ts";
 import { useLive } from "./use-live.ts";
 
 /**

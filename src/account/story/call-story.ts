@@ -89,7 +89,7 @@ function retryBy(waits: readonly WaitRecord[]): string | null {
   return wait === undefined ? null : `${whoIn(wait)} let it run again`;
 }
 
-/** The names of those who answered a wait; of nobody, if the clock did. */
+/** The names of those who answered a wait; of no person, if the clock did. */
 function whoIn({ people }: WaitRecord): string {
   return people.length === 0 ? "A person" : namesInWords(people);
 }
@@ -156,7 +156,7 @@ function settler(waits: readonly WaitRecord[]): string {
 
 /** A receipt that Pawl wrote: the call was denied or is not valid, or its outcome stays unknown. */
 function unsent({ attempt }: ToolCallRecord, waits: readonly WaitRecord[]): readonly string[] {
-  if (attempt > 0) return ["Its caller was told that its outcome is unknown, and it was not sent again."];
+  if (attempt > 0) return ["Its caller got an unknown outcome, and it was not sent again."];
   const denial = waits.findLast(({ answer }) => answer !== null && "approved" in answer && !answer.approved);
   return [denial === undefined ? "Pawl refused it." : `${whoIn(denial)} denied it.`];
 }

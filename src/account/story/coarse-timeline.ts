@@ -4,6 +4,12 @@ import type { TimelineBlock, TimelineMark, TimelineSlice } from "./timeline-item
 export type Coarsened<T> = { readonly items: readonly T[]; readonly mergedBelowMs: number };
 
 /**
+ * How far short items are joined: as long as one follows the other closely, to be drawn; or evenly, no further than the threshold,
+ * so that a busy run of thousands of them does not become one block.
+ */
+export type BlockReach = "closely" | "even";
+
+/**
  * Slices that are shorter than `minMs` become blocks; if more than `most` are left, the threshold is doubled until they
  * are not. The slices are in the order of their beginnings, and so is the result.
  */
@@ -11,8 +17,11 @@ export function coarseSlices(
   slices: readonly (TimelineSlice | TimelineBlock)[],
   minMs: number,
   most: number,
+  joining: BlockReach = "closely",
 ): Coarsened<TimelineSlice | TimelineBlock> {
-  return coarsened(slices, mergedSlices, minMs, most, ({ from, to }) => ({ start: from, end: to }));
+  const merge: Merge<TimelineSlice | TimelineBlock> = (items, ms) =>
+    mergedSlices(items, ms, reach(joining, ms));
+  return coarsened(slices, merge, minMs, most, ({ from, to }) => ({ start: from, end: to }));
 }
 
 /** The same for marks: those of one kind that are closer than `minMs` become one with a count. */
@@ -20,13 +29,22 @@ export function coarseMarks(
   marks: readonly TimelineMark[],
   minMs: number,
   most: number,
+  joining: BlockReach = "closely",
 ): Coarsened<TimelineMark> {
-  return coarsened(marks, mergedMarks, minMs, most, ({ at, until }) => ({ start: at, end: until }));
+  const merge: Merge<TimelineMark> = (items, ms) => mergedMarks(items, ms, reach(joining, ms));
+  return coarsened(marks, merge, minMs, most, ({ at, until }) => ({ start: at, end: until }));
+}
+
+type Merge<T> = (items: readonly T[], minMs: number) => readonly T[];
+
+/** The most that a block may span. */
+function reach(joining: BlockReach, minMs: number): number {
+  return joining === "even" ? minMs : Number.POSITIVE_INFINITY;
 }
 
 function coarsened<T>(
   all: readonly T[],
-  merge: (items: readonly T[], minMs: number) => readonly T[],
+  merge: Merge<T>,
   minMs: number,
   most: number,
   spanOf: (item: T) => { readonly start: number; readonly end: number },
@@ -48,6 +66,7 @@ function coarsened<T>(
 function mergedSlices(
   slices: readonly (TimelineSlice | TimelineBlock)[],
   minMs: number,
+  mostMs: number,
 ): readonly (TimelineSlice | TimelineBlock)[] {
   const merged: (TimelineSlice | TimelineBlock)[] = [];
   const last = new Map<string, number>();
@@ -56,7 +75,11 @@ function mergedSlices(
     const group = `${slice.lane} ${slice.category}`;
     const index = isShort ? last.get(group) : undefined;
     const before = index === undefined ? undefined : merged[index];
-    if (index !== undefined && before !== undefined && slice.from - before.to <= minMs) {
+    const isClose =
+      before !== undefined &&
+      slice.from - before.to <= minMs &&
+      Math.max(before.to, slice.to) - before.from <= mostMs;
+    if (index !== undefined && before !== undefined && isClose) {
       merged[index] = joined(before, slice);
     } else {
       if (isShort) last.set(group, merged.length);
@@ -94,14 +117,15 @@ function blockOf(item: TimelineSlice | TimelineBlock): TimelineBlock {
   };
 }
 
-function mergedMarks(marks: readonly TimelineMark[], minMs: number): readonly TimelineMark[] {
+function mergedMarks(marks: readonly TimelineMark[], minMs: number, mostMs: number): readonly TimelineMark[] {
   const merged: TimelineMark[] = [];
   const last = new Map<string, number>();
   for (const mark of marks) {
     const index = last.get(mark.kind);
     const before = index === undefined ? undefined : merged[index];
-    if (index !== undefined && before !== undefined && mark.at - before.until < minMs) {
-      const until = Math.max(before.until, mark.until);
+    const until = Math.max(before?.until ?? 0, mark.until);
+    const isClose = before !== undefined && mark.at - before.until < minMs && until - before.at <= mostMs;
+    if (index !== undefined && before !== undefined && isClose) {
       merged[index] = { ...before, until, count: before.count + mark.count };
     } else {
       last.set(mark.kind, merged.length);

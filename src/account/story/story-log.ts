@@ -4,9 +4,8 @@ import { type Incident, IncidentReader } from "../../export/run-incidents.ts";
 import { type Chapter, chaptersOf, isClaim, LogSections } from "../../export/run-outline.ts";
 import { ChapterSlices } from "../../export/trace-slices.ts";
 import type { AttemptRecord, RunRecord, StoreReader } from "../../store/store.ts";
-import { coarseMarks, coarseSlices } from "./coarse-timeline.ts";
+import { KeptItems } from "./kept-items.ts";
 import type { LifeEnd } from "./life.ts";
-import { byBeginning } from "./timeline.ts";
 import {
   type TimelineBlock,
   type TimelineMark,
@@ -17,16 +16,13 @@ import {
   timelineWait,
 } from "./timeline-items.ts";
 
-/** A longer run is kept in less detail, so that memory has a limit: some 400 bytes each. */
-const MOST_KEPT = 60_000;
-
 /** The log of a run as slices, marks and waits. It is read once, and continued where the run has grown. */
 export class StoryLog {
   readonly #store: StoreReader;
   readonly #runId: string;
   readonly #sections = new LogSections();
   readonly #waits = new Map<string, TimelineWait>();
-  readonly #kept: KeptItems = { slices: [], marks: [] };
+  readonly #kept = new KeptItems();
   #incidents: IncidentReader | null = null;
   /** The slices of the last life, which has not been followed by another one. */
   #current: LifeSlices | null = null;
@@ -74,7 +70,6 @@ export class StoryLog {
       this.#take(incident, attempts);
     this.#incidents = incidents;
     await this.#lookAtOpenWaits(records);
-    shorten(this.#kept);
   }
 
   #take(incident: Incident, attempts: readonly AttemptRecord[]): void {
@@ -114,16 +109,6 @@ export class StoryLog {
   }
 }
 
-/** What has ended so far. */
-type KeptItems = { slices: (TimelineSlice | TimelineBlock)[]; marks: TimelineMark[] };
-
-/** Slices come in the order of their ends. */
-function shorten(kept: KeptItems): void {
-  kept.slices.sort(byBeginning);
-  if (kept.slices.length > MOST_KEPT) kept.slices = [...coarseSlices(kept.slices, 0, MOST_KEPT / 2).items];
-  if (kept.marks.length > MOST_KEPT) kept.marks = [...coarseMarks(kept.marks, 0, MOST_KEPT / 2).items];
-}
-
 /** The slices and marks of one life. */
 class LifeSlices {
   readonly #slices: ChapterSlices;
@@ -141,9 +126,9 @@ class LifeSlices {
       {
         onSlice: (_, slice) => {
           const shown = timelineSlice(number, slice, this.#end);
-          if (shown !== null) kept.slices.push(shown);
+          if (shown !== null) kept.addSlice(shown);
         },
-        onMark: (mark) => kept.marks.push(timelineMark(number, mark)),
+        onMark: (mark) => kept.addMark(timelineMark(number, mark)),
       },
     );
   }

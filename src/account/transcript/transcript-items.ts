@@ -119,7 +119,7 @@ export type TranscriptDivider =
   | { readonly kind: "compaction"; readonly step: StepPath | null; readonly summary: ShownText }
   | { readonly kind: "request"; readonly what: "cancel" | "stop"; readonly by: string | null }
   | { readonly kind: "artifact"; readonly name: string; readonly size: number | null }
-  /** The worker released the run, or somebody else ended it; `code` is that of an error. */
+  /** The worker released the run, or another ended it; `code` is that of an error. */
   | {
       readonly kind: "run";
       readonly what: "succeeded" | "failed" | "cancelled" | "queued" | "interrupted" | "moved" | "arrived";

@@ -174,7 +174,8 @@ function columns(
 /** Until when a run sleeps, or since when it waits for a worker. */
 function readiness({ status, wakeAt, readyAt }: RunSummary, now: number): string {
   if (wakeAt !== null) return `until ${formatMoment(wakeAt, now)}`;
-  return status === "queued" && readyAt !== null ? `since ${formatMoment(readyAt, now)}` : "";
+  if (status !== "queued") return "";
+  return readyAt === null ? "not started" : `since ${formatMoment(readyAt, now)}`;
 }
 
 function nothing(filter: RunFilter): string {

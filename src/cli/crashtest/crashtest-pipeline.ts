@@ -8,8 +8,8 @@ import {
   crashExplorer,
   type ExplorerProgress,
 } from "../../testing/crash/crash-explorer.ts";
-import type { CrashReport } from "../../testing/crash/crash-report.ts";
 import type { Evidence } from "../../testing/crash/evidence.ts";
+import type { CrashReport } from "../../testing/crash/report/crash-report.ts";
 import { UNDISTURBED } from "../../testing/crash/schedule.ts";
 import { type LoadedConfig, loadConfig } from "../config/config-file.ts";
 import type { CliContext } from "../context/cli-context.ts";

@@ -1,5 +1,5 @@
-import type { CrashReport } from "../../testing/crash/crash-report.ts";
-import { type ReportLine, reportLines } from "../../testing/crash/crash-report-text.ts";
+import type { CrashReport } from "../../testing/crash/report/crash-report.ts";
+import { type ReportLine, reportLines } from "../../testing/crash/report/crash-report-text.ts";
 import { scheduleText } from "../../testing/crash/schedule.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { CommandInput } from "../context/command.ts";

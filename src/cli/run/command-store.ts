@@ -26,7 +26,25 @@ export async function withExistingStore<T>(
   const flag = input.text("store") ?? undefined;
   const url = loaded === null ? await storeAddress(context, input) : resolveStore(context, loaded, flag);
   assertExists(url);
-  const store = await openPatiently(context, url, { readOnly });
+  return usingStore(await openPatiently(context, url, { readOnly }), work);
+}
+
+/** The same for a command that comes before the first run. If there is no store it is created, and stderr says where. */
+export async function withCreatedStore<T>(
+  context: CliContext,
+  input: CommandInput,
+  work: (store: Store) => Promise<T>,
+): Promise<T> {
+  const url = await storeAddress(context, input);
+  const file = fileOfStore(url);
+  if (file !== null && !existsSync(file)) {
+    assertNotMoved(file);
+    context.stderr.write(`${cleanLine(`There was no database at ${file}: it is created.`)}\n`);
+  }
+  return usingStore(await openPatiently(context, url, {}), work);
+}
+
+async function usingStore<T>(store: Store, work: (store: Store) => Promise<T>): Promise<T> {
   try {
     return await work(store);
   } finally {

@@ -14,17 +14,16 @@ export function placeFacts(run: RunRecord, mail: MailCounts, now: number): reado
     ["priority", priority === 0 ? null : String(priority)],
     ["metadata", metadataText(run)],
     ["wakes", wakeAt === null ? null : formatMoment(wakeAt, now)],
-    [
-      "ready",
-      status !== "queued" || readyAt === null || wakeAt !== null
-        ? null
-        : `since ${formatMoment(readyAt, now)}`,
-    ],
+    ["ready", status !== "queued" || wakeAt !== null ? null : readyText(readyAt, now)],
     ["version", workerVersion === null ? null : `of its worker: ${cleanLine(workerVersion)}`],
     ["stalls", stalls === 0 ? null : `${counted(stalls, "worker")} died in it since its last commit`],
     ["mailbox", mailText(mail)],
   ];
   return facts.flatMap(([label, text]) => (text === null ? [] : [[label, text] as const]));
+}
+
+function readyText(readyAt: number | null, now: number): string {
+  return readyAt === null ? "no: a fork waits until it is resumed" : `since ${formatMoment(readyAt, now)}`;
 }
 
 /** The queue with the key, unless they are the usual ones. */

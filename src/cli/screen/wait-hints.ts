@@ -15,7 +15,7 @@ export function actCommand(input: CommandInput, act: Act): string {
 }
 
 function wordsOf(act: Act): readonly string[] {
-  switch (act.kind) {
+  switch (act.act) {
     case "approve":
       return ["approve", act.waitId];
     case "deny":

@@ -61,3 +61,11 @@ export function resumeLeft(resume: RequestedResume, since: readonly string[]): R
 export function takenResume(left: RequestedResume, takenSeq: number): RequestedResume {
   return { ...left, allowance: {}, takenSeq };
 }
+
+/**
+ * What is left after a worker that leaves the run. Once the run waits, a change is accepted no more: the person has accepted the
+ * one that they saw, and the run may wait for days and be found by a worker with another one.
+ */
+export function releasedResume(left: RequestedResume, status: "queued" | "waiting"): RequestedResume {
+  return status === "waiting" ? { ...left, acceptDivergence: null } : left;
+}

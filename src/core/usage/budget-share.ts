@@ -21,11 +21,11 @@ export type BudgetUse = {
   readonly steps: number;
 };
 
-/** The budget that a run has used most of; null if it has none that is used up step by step. */
-export function fullestBudget(run: BudgetUse): BudgetShare | null {
+/** The budgets of a run that are used up step by step. */
+export function budgetShares(run: BudgetUse): readonly BudgetShare[] {
   const { limit, budgets, charged, reserved } = run;
   const dollars = (microDollars: number) => microDollars / 1_000_000;
-  const shares = [
+  return [
     shareOf("maxTokens", charged.tokens + reserved.tokens, limit.tokens),
     shareOf(
       "maxCostUsd",
@@ -35,7 +35,11 @@ export function fullestBudget(run: BudgetUse): BudgetShare | null {
     shareOf("maxToolCalls", run.toolCalls, budgets?.maxToolCalls ?? null),
     shareOf("maxSteps", run.steps, budgets?.maxSteps ?? null),
   ].filter((share) => share !== null);
-  return shares.reduce<BudgetShare | null>(
+}
+
+/** The budget that a run has used most of; null if it has none that is used up step by step. */
+export function fullestBudget(run: BudgetUse): BudgetShare | null {
+  return budgetShares(run).reduce<BudgetShare | null>(
     (fullest, share) => (fullest === null || share.share > fullest.share ? share : fullest),
     null,
   );

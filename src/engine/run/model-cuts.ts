@@ -17,7 +17,7 @@ export class ModelCut extends Error {
 
 /**
  * Cuts the model calls of a conversation short. A request that comes while no model is asked is no longer there when the
- * next one is: whoever asks looks into the mailbox first.
+ * next one is: the caller looks into the mailbox first.
  */
 export class ModelCuts {
   readonly #listeners = new Set<(reason: ModelCut) => void>();

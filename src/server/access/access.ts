@@ -12,7 +12,7 @@ import { SESSION_MS, type SessionCookies } from "./session-cookie.ts";
 /** Who makes a request, as the program that serves the handler knows it. */
 export type HostPrincipal = {
   readonly name: string;
-  /** Distinguishes people of the same name. */
+  /** Distinguishes people of the same name: the same id is the same person. */
   readonly id: string;
   readonly role: Role;
   /** Which runs they see; by default all. */
@@ -26,13 +26,13 @@ export type Authenticate = (request: Request) => Promise<HostPrincipal | null> |
 export type Recognized = { readonly principal: Principal | null; readonly cookie: string | null };
 
 export type AccessOptions = {
-  readonly store: AccessLookUps & Pick<Store, "grantAccess" | "redeemCode" | "revokeAccess">;
+  readonly store: AccessLookUps & Pick<Store, "grantAccess" | "redeemCode" | "endSession">;
   readonly cookies: SessionCookies;
   readonly clock: Clock;
   readonly authenticate: Authenticate | null;
   /** Everybody is a viewer. */
   readonly isReadOnly: boolean;
-  /** How many wrong secrets a minute are looked up. */
+  /** How many wrong secrets a minute are answered with 401; further ones get 429. */
   readonly maxFailedLogins: number;
 };
 
@@ -78,16 +78,19 @@ export class Access {
   async signOut(request: Request): Promise<string> {
     const { cookies, clock, store } = this.#options;
     const claim = cookies.read(request, clock.now());
-    if (claim !== null) await store.revokeAccess(claim.accessId);
+    if (claim !== null) await store.endSession(claim.accessId);
     this.forget();
     return cookies.clear();
   }
 
   /** A code for one sign-in, within five minutes. */
-  async newCode(who: { readonly name: string; readonly role: Role }): Promise<string> {
+  async newCode(who: {
+    readonly name: string;
+    readonly role: Role;
+  }): Promise<{ readonly secret: string; readonly record: AccessRecord }> {
     const { store, clock } = this.#options;
     const secret = newSecret();
-    await store.grantAccess({
+    const record = await store.grantAccess({
       ...who,
       kind: "code",
       scope: EVERYTHING,
@@ -96,7 +99,7 @@ export class Access {
       madeFrom: null,
       expiresAt: clock.now() + CODE_MS,
     });
-    return secret;
+    return { secret, record };
   }
 
   /** Something was revoked in this process: it takes effect with the next request. */
@@ -136,10 +139,11 @@ export class Access {
     };
   }
 
-  /** A code is redeemed once, whoever tries at the same time. */
+  /** A code is redeemed once, however many try at the same time. A wrong one is looked up, and does not take the lock of the redeemers. */
   async #redeemed(code: string): Promise<AccessRecord | null> {
-    this.#failures.assertFew();
-    const record = await this.#options.store.redeemCode(accessHash(code));
+    const { store } = this.#options;
+    const hash = accessHash(code);
+    const record = (await store.findAccess(hash)) === null ? null : await store.redeemCode(hash);
     if (record === null) this.#failures.add();
     return record;
   }
@@ -166,19 +170,11 @@ export class Access {
   }
 
   #principal(record: AccessRecord, source: "session" | "token", expiresAt: number | null): Principal {
-    const { name, role, scope } = record;
-    return { name, id: personId(record), role: this.#role(role), scope, source, expiresAt };
+    const { id, name, role, scope } = record;
+    return { name, id, role: this.#role(role), scope, source, expiresAt };
   }
 
   #role(role: Role): Role {
     return this.#options.isReadOnly ? "viewer" : role;
   }
-}
-
-/**
- * Two sessions of one token are one person: an approval that takes two people must not be given by one who signs in twice. For
- * the same reason all codes of one name, which `pawl serve` makes for the user of its machine, are one person.
- */
-function personId({ id, kind, name, madeFrom }: AccessRecord): string {
-  return madeFrom ?? (kind === "code" ? `local:${name}` : id);
 }

@@ -1,4 +1,5 @@
 import { OPERATIONS, type OperationId } from "../api/operations.ts";
+import type { PartialAct } from "../handler.ts";
 
 /**
  * How a request is recorded. An `act` is: each, before it is acknowledged. A `read` of what is in runs is: once for a person, an
@@ -34,6 +35,8 @@ export type AuditedRequest = {
   readonly body?: unknown;
   /** The document that it was answered with. */
   readonly answer?: unknown;
+  /** What was done, if it was several acts: each is recorded with its own outcome, in the place of the request. */
+  readonly acts?: readonly PartialAct[];
 };
 
 /** What a request is about, one row for each: the id in its path, the runs that it names, or what it has made. */
@@ -44,7 +47,7 @@ export function auditTargets({ params, query, body, answer }: AuditedRequest): r
   const runIds: readonly unknown[] = Array.isArray(sent.runIds) ? sent.runIds : [];
   const named = [asked.run, asked.runId, asked.a, asked.b, ...runIds].filter(isText);
   if (named.length > 0) return [...new Set(named)];
-  const created = [made.runId, fieldsOf(made.token).id].filter(isText);
+  const created = [made.runId, fieldsOf(made.token).id, fieldsOf(made.webhook).webhookId].filter(isText);
   return created.length > 0 ? created : [null];
 }
 

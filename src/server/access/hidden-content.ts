@@ -3,15 +3,20 @@ import type { Json } from "../../core/json.ts";
 import { isJsonList, isJsonObject } from "../../core/json.ts";
 
 /**
- * Texts that models, tools and people write, by the name of their field. Every other text of a document is a name, an id, a
- * hash, a time or a word of Pawl's own. A test holds both lists against the route table.
+ * Texts that models, tools and people write, by the name of their field, and hashes of their values: a reader who has the hash of an
+ * order number can try them all. Every other text of a document is a name, an id, the hash of a file or an event, a time or a
+ * word of Pawl's own. A test holds both lists against the route table.
  */
 export const WRITTEN_TEXTS: ReadonlySet<string> = new Set([
+  "argumentsHash",
   "choices",
   "detail",
   "distrusted",
   "errorDetail",
   "errorMessage",
+  "idempotencyKey",
+  "identityHash",
+  "inputHash",
   "later",
   "message",
   "newestMessage",

@@ -22,8 +22,6 @@ export class KnownAccess {
   readonly #clock: Clock;
   readonly #failures: FailedLogins;
   readonly #kept = new Map<string, Kept>();
-  /** Tokens that were right once: wrong ones of other clients do not lock them out. */
-  readonly #proven = new Set<string>();
   #forgotten = 0;
 
   constructor(store: AccessLookUps, clock: Clock, failures: FailedLogins) {
@@ -36,14 +34,11 @@ export class KnownAccess {
   async ofSecret(secret: string): Promise<AccessRecord | null> {
     const hash = accessHash(secret);
     const key = Buffer.from(hash).toString("hex");
-    if (!this.#proven.has(key)) this.#failures.assertFew();
     const record = await this.#found(key, () => this.#store.findAccess(hash));
     if (record === null || record.kind !== "token" || !this.#isValid(record)) {
       this.#failures.add();
       return null;
     }
-    if (this.#proven.size >= MOST_KEPT) this.#proven.clear();
-    this.#proven.add(key);
     return record;
   }
 
@@ -80,7 +75,7 @@ export class KnownAccess {
     // What was read before a revocation must not stay after it.
     if (forgotten === this.#forgotten)
       this.#kept.set(key, { record, until: this.#clock.monotonic() + KEPT_MS });
-    // For people who look for tokens that nobody uses. No request waits for it, or fails with it.
+    // For people who look for tokens that are not used. No request waits for it, or fails with it.
     void this.#store.noteAccessUse(record.id).catch(() => undefined);
     return record;
   }

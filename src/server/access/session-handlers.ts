@@ -23,7 +23,7 @@ export function sessionHandlers(parts: SessionParts): Handlers<"createSession" |
       try {
         const { principal, cookie } = await access.signIn(body);
         const { name, id, role } = principal;
-        await audit.act([{ ...entry, who: { name, id, role }, status: 200, problem: null }]);
+        await audit.act([{ ...entry, target: id, who: { name, id, role }, status: 200, problem: null }]);
         return {
           status: 200,
           body: meDocument(principal, parts),

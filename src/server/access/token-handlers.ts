@@ -34,7 +34,8 @@ export function tokenHandlers(
         scope,
         hash: accessHash(secret),
         createdBy: principal.name,
-        madeFrom: null,
+        // It ends with what its maker has signed in with. People of the host have no access that could end.
+        madeFrom: principal.source === "host" ? null : principal.id,
         expiresAt: expiresInMs === undefined ? null : clock.now() + expiresInMs,
       });
       return { status: 201, body: { token: tokenDocument(record), secret } };

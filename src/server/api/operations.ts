@@ -76,6 +76,13 @@ export const OPERATIONS = {
   listTokens: { method: "GET", path: "/v1/tokens", role: "admin" },
   createToken: { method: "POST", path: "/v1/tokens", role: "admin" },
   revokeToken: { method: "DELETE", path: "/v1/tokens/{tokenId}", role: "admin" },
+  listWebhooks: { method: "GET", path: "/v1/webhooks", role: "admin" },
+  createWebhook: { method: "POST", path: "/v1/webhooks", role: "admin" },
+  deleteWebhook: { method: "DELETE", path: "/v1/webhooks/{webhookId}", role: "admin" },
+  rotateWebhook: { method: "POST", path: "/v1/webhooks/{webhookId}/rotate", role: "admin" },
+  testWebhook: { method: "POST", path: "/v1/webhooks/{webhookId}/test", role: "admin" },
+  listDeliveries: { method: "GET", path: "/v1/webhooks/{webhookId}/deliveries", role: "admin" },
+  sendAgain: { method: "POST", path: "/v1/webhooks/{webhookId}/deliveries/{deliveryId}/send", role: "admin" },
   listAudit: { method: "GET", path: "/v1/audit", role: "admin" },
 
   stream: { method: "GET", path: "/v1/stream", role: "viewer" },

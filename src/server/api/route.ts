@@ -3,7 +3,17 @@ import { cursorQuery, limitQuery } from "./schemas/field-schemas.ts";
 
 /** What an operation takes and returns. */
 export type Route = {
-  readonly tag: "runs" | "acts" | "waits" | "reports" | "workers" | "access" | "live" | "chat" | "server";
+  readonly tag:
+    | "runs"
+    | "acts"
+    | "waits"
+    | "reports"
+    | "workers"
+    | "access"
+    | "webhooks"
+    | "live"
+    | "chat"
+    | "server";
   readonly summary: string;
   readonly query?: z.ZodObject;
   readonly body?: z.ZodType;

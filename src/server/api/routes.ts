@@ -9,6 +9,7 @@ import { liveEvent } from "./schemas/live.ts";
 import * as runs from "./schemas/run.ts";
 import * as story from "./schemas/story.ts";
 import * as waits from "./schemas/wait.ts";
+import { WEBHOOK_ROUTES } from "./webhook-routes.ts";
 
 export type { Route } from "./route.ts";
 
@@ -218,10 +219,11 @@ const ROUTES = {
   },
   revokeToken: {
     tag: "access",
-    summary: "Revoke a token, and the sessions that were made with it",
+    summary: "Revoke a token, with the sessions and tokens that were made from it",
     answers: { 204: "empty" },
     problems: { 404: "There is no such token." },
   },
+  ...WEBHOOK_ROUTES,
   listAudit: {
     tag: "access",
     summary: "Acts and reads of people, newest first",

@@ -3,6 +3,7 @@ import type { Json } from "../../core/json.ts";
 import { approvalNeedOf } from "../../core/person.ts";
 import { isoTime } from "../../export/figures.ts";
 import type { WaitRecord } from "../../store/store.ts";
+import { decisionDocument } from "./decision-document.ts";
 
 /** A wait of a run of this pipeline. */
 export function waitDocument(wait: WaitRecord, pipeline: string) {
@@ -24,7 +25,7 @@ export function waitDocument(wait: WaitRecord, pipeline: string) {
     createdAt: isoTime(wait.createdAt),
     answeredAt: isoTime(wait.answeredAt),
     answeredBy,
-    people,
+    people: people.map(decisionDocument),
     peopleNeeded: need.people,
     notStarter: need.notStarter,
     answer: answer as Json,

@@ -2,11 +2,10 @@ import type { ChatHandler } from "../../adapters/ai-sdk/chat/chat-handler.ts";
 import type { Json } from "../../core/json.ts";
 import type { Handlers } from "../handler.ts";
 import { HttpProblem } from "../http-problem.ts";
-import { breakable } from "../live/breakable.ts";
 import type { Principal } from "../principal.ts";
 import { hasPipeline, scopeKey } from "../scope/run-scope.ts";
 import { withScopeLabels } from "../scope/scope-labels.ts";
-import { personOf } from "./acting-person.ts";
+import { personKey, personOf } from "./acting-person.ts";
 import { isConversation } from "./known-pipeline.ts";
 import type { ServerParts } from "./server-parts.ts";
 
@@ -14,15 +13,14 @@ type ChatOperation = "chat" | "streamChat" | "listChatMessages" | "sendChatMessa
 
 /** The chats of conversation pipelines, for `useChat` of the AI SDK. Each principal has chats of their own. */
 export function chatHandlers(parts: ServerParts): Handlers<ChatOperation> {
-  const streamed = (response: Response) => breakable(response, parts.closing);
   return {
     chat: async ({ params: { pipeline }, body }, { principal, request }) => {
       const chat = await requireChat(parts, principal, pipeline);
-      return streamed(await chat.post(withBody(request, body)));
+      return chat.post(withBody(request, body));
     },
     streamChat: async ({ params: { pipeline, chatId } }, { principal, request }) => {
       const chat = await requireChat(parts, principal, pipeline);
-      return streamed(await chat.stream(request, chatId));
+      return chat.stream(request, chatId);
     },
     listChatMessages: async ({ params: { pipeline, chatId } }, { principal, request }) => {
       const chat = await requireChat(parts, principal, pipeline);
@@ -61,8 +59,8 @@ async function requireChat(
 }
 
 /** Whose chats they are: those of the person, inside of their scope. */
-function chatScope({ id, scope }: Principal): string {
-  return `${scopeKey(scope)}:${id}`;
+function chatScope(principal: Principal): string {
+  return `${scopeKey(principal.scope)}:${personKey(principal)}`;
 }
 
 /** The request with its body again, which the server has read to check it. */

@@ -7,7 +7,6 @@ import type { WatchEvent, WatchOptions } from "../../engine/watch/watch-event.ts
 import { watchEvents } from "../../engine/watch/watch-run.ts";
 import type { RunRecord, StoreReader } from "../../store/store.ts";
 import type { Handlers } from "../handler.ts";
-import { breakable } from "../live/breakable.ts";
 import { eventText } from "../live/live-event.ts";
 import type { LiveHub } from "../live/live-hub.ts";
 import { readLivePlace } from "../live/live-place.ts";
@@ -15,10 +14,7 @@ import { requireRun } from "../scope/run-scope.ts";
 import type { ServerParts } from "./server-parts.ts";
 
 /** What happens, as it happens. */
-export function liveHandlers(
-  { store, clock, closing }: ServerParts,
-  hub: LiveHub,
-): Handlers<"stream" | "watchRun"> {
+export function liveHandlers({ store, clock }: ServerParts, hub: LiveHub): Handlers<"stream" | "watchRun"> {
   return {
     stream: async ({ query }, { principal, request }) => {
       const given = request.headers.get("last-event-id") ?? query.cursor;
@@ -29,7 +25,7 @@ export function liveHandlers(
         run: query.run === undefined ? null : { runId: query.run, after: place?.seq ?? query.after ?? 0 },
         place,
       });
-      return breakable(eventStreamResponse(events, { left: leave }), closing);
+      return eventStreamResponse(events, { left: leave });
     },
 
     watchRun: async ({ params: { runId }, query }, { principal, request }) => {
@@ -40,7 +36,7 @@ export function liveHandlers(
       const signal = AbortSignal.any([request.signal, left.signal]);
       const options: WatchOptions = { live: query.live === "true", ...(after === "" ? {} : { after }) };
       const events = leavable(signal, (over) => watchEvents({ store, runId }, options, clock, over));
-      return breakable(eventStreamResponse(watchTexts(events), { left: () => left.abort() }), closing);
+      return eventStreamResponse(watchTexts(events), { left: () => left.abort() });
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { OperationId } from "../api/operations.ts";
 import type { Handlers } from "../handler.ts";
 import { LiveHub } from "../live/live-hub.ts";
+import type { WebhookOperation } from "../webhooks/webhook-handlers.ts";
 import { actHandlers } from "./acts/acts.ts";
 import { startHandlers } from "./acts/starts.ts";
 import { chatHandlers } from "./chat.ts";
@@ -28,17 +29,14 @@ type OfRequests =
   | "listTokens"
   | "createToken"
   | "revokeToken"
-  | "listAudit";
+  | "listAudit"
+  | WebhookOperation;
 
 /** The operations that are about runs. */
 export type RunOperation = Exclude<OperationId, OfRequests>;
 
-/**
- * A handler for each operation about runs. All of them look only at runs in the scope of the principal. The streams that they
- * open are broken when `closing` aborts.
- */
+/** A handler for each operation about runs. All of them look only at runs in the scope of the principal. */
 export function makeHandlers(parts: ServerParts): Handlers<RunOperation> {
-  const hub = new LiveHub(parts);
   const accounts = new RunAccounts(parts.store, parts.clock);
   return {
     ...runHandlers(parts, accounts),
@@ -52,8 +50,8 @@ export function makeHandlers(parts: ServerParts): Handlers<RunOperation> {
     ...callHandlers(parts),
     ...reportHandlers(parts),
     ...workerHandlers(parts),
-    ...serverHandlers(parts, hub),
-    ...liveHandlers(parts, hub),
+    ...serverHandlers(parts),
+    ...liveHandlers(parts, new LiveHub(parts)),
     ...chatHandlers(parts),
   };
 }

@@ -4,7 +4,8 @@ import type { ErrorGroup } from "../../store/store.ts";
 import type { Handlers } from "../handler.ts";
 import type { AccessScope } from "../principal.ts";
 import { runFilterIn } from "../scope/run-filter.ts";
-import { hasPipeline } from "../scope/run-scope.ts";
+import { hasPipeline, scopeKey } from "../scope/run-scope.ts";
+import { KeptReads } from "./kept-reads.ts";
 import { isConversation } from "./known-pipeline.ts";
 import type { ServerParts } from "./server-parts.ts";
 import { readSpend } from "./spend.ts";
@@ -14,11 +15,12 @@ const WEEK_MS = 7 * 24 * 3_600_000;
 /** Figures about many runs. */
 export function reportHandlers(parts: ServerParts): Handlers<"getSpend" | "listErrors" | "listPipelines"> {
   const { store, clock, pipelines } = parts;
+  const figures = new KeptReads(clock);
   return {
-    getSpend: async ({ query }, { principal }) => ({
-      status: 200,
-      body: await readSpend(parts, principal, query),
-    }),
+    getSpend: async ({ query }, { principal }) => {
+      const what = JSON.stringify([scopeKey(principal.scope), query]);
+      return { status: 200, body: await figures.read(what, () => readSpend(parts, principal, query)) };
+    },
 
     listErrors: async ({ query: { since, limit } }, { principal }) => {
       const now = clock.now();

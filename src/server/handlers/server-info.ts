@@ -1,16 +1,21 @@
 import { isoTime } from "../../export/figures.ts";
 import type { Handlers } from "../handler.ts";
 import { HttpProblem } from "../http-problem.ts";
-import type { LiveHub } from "../live/live-hub.ts";
 import { isWhole } from "../scope/run-scope.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
 import type { ServerParts } from "./server-parts.ts";
 
 /** The server itself, and its store. */
-export function serverHandlers(
-  { store, clock, version, instance, storeName, hasWorker, isReadOnly }: ServerParts,
-  hub: LiveHub,
-): Handlers<"getServer" | "checkIntegrity"> {
+export function serverHandlers({
+  store,
+  clock,
+  version,
+  instance,
+  storeName,
+  hasWorker,
+  isReadOnly,
+  openStreams,
+}: ServerParts): Handlers<"getServer" | "checkIntegrity"> {
   const startedAt = isoTime(clock.now());
   const checks = new OneAtATime(() => "The database is being checked already: ask again when that is done.");
   return {
@@ -22,7 +27,7 @@ export function serverHandlers(
         startedAt,
         now: isoTime(clock.now()),
         store: { name: storeName, ...(await store.describeStore()) },
-        streams: hub.streams,
+        streams: openStreams(),
         hasWorker,
         isReadOnly,
       },
@@ -34,7 +39,7 @@ export function serverHandlers(
         throw new HttpProblem(
           403,
           "scope_too_narrow",
-          "The check reads the whole database, and you see a part of it: ask somebody who sees all.",
+          "The check reads the whole database, and you see a part of it: ask a person who sees all.",
         );
       const problems = await checks.run("database", () => store.checkIntegrity());
       return { status: 200, body: { problems, checkedAt: isoTime(clock.now()) } };

@@ -17,9 +17,6 @@ export type ServerParts = {
   /** A worker runs inside the server. */
   readonly hasWorker: boolean;
   readonly isReadOnly: boolean;
-  /**
-   * Aborts when the server stops: open streams are broken then. One that ended in good order would look whole to the page
-   * that reads it.
-   */
-  readonly closing: AbortSignal;
+  /** How many streams are open. */
+  readonly openStreams: () => number;
 };

@@ -5,6 +5,7 @@ import { once } from "../../core/once.ts";
 import type { Agent } from "../../engine/definition/agent.ts";
 import { rootOf } from "../../engine/definition/pipeline-root.ts";
 import type { StepNode } from "../../engine/definition/step.ts";
+import type { Clock } from "../../engine/ports/clock.ts";
 import { systemClock } from "../../engine/ports/system-clock.ts";
 import { Runner } from "../../engine/runner/runner.ts";
 import { assertStore, type RunnerOptions } from "../../engine/runner/runner-options.ts";
@@ -19,13 +20,15 @@ import { makeHandlers } from "../handlers/make-handlers.ts";
 import type { ServerParts } from "../handlers/server-parts.ts";
 import { dashboardFolder, packageVersion } from "../own-files.ts";
 import type { Principal, Role } from "../principal.ts";
+import { webhookHandlers } from "../webhooks/webhook-handlers.ts";
 import { type AllowedHosts, hostsOfHandler, isLoopbackName } from "./allowed-hosts.ts";
 import { auditHandlers } from "./audit-handlers.ts";
 import { DashboardFiles } from "./dashboard-files.ts";
 import { documentHandlers } from "./document-handlers.ts";
 import { type HttpParts, httpHandler } from "./http-handler.ts";
+import { LongAnswers } from "./long-answers.ts";
 import type { ReportError } from "./operation-requests.ts";
-import { REQUEST_CHECKS, type RequestChecks } from "./request-checks.ts";
+import { REQUEST_LIMITS, type RequestLimits } from "./request-limits.ts";
 
 /** Options of `createHandler`. */
 export type HandlerOptions = {
@@ -40,7 +43,7 @@ export type HandlerOptions = {
   readonly publicUrl?: string;
   /** Everybody is a viewer. False by default. */
   readonly readOnly?: boolean;
-  /** Who sees shapes and sizes in the place of arguments, results and texts. By default nobody. */
+  /** Who sees shapes and sizes in the place of arguments, results and texts. By default no role. */
   readonly hideContent?: "viewer";
   /** Origins whose pages may use the API with a token. By default none. */
   readonly allowOrigin?: readonly string[];
@@ -95,11 +98,11 @@ export type PawlHandler = {
  */
 export function createHandler(options: HandlerOptions): PawlHandler {
   assertOptions("The argument of createHandler", options, NAMES);
-  return handlerWith(options, { hosts: hostsOfHandler(options.publicUrl ?? null), checks: REQUEST_CHECKS });
+  return handlerWith(options, { hosts: hostsOfHandler(options.publicUrl ?? null), limits: REQUEST_LIMITS });
 }
 
-/** What only a server of our own knows, and tests weaken. */
-export type HandlerSurroundings = { readonly hosts: AllowedHosts; readonly checks: RequestChecks };
+/** What only a server of our own knows, and what takes too long for tests. */
+export type HandlerSurroundings = { readonly hosts: AllowedHosts; readonly limits: RequestLimits };
 
 export function handlerWith(options: HandlerOptions, surroundings: HandlerSurroundings): PawlHandler {
   assertStore(options.store);
@@ -116,8 +119,12 @@ export function handlerWith(options: HandlerOptions, surroundings: HandlerSurrou
       await audit.close();
     },
     createLoginCode: async ({ name, role = "admin" }) => {
-      const { access } = await ready();
-      return access.newCode({ name, role });
+      const { access, audit } = await ready();
+      const { secret, record } = await access.newCode({ name, role });
+      const who = { name, id: null, role: null };
+      const done = { act: "token.login", target: record.id, status: 200, problem: null, requestId: null };
+      await audit.act([{ who, ...done }]);
+      return secret;
     },
   };
 }
@@ -130,27 +137,16 @@ type Ready = {
 
 async function setUp(
   options: HandlerOptions,
-  { hosts, checks }: HandlerSurroundings,
+  { hosts, limits }: HandlerSurroundings,
   closing: AbortSignal,
 ): Promise<Ready> {
   const { store, publicUrl = null, readOnly = false, hasWorker = false, onError = printError } = options;
   const clock = systemClock;
-  const storeId = await store.storeId();
   const audit = new AuditTrail(store, clock, (error) =>
     onError(error, { requestId: "-", operation: "recordAudit" }),
   );
-  const access = new Access({
-    store,
-    cookies: new SessionCookies({
-      key: sessionKey(store.redactionKey(), storeId),
-      storeId,
-      isSecure: publicUrl !== null && !isPlainLoopback(publicUrl),
-    }),
-    clock,
-    authenticate: options.authenticate ?? null,
-    isReadOnly: readOnly,
-    maxFailedLogins: MAX_FAILED_LOGINS,
-  });
+  const access = accessOf(options, clock, await store.storeId());
+  const longAnswers = new LongAnswers(closing);
   const parts: ServerParts = {
     store,
     pipelines: runnersOf(options),
@@ -160,7 +156,7 @@ async function setUp(
     storeName: options.storeName ?? "store",
     hasWorker,
     isReadOnly: readOnly,
-    closing,
+    openStreams: () => longAnswers.streams,
   };
   const hidesContent = (principal: Principal) =>
     options.hideContent === "viewer" && principal.role === "viewer";
@@ -169,6 +165,7 @@ async function setUp(
       ...documentHandlers,
       ...sessionHandlers({ access, audit, storeName: parts.storeName, hidesContent }),
       ...tokenHandlers(store, clock),
+      ...webhookHandlers(store),
       ...auditHandlers(store, clock),
       ...makeHandlers(parts),
     },
@@ -178,13 +175,33 @@ async function setUp(
     hidesContent,
     checksAnswers: options.checksAnswers ?? false,
     onError,
-    checks,
+    limits,
+    longAnswers,
     hosts,
     allowOrigins: options.allowOrigin ?? [],
     dashboard: dashboardOf(options.dashboard),
     maxRequests: options.maxRequests ?? 256,
   };
   return { answer: httpHandler(http), access, audit };
+}
+
+function accessOf(
+  { store, publicUrl, readOnly = false, authenticate }: HandlerOptions,
+  clock: Clock,
+  storeId: string,
+): Access {
+  return new Access({
+    store,
+    cookies: new SessionCookies({
+      key: sessionKey(store.redactionKey(), storeId),
+      storeId,
+      isSecure: publicUrl !== undefined && !isPlainLoopback(publicUrl),
+    }),
+    clock,
+    authenticate: authenticate ?? null,
+    isReadOnly: readOnly,
+    maxFailedLogins: MAX_FAILED_LOGINS,
+  });
 }
 
 /** A browser drops a `Secure` cookie that came over plain HTTP, except on this machine, where it takes both kinds. */
@@ -216,6 +233,6 @@ function dashboardOf(given: string | false | undefined): DashboardFiles | null {
   return files;
 }
 
-const printError: ReportError = (error, { requestId, operation }) => {
+export const printError: ReportError = (error, { requestId, operation }) => {
   console.error(`pawl ${requestId} ${operation}:`, error);
 };

@@ -19,7 +19,15 @@ export function assertNoBytes(route: Route): void {
 export function hiddenDocument(route: Route, answer: DocumentAnswer): DocumentAnswer {
   const schema = route.answers[answer.status];
   if (schema === undefined || typeof schema === "string") return answer;
-  return { ...answer, body: withoutContent(schema, answer.body) };
+  return { ...answer, body: withoutContent(schema, answer.body), headers: withOwnTag(answer.headers ?? {}) };
+}
+
+/** Another document is another version: a browser that has kept the whole one, for a person before, must not show that. */
+function withOwnTag({
+  etag,
+  ...headers
+}: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  return etag === undefined ? headers : { ...headers, etag: etag.replace('"', '"hidden-') };
 }
 
 /** The same for a stream of server-sent events: each `data:` line is one JSON document. */

@@ -2,13 +2,14 @@ import { randomUUID } from "node:crypto";
 import { Hono } from "hono";
 import { OPERATIONS, type OperationId } from "../api/operations.ts";
 import { HttpProblem } from "../http-problem.ts";
-import type { AllowedHosts } from "./allowed-hosts.ts";
+import { type AllowedHosts, assertHost } from "./allowed-hosts.ts";
 import { crossOriginHeaders, preflight } from "./cross-origin.ts";
 import type { DashboardFiles } from "./dashboard-files.ts";
 import { answerOperation, type OperationParts } from "./operation-requests.ts";
 import { isUnexpected, problemOf, problemResponse } from "./problem-response.ts";
-import { RequestSlots } from "./request-slots.ts";
 import { withEveryHeader } from "./response-headers.ts";
+import { assertNoSecretInQuery } from "./secret-in-query.ts";
+import { Slots } from "./slots.ts";
 
 export type HttpParts = OperationParts & {
   readonly hosts: AllowedHosts;
@@ -23,16 +24,21 @@ type Bindings = { Bindings: { readonly requestId: string } };
 /** All of HTTP around the operations: from a request to an answer, whatever happens. */
 export function httpHandler(parts: HttpParts): (request: Request) => Promise<Response> {
   const app = router(parts);
-  const slots = new RequestSlots(parts.maxRequests);
+  const slots = new Slots(parts.maxRequests, tooBusy);
   return async (request) => {
     const requestId = `req_${randomUUID()}`;
-    const response = await slots
-      .use(async () => {
-        parts.checks.host(request, parts.hosts);
-        parts.checks.secretInQuery(request);
+    const answer = async () => {
+      // Until there is an answer. Streams and downloads have slots of their own, which they keep until they are read.
+      const free = slots.take();
+      try {
+        assertHost(request, parts.hosts);
+        assertNoSecretInQuery(request);
         return preflight(request, parts.allowOrigins) ?? (await app.fetch(request, { requestId }));
-      })
-      .catch((error: unknown) => failed(parts, error, requestId));
+      } finally {
+        free();
+      }
+    };
+    const response = await answer().catch((error: unknown) => failed(parts, error, requestId));
     const headers = crossOriginHeaders(request, parts.allowOrigins);
     return withEveryHeader(response, requestId, headers);
   };
@@ -61,6 +67,10 @@ function router(parts: HttpParts): Hono<Bindings> {
     throw error;
   });
   return app;
+}
+
+function tooBusy(most: number): HttpProblem {
+  return new HttpProblem(503, "too_busy", `${most} requests are being answered: try again in a second.`);
 }
 
 async function page(dashboard: DashboardFiles | null, request: Request): Promise<Response> {

@@ -1,29 +1,40 @@
-import type { Socket } from "node:net";
+/** What Node writes a response to. */
+type Outgoing = {
+  readonly destroyed: boolean;
+  destroy(): unknown;
+  once(event: "close", listener: () => void): unknown;
+};
 
 /**
  * The streams that a Node server sends. One that fails, or is open when the server stops, is broken and never ended: a page takes
  * a stream that ends for a whole one. The adapter would write the text of the error into it, and end it.
  */
 export class OpenStreams {
-  readonly #sockets = new Set<Socket>();
+  readonly #open = new Set<Outgoing>();
 
   /** The response to send, whose body breaks the connection where it would fail. */
-  over({ socket }: { readonly socket: Socket | null }, response: Response): Response {
+  over(outgoing: Outgoing, response: Response): Response {
     const { body, status, headers } = response;
-    if (body === null || socket === null) return response;
-    if (headers.get("content-type")?.startsWith("text/event-stream") === true) {
-      this.#sockets.add(socket);
-      socket.once("close", () => this.#sockets.delete(socket));
+    if (body === null) return response;
+    // The client has left meanwhile. The adapter would wait for a close that was there already.
+    if (outgoing.destroyed) {
+      body.cancel().catch(() => undefined);
+      return new Response(null, { status, headers });
     }
-    return new Response(breaking(body, socket), { status, headers });
+    if (headers.get("content-type")?.startsWith("text/event-stream") === true) {
+      this.#open.add(outgoing);
+      // Of the response, and not of its connection, which may carry a thousand of them.
+      outgoing.once("close", () => this.#open.delete(outgoing));
+    }
+    return new Response(breaking(body, outgoing), { status, headers });
   }
 
   break(): void {
-    for (const socket of this.#sockets) socket.destroy();
+    for (const outgoing of this.#open) outgoing.destroy();
   }
 }
 
-function breaking(body: ReadableStream<Uint8Array>, socket: Socket): ReadableStream<Uint8Array> {
+function breaking(body: ReadableStream<Uint8Array>, outgoing: Outgoing): ReadableStream<Uint8Array> {
   const reader = body.getReader();
   return new ReadableStream({
     pull: async (controller) => {
@@ -32,7 +43,7 @@ function breaking(body: ReadableStream<Uint8Array>, socket: Socket): ReadableStr
         if (done) controller.close();
         else controller.enqueue(value);
       } catch {
-        socket.destroy();
+        outgoing.destroy();
       }
     },
     cancel: (reason) => reader.cancel(reason),

@@ -1,13 +1,15 @@
 import type { Route } from "../api/routes.ts";
+import type { PartialAct } from "../handler.ts";
 
 /** What a handler returns that is no `Response` of its own. */
 export type DocumentAnswer = {
   readonly status: number;
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
+  readonly acts?: readonly PartialAct[];
 };
 
-/** Throws if the document is not what the route promises. For tests and development: it reads every value once more. */
+/** Throws if the document is not what the route promises. For tests and development: it reads every value again. */
 export function assertPromised(route: Route, { status, body }: DocumentAnswer): void {
   const schema = route.answers[status];
   if (schema === undefined || typeof schema === "string")

@@ -8,10 +8,13 @@ import type { Handlers } from "../handler.ts";
 import { HttpProblem } from "../http-problem.ts";
 import type { Principal } from "../principal.ts";
 import { assertNoBytes, hiddenDocument, hiddenStream } from "./hidden-answer.ts";
+import type { LongAnswers } from "./long-answers.ts";
 import { assertPromised, type DocumentAnswer, documentResponse } from "./operation-answer.ts";
 import { isUnexpected, type ProblemDocument, problemOf, problemResponse } from "./problem-response.ts";
-import { type RequestChecks } from "./request-checks.ts";
 import { type DecodedInput, pathParams, readInput } from "./request-input.ts";
+import type { RequestLimits } from "./request-limits.ts";
+import { assertOwnSource } from "./request-origin.ts";
+import { assertRole } from "./request-role.ts";
 import { whileRecognized } from "./while-recognized.ts";
 
 /** An error that no one expected, for the log of the server. */
@@ -28,13 +31,19 @@ export type OperationParts = {
   readonly hidesContent: (principal: Principal) => boolean;
   readonly checksAnswers: boolean;
   readonly onError: ReportError;
-  readonly checks: RequestChecks;
+  readonly limits: RequestLimits;
+  readonly longAnswers: LongAnswers;
 };
 
 /** A handler without the types of its operation: the table ties them together, and a loop over it cannot. */
 type AnyHandler = (
   input: DecodedInput,
-  context: { readonly principal: Principal | null; readonly request: Request; readonly requestId: string },
+  context: {
+    readonly principal: Principal | null;
+    readonly request: Request;
+    readonly requestId: string;
+    readonly isContentHidden: boolean;
+  },
 ) => Promise<DocumentAnswer | Response>;
 
 /** What is known of a request by now, for the record. */
@@ -49,6 +58,7 @@ export async function answerOperation(
 ): Promise<Response> {
   const recorded: Recorded = { principal: null, cookie: null, about: { params: {} } };
   const { response, problem } = await answered(parts, id, request, requestId, recorded);
+  if (id === "revokeToken" || id === "createToken") parts.access.forget();
   try {
     await record(
       parts.audit,
@@ -60,11 +70,10 @@ export async function answerOperation(
     await response.body?.cancel();
     throw error;
   }
-  if (id === "revokeToken" || id === "createToken") parts.access.forget();
   const headers = new Headers(response.headers);
   if (recorded.cookie !== null) headers.append("set-cookie", recorded.cookie);
   if (request.method !== "HEAD") return new Response(response.body, { status: response.status, headers });
-  // Nobody will read it: a stream behind it must hear of that.
+  // It will not be read: a stream behind it must hear of that.
   await response.body?.cancel();
   return new Response(null, { status: response.status, headers });
 }
@@ -86,30 +95,40 @@ async function answered(
 }
 
 async function handled(
-  { handlers, access, publicUrl, hidesContent, checksAnswers, checks }: OperationParts,
+  { handlers, access, publicUrl, hidesContent, checksAnswers, limits, longAnswers }: OperationParts,
   id: OperationId,
   request: Request,
   requestId: string,
   recorded: Recorded,
 ): Promise<Response> {
   const route: Route & (typeof OPERATIONS)[OperationId] = routes[id];
-  checks.source(request, publicUrl);
-  Object.assign(recorded, await access.recognize(request));
-  const { principal } = recorded;
+  const recognized = await access.recognize(request);
+  const { principal } = recognized;
+  // A token gives its rights to what takes some: a sign-in takes none.
+  const isOfToken = principal?.source === "token" && route.role !== "anyone";
+  assertOwnSource(request, { publicUrl, isOfToken });
+  // Not before: what a page of another site has asked for is no act of the person, and does not renew their session.
+  Object.assign(recorded, recognized);
   const params = pathParams(route.path, new URL(request.url).pathname);
   recorded.about = { params };
-  checks.role(route.role, principal);
-  const maxBytes = route.tag === "chat" ? checks.chatBodyBytes : checks.bodyBytes;
-  const input = await readInput(route, request, { maxBytes, maxMs: checks.bodyMs });
+  assertRole(route.role, principal);
+  const maxBytes = route.tag === "chat" ? limits.chatBodyBytes : limits.bodyBytes;
+  const input = await readInput(route, request, { maxBytes, maxMs: limits.bodyMs });
   recorded.about = input;
   const isHidden = principal !== null && hidesContent(principal);
   if (isHidden) assertNoBytes(route);
-  const answer = await (handlers[id] as AnyHandler)(input, { principal, request, requestId });
+  const handle = handlers[id] as AnyHandler;
+  const context = { principal, request, requestId, isContentHidden: isHidden };
+  const answer = await longAnswers.hold(route, request, () => handle(input, context));
   if (answer instanceof Response) {
     const shown = isHidden ? hiddenStream(answer) : answer;
     return isStream(shown) ? whileRecognized(shown, () => isStill(principal, access, request)) : shown;
   }
-  recorded.about = { ...input, answer: answer.body };
+  recorded.about = {
+    ...input,
+    answer: answer.body,
+    ...(answer.acts === undefined ? {} : { acts: answer.acts }),
+  };
   if (checksAnswers) assertPromised(route, answer);
   return documentResponse(request, isHidden ? hiddenDocument(route, answer) : answer);
 }
@@ -145,7 +164,10 @@ async function record(
   const kind = auditKind(id);
   if (principal === null || kind === "none") return;
   const who = { name: principal.name, id: principal.id, role: principal.role };
-  const entries = auditTargets(about).map((target) => ({ who, act: id, target, ...end }));
+  const { requestId } = end;
+  const entries =
+    about.acts?.map((each) => ({ who, ...each, requestId })) ??
+    auditTargets(about).map((target) => ({ who, act: id, target, ...end }));
   if (kind === "act") await audit.act(entries);
   // What the client had already was read all the same.
   else audit.read(entries.map((entry) => ({ ...entry, status: end.status === 304 ? 200 : end.status })));

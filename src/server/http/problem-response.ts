@@ -1,8 +1,7 @@
 import { PawlError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
-import { ownProperty } from "../../core/own-property.ts";
+import { type ProblemKind, problemKind } from "../error-problems.ts";
 import { HttpProblem } from "../http-problem.ts";
-import { ERROR_PROBLEMS, type ProblemKind } from "./error-problems.ts";
 
 /** An error by RFC 9457, as it is sent. */
 export type ProblemDocument = {
@@ -20,11 +19,11 @@ export type ProblemDocument = {
 /** The same request may succeed later, unchanged. */
 const PASSING: readonly number[] = [408, 429, 503];
 
-/** The document of anything that was thrown. Of an error that nobody expected it has nothing: that is for the log. */
+/** The document of anything that was thrown. Of an unexpected error it has nothing: that is for the log. */
 export function problemOf(error: unknown, requestId: string): ProblemDocument {
   if (error instanceof HttpProblem) return httpProblem(error, requestId);
   if (PawlError.isInstance(error)) {
-    const kind = ownProperty<ProblemKind>(ERROR_PROBLEMS, error.code);
+    const kind = problemKind(error.code);
     if (kind !== undefined) return pawlProblem(error, kind, requestId);
   }
   return {

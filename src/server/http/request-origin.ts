@@ -4,8 +4,8 @@ import { isLoopbackName } from "./allowed-hosts.ts";
 /** What a request shows of the page that made it. */
 export type RequestSource = {
   readonly isSafe: boolean;
-  /** A bearer token is added by a program, never by a browser on its own. */
-  readonly hasBearer: boolean;
+  /** It is made with the rights of a token of this store: a program adds that, and never a browser on its own. */
+  readonly isOfToken: boolean;
   readonly hasCookie: boolean;
   readonly fetchSite: string | null;
   readonly origin: string | null;
@@ -14,15 +14,15 @@ export type RequestSource = {
 export type SourceDecision = { readonly kind: "own" } | { readonly kind: "foreign"; readonly why: string };
 
 /**
- * Decides whether a request may come with the rights of whoever is signed in in the browser. `Sec-Fetch-Site` is set by the
- * browser and cannot be set by a page. Over plain HTTP off this machine browsers do not send it: then `Origin` decides. Content
- * types decide nothing: a page elsewhere can send any text as any of three of them.
+ * Decides whether a request may come with the rights of the person who is signed in in the browser. `Sec-Fetch-Site` is set
+ * by the browser and cannot be set by a page. Over plain HTTP off this machine browsers do not send it: then `Origin`
+ * decides. Content types decide nothing: a page elsewhere can send any text as any of three of them.
  */
 export function decideSource(
-  { isSafe, hasBearer, hasCookie, fetchSite, origin }: RequestSource,
+  { isSafe, isOfToken, hasCookie, fetchSite, origin }: RequestSource,
   ownOrigins: readonly string[],
 ): SourceDecision {
-  if (hasBearer) return { kind: "own" };
+  if (isOfToken) return { kind: "own" };
   if (fetchSite !== null)
     return ["same-origin", "none"].includes(fetchSite)
       ? { kind: "own" }
@@ -34,12 +34,18 @@ export function decideSource(
     : foreign("it has a cookie, and neither Sec-Fetch-Site nor Origin");
 }
 
-/** Refuses what a page of another site asks for in the name of the person who has it open. */
-export function assertOwnSource(request: Request, publicUrl: string | null): void {
+/**
+ * Refuses what a page of another site asks for in the name of the person who has it open. What counts is what has recognized
+ * that person, and not what else was sent: a program that knows people by their cookie does so beside any bearer token.
+ */
+export function assertOwnSource(
+  request: Request,
+  { publicUrl, isOfToken }: { readonly publicUrl: string | null; readonly isOfToken: boolean },
+): void {
   const { headers } = request;
   const source = {
     isSafe: ["GET", "HEAD", "OPTIONS"].includes(request.method),
-    hasBearer: /^bearer /i.test(headers.get("authorization") ?? ""),
+    isOfToken,
     hasCookie: headers.has("cookie"),
     fetchSite: headers.get("sec-fetch-site"),
     origin: headers.get("origin"),

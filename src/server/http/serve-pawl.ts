@@ -1,12 +1,16 @@
 import type { Server } from "node:http";
+import type { Socket } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import { ConfigurationError } from "../../core/errors.ts";
 import { once } from "../../core/once.ts";
+import { systemClock } from "../../engine/ports/system-clock.ts";
+import { webhookFetch } from "../webhooks/webhook-request.ts";
+import { WebhookSender } from "../webhooks/webhook-sender.ts";
 import { hostsOfServer } from "./allowed-hosts.ts";
 import { decideBinding } from "./binding-decision.ts";
-import { type HandlerOptions, handlerWith, type PawlHandler } from "./create-handler.ts";
+import { type HandlerOptions, handlerWith, type PawlHandler, printError } from "./create-handler.ts";
 import { OpenStreams } from "./open-streams.ts";
-import { REQUEST_CHECKS } from "./request-checks.ts";
+import { REQUEST_LIMITS } from "./request-limits.ts";
 
 /** Options of `servePawl`. */
 export type ServeOptions = HandlerOptions & {
@@ -14,6 +18,8 @@ export type ServeOptions = HandlerOptions & {
   readonly port?: number;
   /** The address to listen on; `127.0.0.1` by default. Another one takes a token in the store and an https `publicUrl`. */
   readonly host?: string;
+  /** Webhooks may be sent to private addresses, such as those of this machine. False by default. */
+  readonly allowPrivateWebhooks?: boolean;
 };
 
 /** A server that listens. */
@@ -40,6 +46,7 @@ const GRACE_MS = 5_000;
 export async function servePawl({
   port = 4747,
   host = "127.0.0.1",
+  allowPrivateWebhooks = false,
   ...options
 }: ServeOptions): Promise<PawlServer> {
   const publicUrl = options.publicUrl ?? null;
@@ -55,19 +62,34 @@ export async function servePawl({
     overrideGlobalObjects: false,
     serverOptions: { requestTimeout: 60_000, headersTimeout: 20_000, keepAliveTimeout: 65_000 },
   }) as Server;
+  const connections = new Set<Socket>();
+  server.on("connection", (socket) => {
+    connections.add(socket);
+    socket.once("close", () => connections.delete(socket));
+  });
   const bound = await listen(server, port, host);
-  const own = handlerWith(options, { hosts: hostsOfServer(bound, publicUrl), checks: REQUEST_CHECKS });
+  const own = handlerWith(options, { hosts: hostsOfServer(bound, publicUrl), limits: REQUEST_LIMITS });
   handler = own;
   const url =
     publicUrl === null
       ? `http://${host.includes(":") ? `[${host}]` : host}:${bound}`
       : new URL(publicUrl).origin;
+  const { onError = printError } = options;
+  const sender = new WebhookSender({
+    store: options.store,
+    clock: systemClock,
+    random: Math.random,
+    url,
+    fetch: webhookFetch(allowPrivateWebhooks),
+    onError: (error) => onError(error, { requestId: "-", operation: "sendWebhooks" }),
+  });
+  sender.start();
   return {
     url,
     port: bound,
     loginUrl: async ({ path = "/", ...who }) => `${url}${path}#code=${await own.createLoginCode(who)}`,
     close: once(async () => {
-      await stop(server, streams);
+      await Promise.all([stop(server, streams, connections), sender.close()]);
       await own.close();
     }),
   };
@@ -113,11 +135,13 @@ function whyNotListening(error: unknown, port: number, host: string): string {
  * A stream is broken, and never ended: a page takes one that ends in good order for a whole answer. What else is being answered
  * gets a moment.
  */
-async function stop(server: Server, streams: OpenStreams): Promise<void> {
+async function stop(server: Server, streams: OpenStreams, connections: ReadonlySet<Socket>): Promise<void> {
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   server.close(() => resolve());
   streams.break();
   server.closeIdleConnections();
+  // Browsers open connections in advance. To Node, one that has never sent anything is not idle.
+  for (const socket of connections) if (socket.bytesRead === 0) socket.destroy();
   const timer = setTimeout(() => server.closeAllConnections(), GRACE_MS);
   await closed;
   clearTimeout(timer);

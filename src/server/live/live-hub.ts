@@ -2,9 +2,14 @@ import { isInScope } from "../../core/access/scope.ts";
 import { PawlError } from "../../core/errors.ts";
 import type { Clock } from "../../engine/ports/clock.ts";
 import { isoTime } from "../../export/figures.ts";
-import type { EventRecord, RunChangeCursor, RunSummary, StoreReader } from "../../store/store.ts";
+import type {
+  EventRecord,
+  RunChangeCursor,
+  RunSummary,
+  ShownStatus,
+  StoreReader,
+} from "../../store/store.ts";
 import { runHeadDocument } from "../documents/run-head-document.ts";
-import { HttpProblem } from "../http-problem.ts";
 import type { AccessScope } from "../principal.ts";
 import type { LivePlace } from "./live-place.ts";
 import { type FollowedRun, LiveStream, type NamedEvent } from "./live-stream.ts";
@@ -33,7 +38,6 @@ export type OpenStream = {
   readonly leave: () => void;
 };
 
-const MOST_STREAMS = 100;
 /** A page that was gone for longer than this many changes fetches everything again. */
 const MOST_CHANGES = 1_000;
 const EVENTS_AT_ONCE = 200;
@@ -65,19 +69,8 @@ export class LiveHub {
     this.#totals = new LiveTotals(parts.store);
   }
 
-  /** How many streams are open. */
-  get streams(): number {
-    return this.#streams.size;
-  }
-
-  /** Opens a stream. 503 if there are too many. */
+  /** Opens a stream. The caller calls `leave` also if nobody reads it. */
   async open({ scope, run, place }: LiveRequest): Promise<OpenStream> {
-    if (this.#streams.size + this.#opening >= MOST_STREAMS)
-      throw new HttpProblem(
-        503,
-        "too_many_streams",
-        `The server has ${MOST_STREAMS} open streams, which is all that it allows: close a page, or try again later.`,
-      );
     this.#opening += 1;
     try {
       const stream = new LiveStream(scope, await this.#begin());
@@ -92,12 +85,18 @@ export class LiveHub {
       };
     } finally {
       this.#opening -= 1;
+      this.#restIfUnread();
     }
   }
 
   #leave(stream: LiveStream): void {
     stream.end();
     this.#streams.delete(stream);
+    this.#restIfUnread();
+  }
+
+  /** Without a stream there is no look. The next one begins with the present, also after one that could not be opened. */
+  #restIfUnread(): void {
     if (this.#streams.size > 0 || this.#opening > 0) return;
     this.#cancelTimer?.();
     this.#cancelTimer = null;
@@ -136,13 +135,29 @@ export class LiveHub {
     if (place === null) return;
     stream.hold();
     try {
-      const changes = await store.listChangedRuns({ after: place.cursor, limit: MOST_CHANGES });
-      const heads = changes.runs.map((run) => ({ run, head: runHeadDocument(run, clock.now()) }));
-      stream.release(changes.cursor, changes.isReset ? [RESET] : headsFor(stream, heads));
+      const {
+        runs,
+        cursor: end,
+        isReset,
+      } = await store.listChangedRuns({
+        after: place.cursor,
+        limit: MOST_CHANGES,
+      });
+      stream.release(end, isReset ? [RESET] : await this.#missedBy(stream, runs));
     } catch (error) {
       this.#leave(stream);
       throw error;
     }
+  }
+
+  /** That a worker has died or a run was deleted is no change of a run: a page that was away hears of all of them. */
+  async #missedBy(stream: LiveStream, changed: readonly RunSummary[]): Promise<readonly NamedEvent[]> {
+    const { store, clock } = this.#parts;
+    const known = new Set(changed.map(({ runId }) => runId));
+    const dead = (await listRuns(store, ["interrupted"])).filter(({ runId }) => !known.has(runId));
+    const heads = [...changed, ...dead].map((run) => ({ run, head: runHeadDocument(run, clock.now()) }));
+    const gone = await this.#totals.newestGone(stream.scope);
+    return [...headsFor(stream, heads), ...gone.map((runId): NamedEvent => ["gone", { runId }])];
   }
 
   #lookLater(ms: number): void {
@@ -238,11 +253,15 @@ function headsFor({ scope }: LiveStream, heads: readonly Head[]): readonly Named
 }
 
 /** All runs that workers hold or have left. */
-async function listRunning(store: StoreReader): Promise<readonly RunSummary[]> {
+function listRunning(store: StoreReader): Promise<readonly RunSummary[]> {
+  return listRuns(store, ["running", "interrupted"]);
+}
+
+async function listRuns(store: StoreReader, status: readonly ShownStatus[]): Promise<readonly RunSummary[]> {
   const running: RunSummary[] = [];
   for (let after: RunSummary | undefined; ; ) {
     const page = await store.listRunSummaries({
-      status: ["running", "interrupted"],
+      status,
       ...(after === undefined ? {} : { after }),
     });
     running.push(...page);

@@ -14,6 +14,9 @@ export type FollowedRun = { readonly runId: string; readonly after: number };
 /** What a stream sends, and its name. */
 export type NamedEvent = readonly [event: string, data: unknown];
 
+/** A text that its reader has not taken; with a number if it is an event of the log. */
+type UnreadText = { readonly text: string; readonly seq: number | null };
+
 /** Reads some events of a run behind one. */
 export type LogReading = (runId: string, after: number) => Promise<readonly EventRecord[]>;
 
@@ -23,7 +26,7 @@ export type LogReading = (runId: string, after: number) => Promise<readonly Even
  */
 export class LiveStream {
   readonly scope: AccessScope;
-  #texts: string[] = [];
+  #waiting: UnreadText[] = [];
   /** Of those that others gave it. */
   #chars = 0;
   /** While it catches up: what has come since, and has to come after. */
@@ -91,7 +94,7 @@ export class LiveStream {
     this.#wake();
   }
 
-  /** Breaks it: what has happened cannot be told. */
+  /** Breaks it: what has happened cannot be sent. */
   fail(error: unknown): void {
     this.#failure = { error };
     this.end();
@@ -119,19 +122,28 @@ export class LiveStream {
 
   #add(text: string): void {
     if (this.#isOver) return;
-    this.#texts.push(text);
+    this.#waiting.push({ text, seq: null });
     this.#chars += text.length;
-    if (this.#chars > MOST_WAITING_CHARS) {
-      this.#texts = [eventText("reset", { why: "You read too slowly: fetch everything again." }, null)];
-      this.#isOver = true;
-    }
+    if (this.#chars > MOST_WAITING_CHARS) this.#overflow();
     this.#wake();
   }
 
+  /**
+   * The reset has a place, behind everything that is dropped but the log: a reader that came back to its last place would get all
+   * of it again, and again too much of it.
+   */
+  #overflow(): void {
+    const dropped = this.#waiting.find(({ seq }) => seq !== null)?.seq ?? null;
+    if (this.#followed !== null && dropped !== null) this.#followed.seq = dropped - 1;
+    const why = "You read too slowly: fetch everything again.";
+    this.#waiting = [{ text: eventText("reset", { why }, this.#place()), seq: null }];
+    this.#isOver = true;
+  }
+
   #take(): string | undefined {
-    const text = this.#texts.shift();
-    if (this.#texts.length === 0) this.#chars = 0;
-    return text;
+    const next = this.#waiting.shift();
+    if (next?.seq === null) this.#chars -= next.text.length;
+    return next?.text;
   }
 
   /** Reads a page of the log behind what the reader has; false if there is none. */
@@ -143,7 +155,8 @@ export class LiveStream {
       const events = await readLog(runId, followed.seq);
       for (const event of events) {
         followed.seq = event.seq;
-        this.#texts.push(eventText("log", { runId, ...eventDocument(event) }, this.#place()));
+        const text = eventText("log", { runId, ...eventDocument(event) }, this.#place());
+        this.#waiting.push({ text, seq: event.seq });
       }
       // A store that was restored has fewer events than were seen before.
       if (events.length === 0) followed.lastSeq = followed.seq;
@@ -164,7 +177,7 @@ export class LiveStream {
       };
       const followed = this.#followed;
       const hasLog = followed !== null && followed.seq < followed.lastSeq;
-      if (this.#texts.length > 0 || this.#isOver || hasLog) this.#wake();
+      if (this.#waiting.length > 0 || this.#isOver || hasLog) this.#wake();
     });
   }
 }

@@ -31,6 +31,12 @@ export class LiveTotals {
     this.#lastGone = last ?? null;
   }
 
+  /** The runs that were deleted last, for a page that was away: it ignores those that it does not show. */
+  async newestGone(scope: AccessScope): Promise<readonly string[]> {
+    const newest = await this.#store.listTombstones({ limit: MOST_GONE });
+    return newest.filter((stone) => mayKnow(scope, stone)).map(({ runId }) => runId);
+  }
+
   /** Runs have changed, or a stream is new. */
   expire(): void {
     this.#isStale = true;

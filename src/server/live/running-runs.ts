@@ -1,7 +1,7 @@
 import { isInterrupted } from "../../account/run-status.ts";
 import type { RunSummary } from "../../store/store.ts";
 
-/** A renewal of a lease is no news of its own: a page is told of it this often. */
+/** A renewal of a lease is no news of its own: a page gets it this often. */
 const RENEWALS_MS = 10_000;
 /** A run whose lease has expired is looked at again no sooner than this. */
 const LEAST_MS = 250;

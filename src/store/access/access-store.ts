@@ -30,8 +30,14 @@ export interface AccessStore {
   /** Exchanges a login code, once. Null if there is no such code, or it was redeemed or revoked, or has expired. */
   redeemCode(hash: Uint8Array): Promise<AccessRecord | null>;
 
-  /** Ends a token or code for good, with all that were made from it. Resolves to it; null if there is none. */
+  /**
+   * Ends a token or code for good, with all that were made from it, and from those: sessions and tokens. Resolves to it; null if
+   * there is none.
+   */
   revokeAccess(id: string): Promise<AccessRecord | null>;
+
+  /** Ends the session of a code, as its person asks. What was made in the session stays: revoking the code ends that too. */
+  endSession(id: string): Promise<void>;
 
   /** Notes that a token was used, or the session of a code. At most once a minute; else nothing is written. */
   noteAccessUse(id: string): Promise<void>;

@@ -1,7 +1,7 @@
 import { COMMIT, ROLLBACK, type ServerSession, type Statement } from "../sql/planned/server-session.ts";
 import type { Row, SqlValue } from "../sql/row.ts";
 import type { Answers, Network, PgClient } from "./pg-driver.ts";
-import { sqlState } from "./postgres-error.ts";
+import { isConnectionLost, sqlState } from "./postgres-error.ts";
 import { PreparedStatements, RoundTrip } from "./round-trip.ts";
 
 /** Where the tables are. */
@@ -125,8 +125,8 @@ export class Connection implements ServerSession {
     try {
       return await exchangeOver(this.#network, this.#client, this.#prepared, statements);
     } catch (error) {
-      // Without a word of the server the connection is of no use: what was sent last may be under way.
-      if (sqlState(error) === null) this.#lose();
+      // Without an answer of the server the connection is of no use: what was sent last may be under way.
+      if (sqlState(error) === null || isConnectionLost(error)) this.#lose();
       else await exchangeOver(this.#network, this.#client, null, [ROLLBACK]).catch(() => undefined);
       throw error;
     }

@@ -22,8 +22,11 @@ export function isWorthRepeating(error: unknown): boolean {
 export function isConnectionLost(error: unknown): boolean {
   const state = sqlState(error);
   if (state === null) return !PawlError.isInstance(error) && isNetworkError(error);
-  return state === "40003" || /^(08|57P0[123])/.test(state);
+  return state === "40003" || ENDS_SESSION.test(state);
 }
+
+/** With these the server ends the session: also one that was idle in its transaction, or used, for too long. */
+const ENDS_SESSION = /^(08|57P0[1235]|25P0[34])/;
 
 function isNetworkError(error: unknown): boolean {
   const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };

@@ -78,6 +78,11 @@ export class PostgresDriver implements Driver {
     }
   }
 
+  /** The server does the work, and this process only waits. */
+  readLong<T>(script: () => SqlScript<T>): Promise<T> {
+    return this.read(script);
+  }
+
   announce(): void {
     this.#parts.dispatch.announce();
   }

@@ -19,6 +19,10 @@ export abstract class SqlAccess extends SqlQueue implements contract.AccessStore
     return this.act("revokeAccess", null, (tx) => access.revokeAccess(tx, id));
   }
 
+  endSession(id: string): Promise<void> {
+    return this.act("endSession", null, (tx) => access.endSession(tx, id));
+  }
+
   noteAccessUse(id: string): Promise<void> {
     return this.act("noteAccessUse", null, (tx) => access.noteAccessUse(tx, id));
   }

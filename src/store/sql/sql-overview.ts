@@ -12,6 +12,8 @@ import { listAnsweredWaits } from "./queries/wait-queries.ts";
 import type { SqlScript } from "./script.ts";
 import { listWorkers } from "./tables/live-worker-rows.ts";
 import { listTrustedWaits } from "./verify/verify-open.ts";
+import { hasWebhookNews } from "./webhooks/webhook-news.ts";
+import * as webhooks from "./webhooks/webhook-rows.ts";
 
 export type Listed<List extends `list${string}` & keyof contract.StoreReader> = ReturnType<
   contract.StoreReader[List]
@@ -33,7 +35,9 @@ export abstract class SqlOverview {
   }
 
   listRunSummaries(filter: contract.RunFilter = {}): Listed<"listRunSummaries"> {
-    return this.read(() => listed.listRunSummaries(this.driver.now(), filter));
+    const list = () => listed.listRunSummaries(this.driver.now(), filter);
+    // A text is looked for in the texts of thousands of runs.
+    return filter.text === undefined ? this.read(list) : this.readLong(list);
   }
 
   countRuns(filter: contract.RunFilter = {}): Promise<contract.RunCounts> {
@@ -57,15 +61,15 @@ export abstract class SqlOverview {
   }
 
   readSpend(query: contract.SpendQuery): Promise<readonly contract.SpendBucket[]> {
-    return this.read(() => readSpend(query));
+    return this.readLong(() => readSpend(query));
   }
 
   listCostlyRuns(query: contract.CostlyQuery): Listed<"listCostlyRuns"> {
-    return this.read(() => costly.listCostlyRuns(query));
+    return this.readLong(() => costly.listCostlyRuns(query));
   }
 
   listRunsNearBudget(query: contract.RunScope & { readonly limit: number }): Listed<"listRunsNearBudget"> {
-    return this.read(() => costly.listRunsNearBudget(query));
+    return this.readLong(() => costly.listRunsNearBudget(query));
   }
 
   listErrors(query: contract.ErrorQuery): Listed<"listErrors"> {
@@ -85,9 +89,36 @@ export abstract class SqlOverview {
     return this.read(() => listAnsweredWaits(range));
   }
 
+  listWebhooks(): Listed<"listWebhooks"> {
+    return this.read(() => webhooks.listWebhooks());
+  }
+
+  getWebhook(webhookId: string): Promise<contract.WebhookRecord | null> {
+    return this.read(() => webhooks.getWebhook(webhookId));
+  }
+
+  listDeliveries(webhookId: string): Listed<"listDeliveries"> {
+    return this.read(() => webhooks.listDeliveries(webhookId));
+  }
+
+  hasWebhookNews(): Promise<boolean> {
+    const { driver } = this;
+    return this.read(() => hasWebhookNews(driver.changeLog, driver.now()));
+  }
+
+  listDueWebhooks(): Listed<"listDueWebhooks"> {
+    return this.read(() => webhooks.dueWebhooks(this.driver.now()));
+  }
+
   protected read<T>(script: () => SqlScript<T>): Promise<T> {
     if (this.isOver) return Promise.reject(closedError(this.driver.name));
     return this.driver.read(script);
+  }
+
+  /** For what reads all rows of a run, or of many. */
+  protected readLong<T>(script: () => SqlScript<T>): Promise<T> {
+    if (this.isOver) return Promise.reject(closedError(this.driver.name));
+    return this.driver.readLong(script);
   }
 }
 

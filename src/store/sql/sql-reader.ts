@@ -143,7 +143,7 @@ export abstract class SqlReader extends SqlOverview implements contract.StoreRea
   }
 
   verifyAudit(): Promise<contract.AuditVerification> {
-    return this.read(() => audit.verifyAudit());
+    return this.readLong(() => audit.verifyAudit());
   }
 
   listSchedules(): Listed<"listSchedules"> {
@@ -336,7 +336,7 @@ export abstract class SqlReader extends SqlOverview implements contract.StoreRea
   }
 
   verify(runId: string): Promise<contract.Verification> {
-    return this.read(() => verify(runId));
+    return this.readLong(() => verify(runId));
   }
 
   /** The owner of the run may have died: that must be known before a decision about its lease. */

@@ -25,8 +25,8 @@ import { MODEL_CALL } from "./owners.ts";
 import { mayWake } from "./ready-listeners.ts";
 import { runOfCall, runOfWait } from "./run-of-id.ts";
 import type { SqlScript } from "./script.ts";
-import { SqlAccess } from "./sql-access.ts";
 import { closedError } from "./sql-overview.ts";
+import { SqlWebhooks } from "./sql-webhooks.ts";
 import type { StoreParts } from "./store-options.ts";
 import * as artifacts from "./tables/artifact-rows.ts";
 import { collectBlobs } from "./tables/blob-rows.ts";
@@ -34,7 +34,7 @@ import { readStoreId } from "./tables/moved-run.ts";
 import type { Transaction } from "./transaction.ts";
 
 /** A store on a SQL database: every intent and every query, once for all of them. */
-export class SqlStore extends SqlAccess implements contract.Store {
+export class SqlStore extends SqlWebhooks implements contract.Store {
   readonly #work: WorkInProgress;
   readonly #after: StoreParts["after"];
   /** The generation of the owner under which each run was last confirmed; the first one, if it is not here. */

@@ -112,4 +112,41 @@ export const STORE_TABLES = {
       },
     },
   },
+  webhooks: {
+    key: { webhook_id: "text" },
+    groups: {
+      row: {
+        url: "text",
+        events: "text",
+        scope: "text",
+        content: "int",
+        created_at: "int",
+        created_by: "text",
+        generation: "int",
+        secret_check: "text",
+        rotated_at: "int?",
+        disabled_at: "int?",
+      },
+    },
+  },
+  webhook_feed: { key: { id: "int" }, groups: { row: { places: "text", again: "text?" } } },
+  webhook_deliveries: {
+    key: { webhook_id: "text", delivery_id: "text" },
+    groups: {
+      row: {
+        event: "text",
+        run_id: "text?",
+        facts: "text",
+        event_at: "int",
+        created_at: "int",
+        state: "text",
+        attempts: "int",
+        tries: "int",
+        next_at: "int?",
+        last_at: "int?",
+        last_status: "int?",
+        last_error: "text?",
+      },
+    },
+  },
 } as const satisfies { readonly [table: string]: TableShape };

@@ -3,7 +3,7 @@ import type { LiveParts } from "../live-parts.ts";
 import type { Driver } from "../sql/driver.ts";
 import type { Leases } from "../sql/leases.ts";
 import type { RunHead } from "../sql/run-head.ts";
-import { get, known, type SqlScript } from "../sql/script.ts";
+import { all, get, known, type SqlScript } from "../sql/script.ts";
 import type { RunKey } from "../sql/table-list.ts";
 import type { Transaction } from "../sql/transaction.ts";
 import type { StoreDescription } from "../store.ts";
@@ -14,12 +14,18 @@ import type { Database } from "./database.ts";
 import { type CommitObserver, GroupCommit } from "./group-commit.ts";
 import { schemaVersion } from "./migrate.ts";
 import type { OwnerLock } from "./owner-lock.ts";
+import { ReadThread } from "./read-thread.ts";
 import { RedactionKey } from "./redaction-key.ts";
 import { SchemaGuard } from "./schema-guard.ts";
 import type { SentMarks } from "./sent-marks.ts";
 import { readOnlyError } from "./sqlite-error.ts";
 import { whileBusy } from "./while-busy.ts";
 import { writeRow } from "./write-statements.ts";
+
+/** What takes no longer than the start of a thread: some 30 ms. */
+const LARGE_BYTES = 8 * 1024 * 1024;
+/** As many as tools have. */
+const MOST_THREADS = 4;
 
 export type SqliteDriverParts = {
   readonly database: Database;
@@ -49,6 +55,11 @@ export class SqliteDriver implements Driver {
   readonly #heads = new Map<string, RunHead>();
   readonly #watch: CommitWatch;
   readonly #path: string;
+  readonly #threads = new Set<ReadThread>();
+  /** Long reads that wait for a thread. */
+  readonly #waiting: (() => void)[] = [];
+  #taken = 0;
+  #isEnding = false;
 
   constructor({ database, lock, marks, leases, now, onCommit, path, live }: SqliteDriverParts) {
     this.live = live;
@@ -91,6 +102,46 @@ export class SqliteDriver implements Driver {
     );
   }
 
+  /** A few beside one another, each with the state of its own beginning: every thread takes some 13 MB. */
+  async readLong<T>(script: () => SqlScript<T>): Promise<T> {
+    if (!(await this.#isLarge())) return this.read(script);
+    if (this.#taken < MOST_THREADS) this.#taken += 1;
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    if (this.#isEnding) return this.read(script);
+    const thread = new ReadThread(this.#path);
+    this.#threads.add(thread);
+    try {
+      return await thread.run(script);
+    } finally {
+      this.#threads.delete(thread);
+      await thread.end();
+      // The next one takes its place.
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#taken -= 1;
+      else next();
+    }
+  }
+
+  /**
+   * A small database is read faster than a thread starts. One that is only read has no thread: a reader that is not known to
+   * `Database.open` would be in the way of a writer that this process opens later.
+   */
+  #isLarge(): Promise<boolean> {
+    return whileBusy(this.name, () =>
+      this.#database.snapshot(() => {
+        this.#schema.assertReadable();
+        return !this.isReadOnly && this.#path !== ":memory:" && this.#bytes() >= LARGE_BYTES;
+      }),
+    );
+  }
+
+  #bytes(): number {
+    const size = this.#database.get(
+      "SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size",
+    );
+    return size?.int("bytes") ?? 0;
+  }
+
   announce(): void {
     this.#watch.announce();
   }
@@ -107,6 +158,7 @@ export class SqliteDriver implements Driver {
     await this.live.close();
     this.#watch.close();
     this.#commits.close();
+    await this.#endThreads();
     this.#marks?.close();
     this.#database.close();
     if (ownerLock === "release") await this.#lock.release();
@@ -116,41 +168,31 @@ export class SqliteDriver implements Driver {
     await this.live.close();
     this.#watch.close();
     this.#commits.abandon();
+    await this.#endThreads();
     this.#marks?.close();
     this.#database.vanish();
     await this.#lock.vanish();
   }
 
+  /** Before the database is closed: the last connection of a process is one that it knows. */
+  async #endThreads(): Promise<void> {
+    this.#isEnding = true;
+    for (const begin of this.#waiting.splice(0)) begin();
+    await Promise.all([...this.#threads].map((thread) => thread.end()));
+  }
+
   /** Uses SQLite's own check, and checks the references between rows. */
   checkIntegrity(): Promise<readonly string[]> {
-    return whileBusy(this.name, () =>
-      this.#database.snapshot(() => {
-        this.#schema.assertReadable();
-        const damage = this.#database
-          .all("PRAGMA integrity_check(20)")
-          .map((row) => row.text("integrity_check"))
-          .filter((line) => line !== "ok");
-        const orphans = this.#database
-          .all('SELECT DISTINCT "table" AS child, parent FROM pragma_foreign_key_check')
-          .map(
-            (row) =>
-              `A row of ${row.text("child")} refers to one of ${row.text("parent")} that is not there.`,
-          );
-        return [...damage, ...orphans];
-      }),
-    );
+    return this.readLong(integrityProblems);
   }
 
   describe(): Promise<StoreDescription> {
     return whileBusy(this.name, () =>
       this.#database.snapshot(() => {
-        const size = this.#database.get(
-          "SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size",
-        );
         return {
           database: "sqlite",
           schemaVersion: schemaVersion(this.#database),
-          sizeBytes: size?.int("bytes") ?? 0,
+          sizeBytes: this.#bytes(),
           logBytes:
             this.#path === ":memory:"
               ? null
@@ -183,6 +225,17 @@ export class SqliteDriver implements Driver {
       write: (write) => writeRow(this.#database, now, write),
     };
   }
+}
+
+function* integrityProblems(): SqlScript<readonly string[]> {
+  const damage = yield* all("PRAGMA integrity_check(20)");
+  const orphans = yield* all('SELECT DISTINCT "table" AS child, parent FROM pragma_foreign_key_check');
+  return [
+    ...damage.map((row) => row.text("integrity_check")).filter((line) => line !== "ok"),
+    ...orphans.map(
+      (row) => `A row of ${row.text("child")} refers to one of ${row.text("parent")} that is not there.`,
+    ),
+  ];
 }
 
 /** Runs are numbered in the order in which they are created. */

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import type { ConfigurationError } from "../../core/errors.ts";
 import { ownProperty } from "../../core/own-property.ts";
 import { checkInvariants } from "./check-invariants.ts";
-import { CrashReport, type ReportCounts, type Violation } from "./crash-report.ts";
 import { crashDatabase } from "./databases/index.ts";
 import type { Evidence } from "./evidence.ts";
 import {
@@ -16,6 +15,7 @@ import type { OwnInvariant } from "./invariant.ts";
 import { INVARIANTS } from "./invariants/index.ts";
 import { checkedPerson } from "./person-answers.ts";
 import { isSamePoint, type Point, pointText } from "./point.ts";
+import { CrashReport, type ReportCounts, type Violation } from "./report/crash-report.ts";
 import { type ExplorerFolder, runSchedule } from "./run-schedule.ts";
 import { parseSchedule, type Schedule, sizeOf, UNDISTURBED } from "./schedule.ts";
 import { sample, seededRandom } from "./seeded-random.ts";

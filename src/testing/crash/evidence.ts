@@ -8,6 +8,7 @@ import type {
   StoredSlice,
   Tombstone,
   Verification,
+  WebhookRecord,
 } from "../../store/store.ts";
 import type { DatabaseKind } from "./databases/crash-database.ts";
 import type { NotedClaim, NotedEnqueue, NotedWorker } from "./ownership-log.ts";
@@ -77,6 +78,8 @@ export type Evidence = {
   readonly accounts: readonly RunAccount[];
   /** The schedules of the store at the end. */
   readonly schedules: readonly ScheduleAccount[];
+  /** The webhooks of the store at the end. */
+  readonly webhooks: readonly WebhookRecord[];
   /** The runs that are deleted at the end. */
   readonly deleted: readonly DeletionAccount[];
   /** What each viewer of the run saw; none for real processes. */

@@ -4,11 +4,11 @@ export {
   type ExplorerMode,
   type ExplorerProgress,
 } from "./crash-explorer.ts";
-export { CrashReport, type ReportCounts, type Violation } from "./crash-report.ts";
 export type { Evidence, LiveTwin, ProcessRecord, RunAccount } from "./evidence.ts";
 export type { Finding, Invariant, OwnInvariant, Problem } from "./invariant.ts";
 export { INVARIANTS } from "./invariants/index.ts";
 export type { Point } from "./point.ts";
+export { CrashReport, type ReportCounts, type Violation } from "./report/crash-report.ts";
 export type {
   ExecuteStandIn,
   ModelStandIn,
@@ -21,5 +21,5 @@ export type {
 } from "./scenario.ts";
 export { parseSchedule, type Schedule, scheduleText } from "./schedule.ts";
 export type { ViewerRecord, ViewingSession } from "./viewers/simulated-viewer.ts";
-export type { Effect, SeenCall, WitnessLine } from "./witness.ts";
+export type { Effect, PostedMessage, SeenCall, WitnessLine } from "./witness.ts";
 export type { FencedWrite, ProcessOutcome } from "./world.ts";

@@ -142,7 +142,7 @@ export async function runInChildren(
       moments.push((await readStored(database)).accounts);
     }
     const seen = witness.lines();
-    const { accounts, schedules, deleted } = await readStored(database);
+    const { accounts, schedules, webhooks, deleted } = await readStored(database);
     const last = await runChild(again, null, lives.length + 1);
     const end = await readStored(database);
     return {
@@ -154,6 +154,7 @@ export async function runInChildren(
       moments,
       accounts,
       schedules,
+      webhooks,
       deleted,
       viewers: [],
       twins: [],
@@ -186,10 +187,11 @@ function textOf(point: Point | null): string | null {
 
 function readStored(
   database: WorldDatabase,
-): Promise<Pick<Evidence, "accounts" | "schedules" | "deleted" | "integrity">> {
+): Promise<Pick<Evidence, "accounts" | "schedules" | "webhooks" | "deleted" | "integrity">> {
   return database.read(async (store) => ({
     accounts: await readAccounts(store),
     schedules: await readSchedules(store),
+    webhooks: await store.listWebhooks(),
     deleted: await readDeleted(store),
     integrity: await store.checkIntegrity(),
   }));

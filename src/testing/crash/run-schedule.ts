@@ -91,6 +91,7 @@ async function collect(
   const accounts = await readAccounts(world.observer);
   const endedAt = world.time.now();
   const schedules = await readSchedules(world.observer);
+  const webhooks = await world.observer.listWebhooks();
   const deleted = await readDeleted(world.observer);
   const last = await world.runProcess(NO_GATE);
   return {
@@ -101,6 +102,7 @@ async function collect(
     moments,
     accounts,
     schedules,
+    webhooks,
     deleted,
     viewers: world.viewers?.records ?? [],
     claims: world.ownership.claims,

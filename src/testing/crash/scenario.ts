@@ -12,7 +12,7 @@ import type { ModelAttemptId } from "../../engine/run/effects-port.ts";
 import type { Runner } from "../../engine/runner/runner.ts";
 import type { RunnerOptions, RunOptions } from "../../engine/runner/runner-options.ts";
 import type { Store, WaitRecord } from "../../store/store.ts";
-import type { Effect } from "./witness.ts";
+import type { Effect, PostedMessage } from "./witness.ts";
 
 /** The simulated outside system, as a stand-in sees it. */
 export interface StandInContext {
@@ -85,6 +85,11 @@ export type ProcessTools = {
   readonly options: RunnerOptions & { readonly store: Store; readonly clock: Clock };
   /** Answers the open waits as the scenario's person would. */
   readonly answer: (waits: readonly WaitRecord[]) => Promise<void>;
+  /**
+   * Sends a message to a receiver outside, between two points, `webhook`, and returns the status that it is answered with.
+   * `statusOf` decides that by how often the message has arrived before.
+   */
+  readonly post: (message: PostedMessage, statusOf: (arrivedBefore: number) => number) => Promise<number>;
   /** The number of the process, from 1. */
   readonly life: number;
 };

@@ -70,6 +70,8 @@ function witnessText(witness: readonly WitnessLine[], index: number): readonly T
       return text(`${runs(line)}: ${effectText(witness.slice(0, index), line)}`, line.tool);
     case "looked":
       return text(`looks up ${line.tool} (${keyText(line)}): ${foundText(line.found)}`, line.tool);
+    case "received":
+      return text(`sends the message ${line.id}: ${line.status}`);
   }
 }
 

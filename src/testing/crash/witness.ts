@@ -33,7 +33,7 @@ export function heardFile({ mediaType, blobId, size }: Omit<FileReference, "type
   return `file ${mediaType} ${blobId} of ${size} bytes`;
 }
 
-/** One line of the witness: what a model or a tool recorded about itself. */
+/** One line of the witness: what a model, a tool or a receiver recorded about itself. */
 export type WitnessLine =
   | {
       readonly kind: "asked";
@@ -76,7 +76,20 @@ export type WitnessLine =
       readonly keySeen: boolean;
       readonly result: Json;
     })
-  | (SeenCall & { readonly kind: "looked"; readonly found: boolean | null });
+  | (SeenCall & { readonly kind: "looked"; readonly found: boolean | null })
+  /** A message of a webhook arrived, and was answered with this status. */
+  | (PostedMessage & {
+      readonly kind: "received";
+      readonly life: number;
+      readonly runId: string;
+      readonly status: number;
+    });
+
+/** A message to a receiver outside. */
+export type PostedMessage = { readonly url: string; readonly id: string; readonly body: string };
+
+/** A message that arrived, as its receiver recorded it. */
+export type ReceivedPost = Extract<WitnessLine, { kind: "received" }>;
 
 /** An effect that happened outside, as the witness recorded it. */
 export type Effect = Extract<WitnessLine, { kind: "effect" }>;
@@ -84,8 +97,8 @@ export type Effect = Extract<WitnessLine, { kind: "effect" }>;
 export type ModelLine = Extract<WitnessLine, { kind: "asked" | "answered" | "refused" }>;
 
 /**
- * The log of what really happened outside. Only the models and tools write to it, in a file of their own, so every
- * promise can be checked against it.
+ * The log of what really happened outside. Only the models, tools and receivers write to it, in a file of their own, so
+ * every promise can be checked against it.
  */
 export class Witness {
   readonly file: string;
@@ -108,6 +121,11 @@ export class Witness {
   /** The effects recorded under a key. */
   effectsOf(key: string): readonly Effect[] {
     return this.lines().filter((line): line is Effect => line.kind === "effect" && line.key === key);
+  }
+
+  /** The messages that have arrived. */
+  received(): readonly ReceivedPost[] {
+    return this.lines().filter((line) => line.kind === "received");
   }
 }
 

@@ -20,6 +20,7 @@ import { type Intent, NO_LISTENER, portedStore } from "./ported-store.ts";
 import { type ProcessTools, RUN_ID, type Scenario, workUntilDone } from "./scenario.ts";
 import { SimulatedOutside } from "./simulated-outside.ts";
 import { type Activity, type Gate, NO_GATE, SimulatedProcess } from "./simulated-process.ts";
+import { receiversFor } from "./simulated-receiver.ts";
 import { hasPendingNodeWork, SimulatedTime } from "./simulated-time.ts";
 import type { ViewerHost } from "./viewers/simulated-viewer.ts";
 import type { ViewerConduct } from "./viewers/viewer-conduct.ts";
@@ -360,6 +361,7 @@ export class World {
       runnerOf,
       options: { ...common, ...ports },
       answer: (waits) => answerWaits(store, witness, scenario.person ?? {}, waits),
+      post: receiversFor(life, witness),
       life: life.number,
     };
   }

@@ -42,6 +42,8 @@ import { accessChecks } from "./server/access.ts";
 import { overviewChecks } from "./server/overview.ts";
 import { runChangeChecks } from "./server/run-changes.ts";
 import { spendChecks } from "./server/spend.ts";
+import { webhookDeliveryChecks } from "./server/webhook-deliveries.ts";
+import { webhookChecks } from "./server/webhooks.ts";
 import { checkpointChecks } from "./turns/checkpoints.ts";
 import { divergenceChecks } from "./turns/divergence.ts";
 import { droppedTurnChecks } from "./turns/dropped-turns.ts";
@@ -131,6 +133,8 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   "resume requests": resumeRequestChecks,
   access: accessChecks,
   "the audit log": auditChecks,
+  webhooks: webhookChecks,
+  "deliveries to webhooks": webhookDeliveryChecks,
   workers: workerChecks,
   queue: queueChecks,
   "live workers": liveWorkerChecks,

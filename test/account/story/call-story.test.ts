@@ -201,7 +201,7 @@ const CASES: readonly Case[] = [
     receipt({ source: "pawl", status: "failed", uncertain: true }),
     lost(),
     [],
-    `${LOST} Its caller was told that its outcome is unknown, and it was not sent again. It may have happened anyway. Sent once.`,
+    `${LOST} Its caller got an unknown outcome, and it was not sent again. It may have happened anyway. Sent once.`,
   ],
   ["it is new", open("prepared", { attempt: 0 }), [], [], "It has not been sent yet. Never sent."],
   [

@@ -39,6 +39,23 @@ describe("pawl token", () => {
     expect(listed).not.toContain(secret);
   });
 
+  it("creates a token before there is a run, and says which database it creates for that", async () => {
+    const folder = cliFolder();
+    const { exitCode, stdout, stderr } = await pawl(["token", "create", "--name", "ana"], folder);
+    expect([exitCode, stderr]).toEqual([
+      0,
+      expect.stringMatching(/^There was no database at .*: it is created\.\n$/),
+    ]);
+    const secret = stdout.trim().split("\n").at(-1) ?? "";
+    expect(await folder.withStore((store) => store.findAccess(accessHash(secret)))).toMatchObject({
+      name: "ana",
+    });
+    const again = await pawl(["token", "create", "--name", "ben"], folder);
+    expect([again.exitCode, again.stderr]).toEqual([0, ""]);
+    const listed = await pawl(["token", "ls", "--store", "file:./misspelt.db"], folder);
+    expect([listed.exitCode, listed.stderr]).toEqual([1, expect.stringContaining("There is no database")]);
+  });
+
   it("logs a person in with a code of five minutes", async () => {
     const folder = await emptyStore();
     const { document } = await pawlJson<{ code: string; access: { expiresAt: number; createdAt: number } }>(

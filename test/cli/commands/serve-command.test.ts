@@ -27,13 +27,13 @@ async function servedIn(folder: CliFolder, ...argv: readonly string[]) {
       return fetch(address, { ...init, headers });
     },
   });
-  return { command, url, client };
+  return { command, url, cookie, client };
 }
 
 describe("pawl serve", () => {
   it("starts runs that its worker works on, shows them as they happen, and stops in good order", async () => {
     const folder = new CliFolder(WORKING_CONFIG);
-    const { command, client } = await servedIn(folder, "--worker");
+    const { command, url, cookie, client } = await servedIn(folder, "--worker");
     expect(await client.getServer()).toMatchObject({ hasWorker: true, isReadOnly: false });
     const { runId } = await client.startRun({ idempotencyKey: "k-1" }, { pipeline: "echo", input: "hello" });
     const again = await client.startRun({ idempotencyKey: "k-1" }, { pipeline: "echo", input: "hello" });
@@ -41,9 +41,19 @@ describe("pawl serve", () => {
     const types: string[] = [];
     for await (const { type } of client.watchRun({ runId })) types.push(type);
     expect(types.at(-1)).toBe("run.ended");
+    const streams = ["/v1/stream", `/v1/runs/${encodeURIComponent(runId)}/watch`].map(async (path) => {
+      const response = await fetch(`${url}${path}`, { headers: { cookie } });
+      return response.text().then(
+        () => "ended",
+        () => "broken",
+      );
+    });
+    // The watch of a run that is over ends by itself.
+    expect(await streams[1]).toBe("ended");
     command.signal("SIGTERM");
     const { exitCode, stderr } = await command.ended();
     expect(exitCode).toBe(0);
+    expect(await streams[0]).toBe("broken");
     expect(stderr).not.toContain("Error");
     const { stdout } = await folder.pawl("audit", "--json");
     expect(stdout).toContain("startRun");

@@ -1,11 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { isRefused, targetPath } from "../../../dashboard/src/pages/access/audit-target.ts";
-import {
-  parseScope,
-  scopeWords,
-  type Token,
-  tokenState,
-} from "../../../dashboard/src/pages/access/scope-text.ts";
+import { parseScope, type Token, tokenState } from "../../../dashboard/src/pages/access/scope-text.ts";
+import { scopeWords } from "../../../dashboard/src/words/scope-words.ts";
 
 describe("a scope as it is typed", () => {
   it("is no limit where nothing is typed", () => {

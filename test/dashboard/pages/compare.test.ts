@@ -4,7 +4,7 @@ import { pairedCalls } from "../../../dashboard/src/pages/compare/compared-calls
 import { runCandidates } from "../../../dashboard/src/pages/compare/run-candidates.ts";
 import { sharedWords } from "../../../dashboard/src/pages/compare/shared-words.ts";
 import { turnSide } from "../../../dashboard/src/pages/compare/turn-side.ts";
-import { changedFields } from "../../../dashboard/src/pages/compare/value-change.ts";
+import { changedFields } from "../../../dashboard/src/parts/text/value-change.ts";
 import { runHead } from "../run-head.ts";
 
 const head = (runId: string, forkedFrom: string | null = null) => runHead({ runId, forkedFrom });
@@ -55,11 +55,15 @@ describe("a side of a compared turn", () => {
 describe("fields that differ", () => {
   it("are named, and values that are no objects are compared whole", () => {
     expect(changedFields({ a: 1, b: "x", c: 1 }, { a: 1, b: "y", d: 2 })).toEqual([
-      { path: "b", a: "x", b: "y" },
-      { path: "c", a: "1", b: null },
-      { path: "d", a: null, b: "2" },
+      { path: "b", a: "x", b: "y", isText: true },
+      { path: "c", a: "1", b: null, isText: false },
+      { path: "d", a: null, b: "2", isText: false },
     ]);
-    expect(changedFields("x", ["y"])).toEqual([{ path: "", a: "x", b: '[\n  "y"\n]' }]);
+    expect(changedFields("x", ["y"])).toEqual([{ path: "", a: "x", b: '[\n  "y"\n]', isText: false }]);
+  });
+
+  it("have changed where a text took the place of the same number", () => {
+    expect(changedFields({ a: "1" }, { a: 1 })).toEqual([{ path: "a", a: '"1"', b: "1", isText: false }]);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { axisTicks, bands, labelled, linearScale } from "../../../dashboard/src/parts/chart-scale.ts";
+import { axisTicks, bands, labelled, linearScale } from "../../../dashboard/src/parts/charts/chart-scale.ts";
 
 describe("a linear scale", () => {
   it("maps the ends of its domain to the ends of its range", () => {

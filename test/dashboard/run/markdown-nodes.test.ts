@@ -63,6 +63,20 @@ describe("markdown", () => {
     expect(addresses(markdownNodes(links))).toEqual(["https://example.org/x", "mailto:a@example.org"]);
   });
 
+  test.each([
+    ['"https://a.example/x"', "https://a.example/x"],
+    ['{"url":"https://a.example/x","n":1}', "https://a.example/x"],
+    ["['https://a.example/x']", "https://a.example/x"],
+    ["(see https://a.example/x).", "https://a.example/x"],
+    ["“https://a.example/x”, he wrote", "https://a.example/x"],
+    ["https://a.example/wiki/Clock_(tower)", "https://a.example/wiki/Clock_(tower)"],
+    ["https://a.example/?list[]=1&b=%22", "https://a.example/?list[]=1&b=%22"],
+    ["write to anna@a.example, please", "mailto:anna@a.example"],
+  ])("ends an address in a text where it ends: %s", (written, address) => {
+    expect(addresses(markdownNodes(written))).toEqual([address]);
+    expect(wordsIn(markdownNodes(written))).toBe(written);
+  });
+
   test("shows where a link that is none would have led", () => {
     expect(wordsIn(markdownNodes("[a](file:///etc/passwd)"))).toBe("a (file:///etc/passwd)");
   });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { typedJson } from "../../../dashboard/src/pages/run/json-field.ts";
-import { checkLink, chunksOf, seqIn } from "../../../dashboard/src/pages/run/log/log-chunks.ts";
+import { checkLink, chunksOf, isBehind, seqIn } from "../../../dashboard/src/pages/run/log/log-chunks.ts";
 import {
   type ModelCall,
   spendPoints,
@@ -57,6 +57,19 @@ describe("the log", () => {
       { after: 200, upTo: 318 },
     ]);
     expect(chunksOf(1, 1, 0)).toEqual([]);
+  });
+
+  test("is fetched again where it has grown, and only there", () => {
+    const events = (count: number, after = 0) =>
+      Array.from({ length: count }, (_, index) => ({ seq: after + index + 1 }));
+    const [whole, last] = chunksOf(195, 205, 318);
+    if (whole === undefined || last === undefined) throw new Error("There are not two chunks.");
+    expect(isBehind(whole, events(200))).toBe(false);
+    expect(isBehind(whole, events(150)), "it was the last one").toBe(true);
+    expect(isBehind(last, events(117, 200))).toBe(true);
+    expect(isBehind(last, events(118, 200))).toBe(false);
+    expect(isBehind(last, events(119, 200)), "it is ahead of the head").toBe(false);
+    expect(isBehind(last, [])).toBe(true);
   });
 
   test("is the one of a link if the event has the same hash", () => {

@@ -2,6 +2,8 @@ import { describe, expect, it } from "vitest";
 import { StoreUnavailableError } from "../../../src/core/errors.ts";
 import { auditKind, auditTargets } from "../../../src/server/access/audited-operations.ts";
 import { OPERATIONS, type OperationId } from "../../../src/server/api/operations.ts";
+import { memoryStore } from "../../engine/run-fixture.ts";
+import { sampleWorld } from "../handlers/sample-world.ts";
 import { bearer, json, testServer } from "../test-server.ts";
 
 const stops = { stopRun: async () => ({ status: 200 as const, body: { stopped: true } }) };
@@ -41,18 +43,43 @@ describe("an act", () => {
     expect(response.status).toBe(503);
   });
 
-  it("on many runs has a row for each of them", async () => {
-    const server = testServer({ handlers: { bulk: async () => ({ status: 200, body: { results: [] } }) } });
+  it("on many runs is on record for each of them, with what became of it", async () => {
+    const store = await memoryStore();
+    const { handlers } = await sampleWorld(store);
+    const server = testServer({ handlers });
     const headers = bearer(await server.token("operator"));
-    await server.request("/v1/bulk", json({ action: "cancel", runIds: ["a", "b"] }, headers));
-    expect(server.store.audit.map(({ target }) => target)).toEqual(["a", "b"]);
+    const bulk = async (body: unknown) => {
+      server.store.audit.length = 0;
+      const response = await server.request("/v1/bulk", json(body, headers));
+      const requestId = response.headers.get("x-request-id");
+      return server.store.audit.map((entry) => {
+        expect(entry.requestId).toBe(requestId);
+        return [entry.act, entry.target, entry.status, entry.problem];
+      });
+    };
+    const runIds = ["later-1", "nothing", "report-1", "later-1"];
+    const isDryRun = true;
+    expect(await bulk({ action: "cancel", runIds, isDryRun })).toEqual([
+      ["bulk.dryRun", "later-1", 200, null],
+      ["bulk.dryRun", "nothing", 404, "run_not_found"],
+      ["bulk.dryRun", "report-1", 200, null],
+    ]);
+    expect(await bulk({ action: "resume", runIds })).toEqual([
+      ["resumeRun", "later-1", 202, null],
+      ["resumeRun", "nothing", 404, "run_not_found"],
+      ["resumeRun", "report-1", 202, null],
+    ]);
+    expect(await bulk({ action: "cancel", runIds: ["later-1"] })).toEqual([
+      ["cancelRun", "later-1", 200, null],
+    ]);
+    expect(await bulk({ action: "cancel" })).toEqual([["bulk", null, 422, "invalid_request"]]);
   });
 });
 
 describe("a sign-in", () => {
   it("is on record, and so is one that failed", async () => {
     const server = testServer();
-    const code = await server.access.newCode({ name: "ana", role: "admin" });
+    const { secret: code } = await server.access.newCode({ name: "ana", role: "admin" });
     await server.request("/v1/session", json({ code }));
     await server.request("/v1/session", json({ code }));
     expect(server.store.audit.map(({ who, status }) => [who.name, status])).toEqual([

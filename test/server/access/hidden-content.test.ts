@@ -10,12 +10,12 @@ const SECRET = "the moon is made of cheese";
 
 /** Texts that are names, ids, hashes, words and versions: nobody writes a sentence into them. */
 const OTHER_TEXTS = new Set(
-  `a act after answeredBy argumentsHash b before blobId budget by callId calls category code concurrencyKey correlationId createdBy cron
-   currentStep duplicateOf effect end endStatus entrypoint errorCode event finishReason forkedFrom forks from hash host id
-   idempotencyKey identityHash inputHash instance kind messageId name newestRunId nextCursor onDue outcome overlap owner path
+  `a act after answeredBy b before blobId budget by callId calls category code concurrencyKey correlationId createdBy cron
+   currentStep deliveryId duplicateOf effect end endStatus entrypoint errorCode event finishReason forkedFrom forks from hash host id
+   instance kind messageId name newestRunId nextCursor onDue outcome overlap owner path
    pausedBy people phase pipeline pipelines problems queue queues recovery requestId resumedFrom role row runId runIds scope secret
    sentBy skipped source startedBy status step stepPath stillNeeded storeName target timeZone to tool toolCallId traceParent type
-   version waitId workerId workerVersion`.split(/\s+/),
+   url version waitId webhookId workerId workerVersion`.split(/\s+/),
 );
 
 describe("a document without its contents", () => {
@@ -27,6 +27,7 @@ describe("a document without its contents", () => {
       turnIndex: 1,
       request: { to: SECRET, tries: 3 },
       receipt: { status: "succeeded", output: [SECRET, 1], errorCode: null, source: "tool" },
+      identityHash: "0123456789abcdef",
       undocumented: SECRET,
     });
     expect(JSON.stringify(shown)).not.toContain(SECRET);
@@ -42,6 +43,8 @@ describe("a document without its contents", () => {
         errorCode: null,
         source: "tool",
       },
+      // It would confirm a guess.
+      identityHash: shapeOf("0123456789abcdef"),
     });
   });
 

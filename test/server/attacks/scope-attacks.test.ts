@@ -6,7 +6,7 @@ import { openStore, type Store } from "../../../src/index.ts";
 import type { Handlers } from "../../../src/server/handler.ts";
 import type { Principal } from "../../../src/server/principal.ts";
 import { sampleWorld } from "../handlers/sample-world.ts";
-import { ACME, OTHER } from "../handlers/server-world.ts";
+import { OTHER } from "../handlers/server-world.ts";
 import { bearer, json, type TestServer, testServer } from "../test-server.ts";
 
 let store: Store;
@@ -89,51 +89,3 @@ describe("a token for another tenant", () => {
     expect(await acts(testServer({ handlers: forgetful(handlers) }))).toEqual([200, 200]);
   });
 });
-
-describe("a cursor", () => {
-  it("of another filter, or of another scope, is refused; with its own it is the next page", async () => {
-    const server = testServer({ handlers });
-    const [acme, other] = [
-      bearer(await server.token("viewer", { scope: ACME })),
-      bearer(await server.token("viewer", { scope: OTHER })),
-    ];
-    const list = (query: string, headers: Record<string, string>) =>
-      server.request(`/v1/runs?limit=1${query}`, { headers });
-    const { nextCursor } = (await (await list("", acme)).json()) as { readonly nextCursor: string };
-    expect(nextCursor).toMatch(/^[\w-]+$/);
-    expect((await list(`&cursor=${nextCursor}`, acme)).status).toBe(200);
-    expect((await list(`&cursor=${nextCursor}&status=failed`, acme)).status).toBe(400);
-    expect((await list(`&cursor=${nextCursor}`, other)).status).toBe(400);
-    expect((await list("&cursor=e30", acme)).status).toBe(400);
-  });
-});
-
-describe("a place in a stream", () => {
-  it("that lies in the future is refused or begun again, and never waited for in silence", async () => {
-    const server = testServer({ handlers });
-    const headers = bearer(await server.token("viewer"));
-    const watched = await server.request("/v1/runs/clerk-1/watch", {
-      headers: { ...headers, "last-event-id": "999999" },
-    });
-    await watched.body?.cancel();
-    expect(watched.status).toBeGreaterThanOrEqual(400);
-    const garbage = await server.request("/v1/stream", {
-      headers: { ...headers, "last-event-id": "9e9;9e9" },
-    });
-    const text = garbage.status === 200 ? await firstEvents(garbage) : "refused";
-    expect(text).toMatch(/refused|event: reset/);
-  });
-});
-
-/** What a stream says before it has to wait. */
-async function firstEvents(response: Response): Promise<string> {
-  const reader = response.body?.getReader();
-  let text = "";
-  while (!text.includes("event: reset") && text.length < 10_000) {
-    const piece = await reader?.read();
-    if (piece?.done !== false) break;
-    text += new TextDecoder().decode(piece.value);
-  }
-  await reader?.cancel();
-  return text;
-}

@@ -69,6 +69,11 @@ describe("the client", () => {
     await expect(proxy.getMe()).rejects.toMatchObject({ code: "http_502", recoverable: true });
   });
 
+  it("makes no request without an id: its address would be that of another operation", async () => {
+    const client = createClient({ fetch: async () => Response.json({}) });
+    await expect(client.getRun({ runId: "" })).rejects.toThrow("getRun needs a runId.");
+  });
+
   it("gives nothing for an empty answer, and the response itself for bytes", async () => {
     const server = testServer({
       handlers: {

@@ -51,7 +51,7 @@ export const answerCases: { readonly [Id in RunOperation]: Case } = {
     expect(answer).toMatchObject({ status: 200, body: { runId: "clerk-2", existed: true } });
     expect(await world.store.getRun("clerk-2")).toMatchObject({
       metadata: { tenant: "acme" },
-      startedBy: { name: "ann", authenticated: { name: "ann", by: "pawl", id: "token-acme" } },
+      startedBy: { name: "ann", authenticated: { name: "ann", by: "pawl" } },
     });
     return answer;
   },
@@ -188,7 +188,7 @@ export const answerCases: { readonly [Id in RunOperation]: Case } = {
     expect(answer).toMatchObject({ status: 201, body: { runId: "fork-1" } });
     expect(await store.getRun("fork-1")).toMatchObject({
       metadata: { tenant: "acme" },
-      startedBy: { authenticated: { id: "token-acme" } },
+      startedBy: { authenticated: { name: "ann", by: "pawl" } },
     });
     await expect(call("forkRun", { ...CLERK, body: { atTurn: 1, runId: "talk-1" } })).rejects.toMatchObject({
       status: 409,

@@ -8,6 +8,7 @@ import { agent, type Clock, conversation, Runner, type Store, tool } from "../..
 import { OPERATIONS, type OperationId } from "../../../src/server/api/operations.ts";
 import { type Route, routes } from "../../../src/server/api/routes.ts";
 import { makeHandlers, type RunOperation } from "../../../src/server/handlers/make-handlers.ts";
+import { heldResponse } from "../../../src/server/http/held-response.ts";
 import type { AccessScope, Principal } from "../../../src/server/principal.ts";
 import { scriptedModel } from "../../../src/testing/index.ts";
 
@@ -48,7 +49,7 @@ export const RUN_OPERATIONS = (Object.keys(OPERATIONS) as OperationId[]).filter(
 );
 
 function isOfRequests(id: OperationId): boolean {
-  return /^\/v1\/(session|me|tokens|audit)/.test(OPERATIONS[id].path);
+  return /^\/v1\/(session|me|tokens|webhooks|audit)/.test(OPERATIONS[id].path);
 }
 
 /** A clerk that finds an order, and refunds it if a person approves; and one to talk with. */
@@ -104,7 +105,7 @@ export function serverWorld(store: Store, clock: Clock = systemClock) {
     storeName: "pawl.db",
     hasWorker: false,
     isReadOnly: false,
-    closing: closing.signal,
+    openStreams: () => 0,
   });
 
   /** What a handler answers, without a look at the schema: chats have problems of their own. */
@@ -129,7 +130,10 @@ export function serverWorld(store: Store, clock: Clock = systemClock) {
     const result = await answer(id, asked);
     const described = (routes[id] as Route).answers[result.status];
     expect(described, `${id} may answer ${result.status}`).toBeDefined();
-    if (result instanceof Response) return { status: result.status, body: null, response: result };
+    if (result instanceof Response) {
+      const response = heldResponse(result, { until: [closing.signal], release: () => undefined });
+      return { status: result.status, body: null, response };
+    }
     const body = JSON.parse(JSON.stringify(result.body));
     if (described instanceof z.ZodType) expect(described.parse(body), `the answer of ${id}`).toEqual(body);
     return { status: result.status, body, response: null };

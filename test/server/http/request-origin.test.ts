@@ -11,7 +11,7 @@ const kindOf = (source: RequestSource): SourceDecision["kind"] => decideSource(s
 
 const sources = fc.record({
   isSafe: fc.boolean(),
-  hasBearer: fc.boolean(),
+  isOfToken: fc.boolean(),
   hasCookie: fc.boolean(),
   fetchSite: fc.constantFrom(null, "same-origin", "none", "same-site", "cross-site", "odd"),
   origin: fc.constantFrom(
@@ -31,13 +31,13 @@ describe("the source of a request", () => {
           source.fetchSite === null
             ? source.origin !== null && !OWN.includes(source.origin)
             : !["same-origin", "none"].includes(source.fetchSite);
-        if (saysOther && !source.hasBearer) expect(kindOf(source)).toBe("foreign");
+        if (saysOther && !source.isOfToken) expect(kindOf(source)).toBe("foreign");
       }),
     );
   });
 
   it("is our own page, or a program, if nothing says otherwise", () => {
-    const silent = { isSafe: false, hasBearer: false, hasCookie: false, fetchSite: null, origin: null };
+    const silent = { isSafe: false, isOfToken: false, hasCookie: false, fetchSite: null, origin: null };
     expect(kindOf(silent)).toBe("own");
     expect(kindOf({ ...silent, hasCookie: true })).toBe("foreign");
     expect(kindOf({ ...silent, hasCookie: true, isSafe: true })).toBe("own");

@@ -1,8 +1,13 @@
 import { connect, createServer } from "node:net";
-import { afterEach, describe, expect, it } from "vitest";
+import { setTimeout } from "node:timers/promises";
+import { createAdaptorServer } from "@hono/node-server";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { createClient } from "../../../src/client/client.ts";
-import { openStore, type Store } from "../../../src/index.ts";
+import { agent, conversation, openStore, type Store } from "../../../src/index.ts";
+import { OpenStreams } from "../../../src/server/http/open-streams.ts";
 import { type PawlServer, type ServeOptions, servePawl } from "../../../src/server/http/serve-pawl.ts";
+import { scriptedModel } from "../../../src/testing/index.ts";
+import { SampleRun } from "../../../src/testing/store/sample-run.ts";
 
 const opened: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -50,6 +55,12 @@ async function tokenOf(server: PawlServer): Promise<string> {
   return ((await response.json()) as { readonly secret: string }).secret;
 }
 
+const CHAT = JSON.stringify({
+  id: "c-1",
+  messages: [{ id: "u-1", role: "user", parts: [{ type: "text", text: "Hello" }] }],
+  trigger: "submit-message",
+});
+
 /** All that a raw request is answered. */
 async function raw(port: number, text: string): Promise<string> {
   const socket = connect(port, "127.0.0.1");
@@ -69,15 +80,33 @@ describe("a server", () => {
     expect(items.map(({ who, act }) => [who.name, act])).toEqual([
       ["ana", "createToken"],
       ["ana", "createSession"],
+      ["ana", "token.login"],
     ]);
+    // The code that was printed, the session that it became, and what was made in that.
+    const [made, signedIn, printed] = items;
+    expect(printed?.target).toMatch(/^[0-9a-f]{16}$/);
+    expect([signedIn?.target, made?.who.id]).toEqual([printed?.target, printed?.target]);
   });
 
-  it("breaks open streams when it stops, and does not end them", async () => {
-    const server = await served();
-    const token = await tokenOf(server);
-    const response = await fetch(`${server.url}/v1/stream`, {
-      headers: { authorization: `Bearer ${token}` },
-    });
+  it.each([
+    ["the stream of all runs", "/v1/stream", null],
+    ["a watched run", "/v1/runs/run-1/watch", null],
+    ["an answer of a chat", "/v1/chat/talk", CHAT],
+    ["a chat that is read again", "/v1/chat/talk/c-1/stream", null],
+  ])("breaks %s when it stops, and does not end it", async (_, path, body) => {
+    const store = await memoryStore();
+    await SampleRun.create(store, "run-1");
+    const talker = agent({ name: "talk", instructions: "Talk.", model: scriptedModel([]) });
+    const server = await served({ store, pipelines: { talk: conversation(talker) } });
+    const headers = {
+      authorization: `Bearer ${await tokenOf(server)}`,
+      "content-type": "application/json",
+    };
+    const open = (at: string, sent: string | null) =>
+      fetch(`${server.url}${at}`, { headers, ...(sent === null ? {} : { method: "POST", body: sent }) });
+    if (path.startsWith("/v1/chat/talk/")) await (await open("/v1/chat/talk", CHAT)).body?.cancel();
+    const response = await open(path, body);
+    expect(response.status).toBe(200);
     const reader = response.body?.getReader();
     await reader?.read();
     const end = (async () => {
@@ -86,6 +115,36 @@ describe("a server", () => {
     await server.close();
     expect(await end).toBe("broken");
     await expect(fetch(`${server.url}/healthz`)).rejects.toThrow();
+  });
+
+  it("does not wait for connections on which nothing was asked", async () => {
+    const server = await served();
+    const socket = connect(server.port, "127.0.0.1");
+    await new Promise<void>((resolve) => socket.once("connect", () => resolve()));
+    const asked = await raw(
+      server.port,
+      `GET /healthz HTTP/1.1\r\nhost: 127.0.0.1:${server.port}\r\nconnection: close\r\n\r\n`,
+    );
+    expect(asked).toContain("200 OK");
+    const isClosed = new Promise<string>((resolve) => socket.once("close", () => resolve("at once")));
+    const late = setTimeout(2_000, "after its grace");
+    void server.close();
+    expect(await Promise.race([isClosed, late])).toBe("at once");
+  });
+
+  it("keeps nothing of the streams that ended on a connection which is used again", async () => {
+    const streams = new OpenStreams();
+    const done = () => new Response("data: 1\n\n", { headers: { "content-type": "text/event-stream" } });
+    const warned = vi.fn();
+    process.on("warning", warned);
+    const node = createAdaptorServer({ fetch: (_, { outgoing }) => streams.over(outgoing, done()) });
+    await new Promise<void>((resolve) => node.listen(0, "127.0.0.1", resolve));
+    opened.push(() => new Promise((resolve) => node.close(resolve)));
+    const address = node.address();
+    const port = typeof address === "object" ? address?.port : 0;
+    for (let i = 0; i < 15; i++) await (await fetch(`http://127.0.0.1:${port}/`)).text();
+    process.off("warning", warned);
+    expect(warned).not.toHaveBeenCalled();
   });
 
   it("says in one sentence that its port is in use", async () => {

@@ -23,6 +23,10 @@ export const ACCESS_CASES: Readonly<Record<keyof AccessStore, PrepareAccess>> = 
     const { id } = await store.grantAccess(newAccess("token", name));
     return async () => withoutId(await store.revokeAccess(id));
   },
+  endSession: async (store, name) => {
+    const { id } = await store.grantAccess(newAccess("code", name));
+    return () => store.endSession(id);
+  },
   noteAccessUse: async (store, name) => {
     const { id } = await store.grantAccess(newAccess("token", name));
     return () => store.noteAccessUse(id);

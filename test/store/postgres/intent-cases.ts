@@ -34,6 +34,7 @@ import {
 } from "../../../src/testing/store/sample-session.ts";
 import { newCompaction, newSummary, SampleTalk } from "../../../src/testing/store/sample-talk.ts";
 import { ACCESS_CASES } from "./access-cases.ts";
+import { WEBHOOK_CASES } from "./webhook-cases.ts";
 
 /** How far the clock of the stores is ahead of where each case begins. */
 export const clockOfCases = { aheadMs: 0 };
@@ -189,6 +190,7 @@ export const INTENT_CASES: Readonly<Record<StoreIntent, PrepareIntent>> = {
     return () => store.resumeSchedule(name, { by: "Ann" });
   },
   ...ACCESS_CASES,
+  ...WEBHOOK_CASES,
   claimRun: async (store, runId) => {
     const run = await SampleRun.create(store, runId);
     await store.interruptRun(run.fence);

@@ -3,6 +3,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openStore } from "../../../src/store/open-store.ts";
+import { PostgresStore } from "../../../src/store/postgres/postgres-store.ts";
+import { type Network, realNetwork } from "../../../src/store/postgres-wire/pg-driver.ts";
 import { newReceipt, SampleRun } from "../../../src/testing/store/sample-run.ts";
 import { IS_FULL_TEST } from "../../full-test.ts";
 import { type Cut, CuttingProxy } from "./cutting-proxy.ts";
@@ -87,6 +89,39 @@ describe("a COMMIT that is cut off", () => {
       }
     },
   );
+});
+
+describe("a process that stood still inside of a transaction", () => {
+  it("writes again, once, when the server has ended its session meanwhile", async () => {
+    let standsStill = false;
+    let stops = 0;
+    const network: Network = {
+      connect: (options) => realNetwork.connect(options),
+      exchange: async (client, statements, send) => {
+        const answers = await send();
+        const opens = statements.some(({ text }) => text === "BEGIN");
+        if (!standsStill || !opens || statements.some(({ text }) => text === "COMMIT")) return answers;
+        standsStill = false;
+        stops += 1;
+        await client.query({ text: "SET idle_in_transaction_session_timeout = '20ms'" });
+        // Nothing of this process runs, as if the system had stopped it: the server's last message waits in the socket.
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 400);
+        return answers;
+      },
+    };
+    const store = await PostgresStore.open(server.url, { schema: server.newSchema() }, network);
+    try {
+      standsStill = true;
+      const run = await SampleRun.create(store);
+      expect(stops).toBe(1);
+      expect((await store.listEvents(run.runId)).map(({ type }) => type)).toEqual([
+        "run.created",
+        "step.begun",
+      ]);
+    } finally {
+      await store.close();
+    }
+  });
 });
 
 describe("a server that crashes", () => {

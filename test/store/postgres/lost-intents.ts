@@ -70,6 +70,8 @@ export class LostIntents {
         act,
         target: act === "audit.trim" ? null : target,
       })),
+      webhook: await this.#reader.getWebhook(runId),
+      deliveries: await this.#reader.listDeliveries(runId),
       auditProblem: (await this.#reader.verifyAudit()).problem,
     };
     if (stored.run !== null) Object.assign(stored, { problems: await this.#problemsOf(runId) });

@@ -20,6 +20,9 @@ describe("an error of the server or the network", () => {
     "57P01",
     "57P02",
     "57P03",
+    "57P05",
+    "25P03",
+    "25P04",
     "40003",
   ])("%s may have lost the answer of a commit", (code) => {
     expect(isConnectionLost(errorOf(code))).toBe(true);

@@ -4,7 +4,8 @@ import { afterAll, beforeAll, expect, it } from "vitest";
 import { openStore } from "../../../src/store/open-store.ts";
 import { loadPg } from "../../../src/store/postgres-wire/pg-driver.ts";
 import type { RunChangeCursor, Store } from "../../../src/store/store.ts";
-import { SampleRun } from "../../../src/testing/store/sample-run.ts";
+import { SampleRun, SUCCEEDED } from "../../../src/testing/store/sample-run.ts";
+import { newWebhook } from "../../../src/testing/store/server/webhooks.ts";
 import { type PostgresServer, startPostgres } from "./postgres-server.ts";
 
 let server: PostgresServer;
@@ -14,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => server.stop(), 60_000);
 
 const EVENT = `INSERT INTO events (run_key, seq, created_at, type, data, hash, of_run)
-  SELECT run_key, 900, created_at, 'test', '{}', 'x', 0 FROM runs WHERE run_id = `;
+  SELECT run_key, 900, created_at, 'run.cancelled', '{}', decode(repeat('cd', 32), 'hex'), 0 FROM runs WHERE run_id = `;
 
 /** A session in which a transaction stays open. */
 async function openTransaction(schema: string, runId: string) {
@@ -130,5 +131,44 @@ it("events from before the feed, and numbers that are still to come, are in no a
   expect(await poll()).toEqual([]);
   await old.open(1);
   expect(await poll()).toEqual(["old"]);
+  await store.close();
+});
+
+/** The ids of what is recorded for webhook w-1, once there is nothing left to record. */
+async function recordedFor(store: Store): Promise<readonly string[]> {
+  while (await store.hasWebhookNews()) await store.recordDeliveries();
+  return (await store.listDeliveries("w-1")).map(({ deliveryId }) => deliveryId).sort();
+}
+
+it("a webhook gets an event whose transaction commits after later ones were read", async () => {
+  const schema = server.newSchema();
+  const store = await openStore(server.url, { schema });
+  await store.addWebhook(newWebhook("w-1"));
+  for (const runId of ["slow", "lost"]) await SampleRun.create(store, runId);
+  const slow = await openTransaction(schema, "slow");
+  const lost = await openTransaction(schema, "lost");
+  const quick = await SampleRun.create(store, "quick");
+  await store.releaseRun(quick.fence, SUCCEEDED);
+  const { seq } = await quick.lastEvent();
+  expect(await recordedFor(store), "while they are open").toEqual([`quick:${seq}`]);
+  await slow.end("COMMIT");
+  await lost.end("ROLLBACK");
+  expect(await recordedFor(store)).toEqual([`quick:${seq}`, "slow:900"]);
+  await store.close();
+});
+
+it("a log of many transactions, and one of many events, is read to its end", async () => {
+  const schema = server.newSchema();
+  const store = await openStore(server.url, { schema });
+  await store.addWebhook(newWebhook("w-1"));
+  await SampleRun.create(store, "run-1");
+  /** One transaction, whose last event asks for a delivery. */
+  const write = (first: number, last: number) =>
+    server.sql(`INSERT INTO ${schema}.events (run_key, seq, created_at, type, data, hash, of_run)
+      SELECT run_key, n, created_at, CASE n WHEN ${last} THEN 'run.cancelled' ELSE 'test' END, '{}', decode(repeat('ab', 32), 'hex'), 0
+        FROM ${schema}.runs, generate_series(${first}, ${last}) AS n`);
+  await write(1_001, 2_200);
+  for (let i = 0; i < 20; i += 1) await write(3_000 + 30 * i, 3_029 + 30 * i);
+  expect(await recordedFor(store)).toHaveLength(21);
   await store.close();
 });

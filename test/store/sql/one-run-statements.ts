@@ -55,6 +55,10 @@ export const FAN_OUTS: readonly { readonly text: RegExp; readonly why: string }[
     why: "The limit of a claim counts the claimed runs of a queue, before a run begins or continues.",
   },
   {
+    text: /^SELECT DISTINCT "table" AS child, parent FROM pragma_foreign_key_check/,
+    why: "All of a file is checked, for people.",
+  },
+  {
     text: /^SELECT run_id, priority, ready_at, concurrency_key, worker_version FROM runs WHERE status = 'queued'/,
     why: "A worker looks for its next run.",
   },
@@ -92,6 +96,14 @@ export const FAN_OUTS: readonly { readonly text: RegExp; readonly why: string }[
     text: /^SELECT (?:\*|name|name, next_at|planned_at) FROM (?:schedules|firings)\b/,
     why: "Schedules belong to no run.",
   },
+  {
+    text: /^SELECT .* FROM webhook/,
+    why: "Webhooks belong to no run.",
+  },
+  {
+    text: /^SELECT (?:place|run_id), (?:run_id, )?seq, .*type, data|^SELECT run_id, (?:updated_at FROM runs WHERE run_id >= \?|pipeline, event_seq, .* FROM runs WHERE status = 'running'|wait_index, kind FROM waits )/,
+    why: "The log of all runs, for webhooks.",
+  },
   { text: /^SELECT .* FROM (?:access_tokens|audit_log)\b/, why: "People and their acts belong to no run." },
   {
     text: /^SELECT .* FROM runs WHERE status NOT IN \('succeeded', 'failed', 'cancelled', 'moved'\) AND run_id >= \?/,
@@ -104,11 +116,15 @@ export const FAN_OUTS: readonly { readonly text: RegExp; readonly why: string }[
  * it shares with others.
  */
 export const FAN_OUT_INTENTS: readonly string[] = [
+  "addWebhook",
   "beginArrival",
+  "claimDeliveries",
   "claimRun",
   "collectBlobs",
   "configureSchedules",
   "createRun",
+  "endDelivery",
+  "endSession",
   "enqueueRun",
   "fireNow",
   "fireSchedule",
@@ -118,13 +134,18 @@ export const FAN_OUT_INTENTS: readonly string[] = [
   "noteAccessUse",
   "pauseSchedule",
   "recordAudit",
+  "recordDeliveries",
   "redeemCode",
   "releaseRun",
+  "removeWebhook",
   "reportWorker",
   "resumeSchedule",
   "revokeAccess",
+  "rotateWebhook",
+  "sendAgain",
   "sendMessage",
   "storeArrivingRows",
+  "testWebhook",
   "trimAudit",
 ];
 

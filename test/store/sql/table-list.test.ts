@@ -60,6 +60,9 @@ describe("the list of tables", () => {
       "live_workers",
       "access_tokens",
       "audit_log",
+      "webhooks",
+      "webhook_feed",
+      "webhook_deliveries",
     ]);
   });
 

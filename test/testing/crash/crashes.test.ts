@@ -35,7 +35,6 @@ const NOT_OF_RUNNERS: ReadonlySet<string> = new Set<Intent>([
   "interruptRun",
   // Other people stop an exchange: `conversation-stop` does it while a tool is at work.
   "requestStop",
-  "storeId",
   "moveRun",
   "beginArrival",
   "dropArrivingRows",
@@ -45,9 +44,15 @@ const NOT_OF_RUNNERS: ReadonlySet<string> = new Set<Intent>([
   "grantAccess",
   "redeemCode",
   "revokeAccess",
+  "endSession",
   "noteAccessUse",
   "recordAudit",
   "trimAudit",
+  // Of admins, the same.
+  "removeWebhook",
+  "rotateWebhook",
+  "testWebhook",
+  "sendAgain",
 ]);
 
 describe("a process that dies", () => {

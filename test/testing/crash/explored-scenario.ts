@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { type CrashExplorerOptions, crashExplorer } from "../../../src/testing/crash/crash-explorer.ts";
-import type { CrashReport } from "../../../src/testing/crash/crash-report.ts";
+import type { CrashReport } from "../../../src/testing/crash/report/crash-report.ts";
 import { SCENARIOS } from "./scenarios/index.ts";
 
 /** In memory if the machine has such a folder: these tests do not depend on a disk that survives a power cut. */

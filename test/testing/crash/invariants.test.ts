@@ -2,14 +2,15 @@ import { describe, expect, it } from "vitest";
 import { checkInvariants } from "../../../src/testing/crash/check-invariants.ts";
 import type { Evidence } from "../../../src/testing/crash/evidence.ts";
 import { INVARIANTS } from "../../../src/testing/crash/invariants/index.ts";
-import { FALSIFIED_CALLS } from "./falsified-calls.ts";
-import { FALSIFIED_COMPACTIONS, FALSIFIED_EXCHANGES, FALSIFIED_FILES } from "./falsified-exchanges.ts";
-import { FALSIFIED_DELETIONS, FALSIFIED_QUEUES } from "./falsified-queues.ts";
-import { FALSIFIED_REDOS, FALSIFIED_RESUMES } from "./falsified-resumes.ts";
-import { FALSIFIED_RUNS } from "./falsified-runs.ts";
-import { FALSIFIED_USAGE } from "./falsified-usage.ts";
-import { FALSIFIED_VIEWERS } from "./falsified-viewers.ts";
-import { FALSIFIED_WAITS } from "./falsified-waits.ts";
+import { FALSIFIED_CALLS } from "./falsified/calls.ts";
+import { FALSIFIED_COMPACTIONS, FALSIFIED_EXCHANGES, FALSIFIED_FILES } from "./falsified/exchanges.ts";
+import { FALSIFIED_DELETIONS, FALSIFIED_QUEUES } from "./falsified/queues.ts";
+import { FALSIFIED_REDOS, FALSIFIED_RESUMES } from "./falsified/resumes.ts";
+import { FALSIFIED_RUNS } from "./falsified/runs.ts";
+import { FALSIFIED_USAGE } from "./falsified/usage.ts";
+import { FALSIFIED_VIEWERS } from "./falsified/viewers.ts";
+import { FALSIFIED_WAITS } from "./falsified/waits.ts";
+import { FALSIFIED_WEBHOOKS } from "./falsified/webhooks.ts";
 import {
   type Draft,
   effectsOf,
@@ -28,6 +29,7 @@ import { resumeFromMilestone, resumeWithRedo } from "./scenarios/resume-requests
 import { scheduleFires } from "./scenarios/schedules.ts";
 import { streamCut } from "./scenarios/streams.ts";
 import { agentWaits } from "./scenarios/waits.ts";
+import { webhook } from "./scenarios/webhooks.ts";
 
 const CRASHED = "crash before store.commitTurn 2";
 const PAUSED = "pause before tool.call_taxi 1; wake at the end";
@@ -62,6 +64,9 @@ const [, queued] = (await evidenceOf(queueKeys(), "crash after store.claimRun 2"
 const [, deleted] = (await evidenceOf(deletion(), "crash before store.deleteRun 1")) as [Evidence, Evidence];
 const [, streamed] = (await evidenceOf(streamCut(), "crash after model.piece 4")) as [Evidence, Evidence];
 
+// The message arrived, and is sent again.
+const [, told] = (await evidenceOf(webhook(), "crash after webhook 2")) as [Evidence, Evidence];
+
 const [, resumed] = (await evidenceOf(resumeFromMilestone(), "crash after store.claimRun 1")) as [
   Evidence,
   Evidence,
@@ -86,6 +91,7 @@ describe("real evidence", () => {
     queued,
     deleted,
     streamed,
+    told,
     resumed,
     redone,
     ...forks,
@@ -105,6 +111,7 @@ describe("real evidence", () => {
       queued,
       deleted,
       streamed,
+      told,
       resumed,
     ];
     for (const evidence of all)
@@ -113,6 +120,17 @@ describe("real evidence", () => {
     // No process was silent and alive: pauses.test.ts tests that.
     expect([...looked].filter(([, times]) => times === 0)).toEqual([["silence-is-no-proof", 0]]);
     expect(looked.size).toBe(INVARIANTS.length);
+  });
+
+  it("may have a message again with the answer that came meanwhile", async () => {
+    const again = falsified(told, ({ witness }) => {
+      const line = one(witness, ({ kind }) => kind === "received");
+      if (line.kind !== "received") return;
+      const { data, ...rest } = JSON.parse(line.body) as { readonly data: object };
+      witness.push({ ...line, body: JSON.stringify({ ...rest, data: { ...data, content: null } }) });
+    });
+    expect(again.witness.length).toBeGreaterThan(told.witness.length);
+    expect((await checkInvariants(again, INVARIANTS)).broken).toEqual([]);
   });
 
   it("does not count a call that hit the window that fencing leaves open", async () => {
@@ -190,6 +208,7 @@ describe("an invariant notices that", () => {
     ...FALSIFIED_RESUMES.map((each) => [resumed, ...each] as const),
     ...FALSIFIED_REDOS.map((each) => [redone, ...each] as const),
     ...FALSIFIED_VIEWERS.map((each) => [streamed, ...each] as const),
+    ...FALSIFIED_WEBHOOKS.map((each) => [told, ...each] as const),
   ])("$1: $2", async (evidence, invariant, _how, change, message) => {
     const { broken } = await checkInvariants(falsified(evidence, change), INVARIANTS);
     const found = broken.find((each) => each.invariant === invariant)?.problems.map(({ what }) => what);
@@ -233,6 +252,7 @@ describe("an invariant notices that", () => {
       ...FALSIFIED_DELETIONS,
       ...FALSIFIED_RESUMES,
       ...FALSIFIED_VIEWERS,
+      ...FALSIFIED_WEBHOOKS,
       ...FALSIFIED_SCHEDULES,
     ].map(([name]) => name);
     const shown = new Set([...names, "diverged-is-silent"]);

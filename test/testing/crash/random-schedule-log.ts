@@ -2,7 +2,12 @@ import type { Evidence, ProcessOutcome, Scenario } from "../../../src/testing/cr
 import { pointText } from "../../../src/testing/crash/point.ts";
 import { SCENARIOS } from "./scenarios/index.ts";
 
-const TWO_PROGRAMS: readonly string[] = ["changed-shape", "conversation-deploy", "resume-with-redo"];
+const TWO_PROGRAMS: readonly string[] = [
+  "changed-shape",
+  "conversation-deploy",
+  "resume-with-redo",
+  "resume-changed-twice",
+];
 
 /**
  * Without those in which an old and a new program work on the same run. If both work at the same time, it is random which

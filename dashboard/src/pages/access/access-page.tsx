@@ -1,11 +1,12 @@
 import type { ReactNode } from "react";
-import { useDashboard } from "../../app/dashboard-context.ts";
-import { flag, maybeOneOf, oneOf, optional } from "../../app/search-params.ts";
-import { useSearchParams } from "../../app/use-search-params.ts";
-import { Choice } from "../../parts/choice.tsx";
-import { Notice } from "../../parts/notice.tsx";
-import { Page } from "../../parts/page.tsx";
-import { AUDIT_PERIODS, AuditLog } from "./audit-log.tsx";
+import { flag, maybeOneOf, oneOf, optional } from "../../browser/search-params.ts";
+import { useSearchParams } from "../../browser/use-search-params.ts";
+import { useDashboard } from "../../live/dashboard-context.ts";
+import { Choice } from "../../parts/controls/choice.tsx";
+import { Notice } from "../../parts/layout/notice.tsx";
+import { Page } from "../../parts/layout/page.tsx";
+import { PERIODS } from "../../words/periods.ts";
+import { AuditLog } from "./audit-log.tsx";
 import { Tokens } from "./tokens.tsx";
 
 const ACCESS_PARAMS = {
@@ -14,7 +15,7 @@ const ACCESS_PARAMS = {
   who: optional,
   act: optional,
   target: optional,
-  since: maybeOneOf(AUDIT_PERIODS),
+  since: maybeOneOf(PERIODS),
 } as const;
 
 /** Who may come in, and what people did. */

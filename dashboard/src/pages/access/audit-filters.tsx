@@ -1,8 +1,9 @@
 import { type ReactNode, useState } from "react";
-import { Button } from "../../parts/button.tsx";
-import { Icon } from "../../parts/icon.tsx";
-import { Menu, MenuItem } from "../../parts/menu.tsx";
-import { AUDIT_PERIODS, type AuditFilter } from "./audit-log.tsx";
+import { Button } from "../../parts/controls/button.tsx";
+import { Icon } from "../../parts/controls/icon.tsx";
+import { Menu, MenuItem } from "../../parts/controls/menu.tsx";
+import { PERIODS } from "../../words/periods.ts";
+import type { AuditFilter } from "./audit-filter.ts";
 
 type AuditFiltersProps = {
   readonly filter: AuditFilter;
@@ -19,7 +20,7 @@ export function AuditFilters({ filter, acts, onChange }: AuditFiltersProps): Rea
       <FilterField label="Act" value={filter.act} choices={acts} onChange={(act) => onChange({ act })} />
       <FilterField label="Target" value={filter.target} onChange={(target) => onChange({ target })} />
       <Menu label={filter.since === null ? "Since ever" : `The last ${filter.since}`}>
-        {[null, ...AUDIT_PERIODS].map((since) => (
+        {[null, ...PERIODS].map((since) => (
           <MenuItem key={since} isChosen={filter.since === since} onSelect={() => onChange({ since })}>
             {since === null ? "ever" : `the last ${since}`}
           </MenuItem>

@@ -2,32 +2,23 @@ import { useInfiniteQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { OPERATIONS } from "../../../../src/server/api/operations.ts";
 import type { Answer } from "../../api/client.ts";
-import { useDashboard } from "../../app/dashboard-context.ts";
-import { Button } from "../../parts/button.tsx";
-import { CopyButton } from "../../parts/copy-button.tsx";
-import { EmptyState } from "../../parts/empty-state.tsx";
-import { Icon } from "../../parts/icon.tsx";
-import { Id } from "../../parts/id.tsx";
-import { counted } from "../../parts/money-words.ts";
-import { ProblemNotice } from "../../parts/notice.tsx";
-import { type Column, Table } from "../../parts/table.tsx";
-import { Ago } from "../../parts/time.tsx";
-import { VisibleLine } from "../../parts/visible.tsx";
+import { useDashboard } from "../../live/dashboard-context.ts";
+import { Button } from "../../parts/controls/button.tsx";
+import { CopyButton } from "../../parts/controls/copy-button.tsx";
+import { Icon } from "../../parts/controls/icon.tsx";
+import { EmptyState } from "../../parts/layout/empty-state.tsx";
+import { ProblemNotice } from "../../parts/layout/notice.tsx";
+import { type Column, Table } from "../../parts/layout/table.tsx";
+import { Id } from "../../parts/text/id.tsx";
+import { Ago } from "../../parts/text/time.tsx";
+import { VisibleLine } from "../../parts/text/visible.tsx";
+import { counted } from "../../words/money-words.ts";
+import { periodStartText } from "../../words/periods.ts";
+import type { AuditFilter } from "./audit-filter.ts";
 import { AuditFilters } from "./audit-filters.tsx";
 import { isRefused, targetPath } from "./audit-target.ts";
 
 type Entry = Answer<"listAudit">["items"][number];
-
-export const AUDIT_PERIODS = ["1h", "24h", "7d", "30d"] as const;
-const HOUR_MS = 3_600_000;
-const PERIOD_MS = { "1h": HOUR_MS, "24h": 24 * HOUR_MS, "7d": 168 * HOUR_MS, "30d": 720 * HOUR_MS } as const;
-
-export type AuditFilter = {
-  readonly who: string | null;
-  readonly act: string | null;
-  readonly target: string | null;
-  readonly since: (typeof AUDIT_PERIODS)[number] | null;
-};
 
 type AuditLogProps = {
   readonly filter: AuditFilter;
@@ -82,26 +73,18 @@ function useAudit({ who, act, target, since }: AuditFilter) {
   return useInfiniteQuery({
     queryKey: ["audit", who, act, target, since],
     queryFn: ({ pageParam: cursor, signal }) =>
-      client.listAudit(
-        {
-          ...(who === null ? {} : { who }),
-          ...(act === null ? {} : { act }),
-          ...(target === null ? {} : { target }),
-          ...(since === null ? {} : { since: sinceTime(since) }),
-          ...(cursor === null ? {} : { cursor }),
-          limit: PAGE,
-        },
-        { signal },
-      ),
+      client.listAudit({
+        ...(who === null ? {} : { who }),
+        ...(act === null ? {} : { act }),
+        ...(target === null ? {} : { target }),
+        ...(since === null ? {} : { since: periodStartText(since, Date.now()) }),
+        ...(cursor === null ? {} : { cursor }),
+        limit: PAGE,
+        signal,
+      }),
     initialPageParam: null as string | null,
     getNextPageParam: ({ nextCursor }) => nextCursor,
   });
-}
-
-/** A whole minute, so that the pages of one list are of the same filter. */
-function sinceTime(since: (typeof AUDIT_PERIODS)[number]): string {
-  const from = Date.now() - PERIOD_MS[since];
-  return new Date(from - (from % 60_000)).toISOString();
 }
 
 type EntriesProps = { readonly entries: readonly Entry[]; readonly onChange: AuditLogProps["onChange"] };

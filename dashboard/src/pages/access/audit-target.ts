@@ -1,8 +1,15 @@
 import { OPERATIONS } from "../../../../src/server/api/operations.ts";
-import { callPath, runPath, waitPath } from "../../app/places.ts";
+import { callPath, runPath, waitPath } from "../../browser/places.ts";
 
 /** Operations that name runs in their query or body. */
-const ABOUT_RUNS: ReadonlySet<string> = new Set(["bulk", "startRun", "compareRuns", "stream", "listWaits"]);
+const ABOUT_RUNS: ReadonlySet<string> = new Set([
+  "bulk",
+  "bulk.dryRun",
+  "startRun",
+  "compareRuns",
+  "stream",
+  "listWaits",
+]);
 
 /** Where the target of an act can be looked at; null where it has no page. */
 export function targetPath(act: string, target: string): string | null {

@@ -2,15 +2,16 @@ import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import type { Answer } from "../../api/client.ts";
 import type { Me } from "../../api/documents.ts";
-import { useDashboard } from "../../app/dashboard-context.ts";
-import { Button } from "../../parts/button.tsx";
-import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
-import { CopyButton } from "../../parts/copy-button.tsx";
-import { Dialog } from "../../parts/dialog.tsx";
-import { SelectField, TextField } from "../../parts/field.tsx";
-import { Notice } from "../../parts/notice.tsx";
-import { VisibleLine } from "../../parts/visible.tsx";
-import { parseScope, scopeWords } from "./scope-text.ts";
+import { useDashboard } from "../../live/dashboard-context.ts";
+import { Button } from "../../parts/controls/button.tsx";
+import { CopyButton } from "../../parts/controls/copy-button.tsx";
+import { Dialog } from "../../parts/controls/dialog.tsx";
+import { SelectField, TextField } from "../../parts/controls/field.tsx";
+import { ConfirmDialog } from "../../parts/layout/confirm-dialog.tsx";
+import { Notice } from "../../parts/layout/notice.tsx";
+import { VisibleLine } from "../../parts/text/visible.tsx";
+import { scopeWords } from "../../words/scope-words.ts";
+import { parseScope } from "./scope-text.ts";
 
 const ROLES: { readonly [R in Me["role"]]: string } = {
   viewer: "viewer: reads",

@@ -3,15 +3,6 @@ import type { Answer } from "../../api/client.ts";
 export type Token = Answer<"listTokens">["items"][number];
 export type Scope = Token["scope"];
 
-/** Which runs a token sees, in words. */
-export function scopeWords({ pipelines, labels }: Scope): string {
-  const parts = [
-    ...(pipelines === null ? [] : [pipelines.join(", ")]),
-    ...Object.entries(labels ?? {}).map(([name, value]) => `${name}=${value}`),
-  ];
-  return parts.length === 0 ? "all runs" : parts.join(" · ");
-}
-
 /** A scope as it is typed: pipelines with commas, labels as `name=value`. Nothing typed is no limit. */
 export function parseScope(
   pipelines: string,

@@ -1,17 +1,18 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
-import { useDashboard } from "../../app/dashboard-context.ts";
+import { useDashboard } from "../../live/dashboard-context.ts";
 import { useNow } from "../../live/use-now.ts";
-import { Button } from "../../parts/button.tsx";
-import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
-import { EmptyState } from "../../parts/empty-state.tsx";
-import { Loaded } from "../../parts/loaded.tsx";
-import { counted } from "../../parts/money-words.ts";
-import { type Column, Table } from "../../parts/table.tsx";
-import { Ago } from "../../parts/time.tsx";
-import { VisibleLine } from "../../parts/visible.tsx";
+import { Button } from "../../parts/controls/button.tsx";
+import { ConfirmDialog } from "../../parts/layout/confirm-dialog.tsx";
+import { EmptyState } from "../../parts/layout/empty-state.tsx";
+import { Loaded } from "../../parts/layout/loaded.tsx";
+import { type Column, Table } from "../../parts/layout/table.tsx";
+import { Ago } from "../../parts/text/time.tsx";
+import { VisibleLine } from "../../parts/text/visible.tsx";
+import { counted } from "../../words/money-words.ts";
+import { scopeWords } from "../../words/scope-words.ts";
 import { NewTokenDialog } from "./new-token.tsx";
-import { scopeWords, type Token, tokenState } from "./scope-text.ts";
+import { type Token, tokenState } from "./scope-text.ts";
 
 type TokensProps = { readonly isAll: boolean; readonly onAll: (isAll: boolean) => void };
 
@@ -22,7 +23,7 @@ export function Tokens({ isAll, onAll }: TokensProps): ReactNode {
   const [open, setOpen] = useState<"new" | Token | null>(null);
   const tokens = useQuery({
     queryKey: ["tokens"],
-    queryFn: ({ signal }) => client.listTokens({}, { signal }),
+    queryFn: ({ signal }) => client.listTokens({ signal }),
   });
   const items = tokens.data?.items ?? [];
   const living = items.filter((token) => tokenState(token, now) === "open");
@@ -172,7 +173,7 @@ function RevokeDialog({
       onClose={onClose}
     >
       <p>
-        Whoever has it is refused from now on, and sessions that were made with it end. It cannot be taken
+        Requests with it are refused from now on, and sessions that were made with it end. It cannot be taken
         back: a new token has another secret.
       </p>
     </ConfirmDialog>

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
-import { SideBySide } from "../../parts/side-by-side.tsx";
-import { VisibleLine } from "../../parts/visible.tsx";
-import type { ValueChange } from "./value-change.ts";
+import { SideBySide } from "../../parts/text/side-by-side.tsx";
+import type { ValueChange } from "../../parts/text/value-change.ts";
+import { VisibleLine } from "../../parts/text/visible.tsx";
 
 /** Values that differ, each under its path. */
 export function ChangeList({

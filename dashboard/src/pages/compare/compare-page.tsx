@@ -1,9 +1,9 @@
 import type { ReactNode } from "react";
-import { flag, optional } from "../../app/search-params.ts";
-import { useSearchParams } from "../../app/use-search-params.ts";
+import { flag, optional } from "../../browser/search-params.ts";
+import { useSearchParams } from "../../browser/use-search-params.ts";
 import { useRunQuery } from "../../live/use-live.ts";
-import { Loaded } from "../../parts/loaded.tsx";
-import { Page } from "../../parts/page.tsx";
+import { Loaded } from "../../parts/layout/loaded.tsx";
+import { Page } from "../../parts/layout/page.tsx";
 import { ComparedRuns } from "./compared-runs.tsx";
 import { RunFields, RunPicker } from "./run-picker.tsx";
 
@@ -41,7 +41,7 @@ export default function ComparePage(): ReactNode {
 type PickerProps = { readonly runId: string; readonly onChoose: (runId: string) => void };
 
 function Picker({ runId, onChoose }: PickerProps): ReactNode {
-  const run = useRunQuery(runId, ["account"], (client, signal) => client.getRun({ runId }, { signal }));
+  const run = useRunQuery(runId, ["account"], (client, signal) => client.getRun({ runId, signal }));
   return (
     <Loaded query={run} what="The run could not be read.">
       {({ head }) => <RunPicker head={head} onChoose={onChoose} />}
@@ -55,8 +55,8 @@ type BothProps = Omit<Parameters<typeof ComparedRuns>[0], "headA" | "headB"> & {
 };
 
 function Both({ a, b, ...rest }: BothProps): ReactNode {
-  const runA = useRunQuery(a, ["account"], (client, signal) => client.getRun({ runId: a }, { signal }));
-  const runB = useRunQuery(b, ["account"], (client, signal) => client.getRun({ runId: b }, { signal }));
+  const runA = useRunQuery(a, ["account"], (client, signal) => client.getRun({ runId: a, signal }));
+  const runB = useRunQuery(b, ["account"], (client, signal) => client.getRun({ runId: b, signal }));
   return (
     <Loaded query={runA} what="The first run could not be read.">
       {(first) => (

@@ -1,21 +1,21 @@
 import type { ReactNode } from "react";
 import type { RunHead } from "../../api/documents.ts";
 import { useRunHead } from "../../live/use-live.ts";
-import { Button } from "../../parts/button.tsx";
-import { RunId } from "../../parts/id.tsx";
-import { Loaded } from "../../parts/loaded.tsx";
-import { countWords, moneyWords } from "../../parts/money-words.ts";
-import { Notice } from "../../parts/notice.tsx";
-import { PipelineLink } from "../../parts/pipeline-link.tsx";
-import { Section } from "../../parts/section.tsx";
-import { Status } from "../../parts/status.tsx";
-import { longDurationWords } from "../../parts/time-words.ts";
-import { VisibleLine } from "../../parts/visible.tsx";
+import { Button } from "../../parts/controls/button.tsx";
+import { Loaded } from "../../parts/layout/loaded.tsx";
+import { Notice } from "../../parts/layout/notice.tsx";
+import { Section } from "../../parts/layout/section.tsx";
+import { RunId } from "../../parts/text/id.tsx";
+import { PipelineLink } from "../../parts/text/pipeline-link.tsx";
+import { Status } from "../../parts/text/status.tsx";
+import { valueChange } from "../../parts/text/value-change.ts";
+import { VisibleLine } from "../../parts/text/visible.tsx";
+import { countWords, moneyWords } from "../../words/money-words.ts";
+import { longDurationWords } from "../../words/time-words.ts";
 import { ChangeList } from "./change-list.tsx";
 import { ComparedTurns } from "./compared-turns.tsx";
 import { sharedWords, sharesNothing } from "./shared-words.ts";
 import { type Comparison, useComparison } from "./use-comparison.ts";
-import { valueChange } from "./value-change.ts";
 
 type ComparedRunsProps = {
   readonly headA: RunHead;
@@ -139,7 +139,7 @@ function Output({ output }: { readonly output: Comparison["output"] }): ReactNod
   return (
     <Section title="Output">
       {output.isSame ? (
-        <p className="text-ink-2">The outputs are the same.</p>
+        <p className="text-ink-2">The outputs do not differ.</p>
       ) : (
         <div className="rounded-lg border border-line bg-panel">
           <ChangeList

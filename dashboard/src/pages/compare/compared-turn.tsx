@@ -1,16 +1,16 @@
 import type { ReactNode } from "react";
 import type { Answer } from "../../api/client.ts";
 import type { Amount } from "../../api/documents.ts";
-import { Icon } from "../../parts/icon.tsx";
-import { CallId } from "../../parts/id.tsx";
-import { countWords, moneyWords } from "../../parts/money-words.ts";
-import { SideBySide } from "../../parts/side-by-side.tsx";
-import { durationWords } from "../../parts/time-words.ts";
-import { VisibleLine } from "../../parts/visible.tsx";
+import { Icon } from "../../parts/controls/icon.tsx";
+import { CallId } from "../../parts/text/id.tsx";
+import { SideBySide } from "../../parts/text/side-by-side.tsx";
+import { changedFields } from "../../parts/text/value-change.ts";
+import { shownLine, VisibleLine } from "../../parts/text/visible.tsx";
+import { countWords, moneyWords } from "../../words/money-words.ts";
+import { durationWords } from "../../words/time-words.ts";
 import { ChangeList } from "./change-list.tsx";
 import { type PairedCall, pairedCalls } from "./compared-calls.ts";
 import { type TurnSide, turnSide } from "./turn-side.ts";
-import { changedFields } from "./value-change.ts";
 
 export type ComparedTurn = Answer<"compareRuns">["turns"][number];
 
@@ -34,7 +34,7 @@ export function TurnView({ turn, a, b, isAt }: TurnViewProps): ReactNode {
   return (
     <article
       data-turn={key}
-      aria-label={`Turn ${turn.turnIndex} of ${turn.stepPath}`}
+      aria-label={`Turn ${turn.turnIndex} of ${shownLine(turn.stepPath)}`}
       aria-current={isAt ? "true" : undefined}
       className={`scroll-mt-28 overflow-clip rounded-lg border bg-panel ${isAt ? "border-accent shadow-[inset_2px_0_var(--color-accent)]" : "border-line"}`}
     >
@@ -133,7 +133,7 @@ function CallRow({ call, a, b, sides: [sideA, sideB] }: CallRowProps): ReactNode
       </div>
       {changes.length > 0 && (
         <div className="border-t border-line bg-sunken">
-          <ChangeList changes={changes} label={`Arguments of ${call.tool}`} />
+          <ChangeList changes={changes} label={`Arguments of ${shownLine(call.tool)}`} />
         </div>
       )}
     </li>

@@ -1,8 +1,8 @@
 import { type ReactNode, useEffect, useRef } from "react";
-import { useKeys } from "../../app/keyboard.ts";
-import { Button } from "../../parts/button.tsx";
-import { ProblemNotice } from "../../parts/notice.tsx";
-import { Section } from "../../parts/section.tsx";
+import { useKeys } from "../../browser/keyboard.ts";
+import { Button } from "../../parts/controls/button.tsx";
+import { ProblemNotice } from "../../parts/layout/notice.tsx";
+import { Section } from "../../parts/layout/section.tsx";
 import { TurnView, turnKey } from "./compared-turn.tsx";
 import { prefixWords } from "./shared-words.ts";
 import { type Comparison, useComparedTurns } from "./use-comparison.ts";

@@ -1,17 +1,17 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import type { RunHead } from "../../api/documents.ts";
-import { useDashboard } from "../../app/dashboard-context.ts";
-import { Button } from "../../parts/button.tsx";
-import { EmptyState } from "../../parts/empty-state.tsx";
-import { TextField } from "../../parts/field.tsx";
-import { RunId } from "../../parts/id.tsx";
-import { Loaded } from "../../parts/loaded.tsx";
-import { Section } from "../../parts/section.tsx";
-import { Status } from "../../parts/status.tsx";
-import { type Column, Table } from "../../parts/table.tsx";
-import { Ago } from "../../parts/time.tsx";
-import { VisibleLine } from "../../parts/visible.tsx";
+import { useDashboard } from "../../live/dashboard-context.ts";
+import { Button } from "../../parts/controls/button.tsx";
+import { TextField } from "../../parts/controls/field.tsx";
+import { EmptyState } from "../../parts/layout/empty-state.tsx";
+import { Loaded } from "../../parts/layout/loaded.tsx";
+import { Section } from "../../parts/layout/section.tsx";
+import { type Column, Table } from "../../parts/layout/table.tsx";
+import { RunId } from "../../parts/text/id.tsx";
+import { Status } from "../../parts/text/status.tsx";
+import { Ago } from "../../parts/text/time.tsx";
+import { VisibleLine } from "../../parts/text/visible.tsx";
 import { type Candidate, runCandidates } from "./run-candidates.ts";
 
 /** Nothing is given: the ids of two runs. */
@@ -69,16 +69,16 @@ export function RunPicker({
   const others = useQuery({
     queryKey: ["compare-with", head.runId, head.pipeline, head.forkedFrom],
     queryFn: async ({ signal }) => {
-      const { items } = await client.listRuns({ pipeline: [head.pipeline], limit: LISTED }, { signal });
+      const { items } = await client.listRuns({ pipeline: [head.pipeline], limit: LISTED, signal });
       if (head.forkedFrom === null || items.some(({ runId }) => runId === head.forkedFrom)) return items;
       // A parent that is older than what is listed is still the first choice; one that was deleted is not.
-      const parent = await client.getRun({ runId: head.forkedFrom }, { signal }).catch(() => null);
+      const parent = await client.getRun({ runId: head.forkedFrom, signal }).catch(() => null);
       return parent === null ? items : [parent.head, ...items];
     },
   });
   return (
     <Section
-      title="Compare it with"
+      title="Choose a run to compare with"
       beside={
         <span className="inline-flex items-center gap-2 text-ink-2">
           <RunId runId={head.runId} />

@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import type { Answer } from "../../api/client.ts";
-import { useDashboard } from "../../app/dashboard-context.ts";
+import { useDashboard } from "../../live/dashboard-context.ts";
 import { useRunHead } from "../../live/use-live.ts";
 
 export type Comparison = Answer<"compareRuns">;
@@ -20,7 +20,7 @@ export function useComparison(a: string, b: string) {
   }, [queries, seqs, a, b]);
   return useQuery({
     queryKey: ["compare", a, b, "summary"],
-    queryFn: ({ signal }) => client.compareRuns({ a, b, limit: 1 }, { signal }),
+    queryFn: ({ signal }) => client.compareRuns({ a, b, limit: 1, signal }),
   });
 }
 
@@ -30,7 +30,7 @@ export function useComparedTurns({ a, b }: Pick<Comparison, "a" | "b">, after: s
   return useInfiniteQuery({
     queryKey: ["compare", a, b, "turns", after],
     queryFn: ({ pageParam: cursor, signal }) =>
-      client.compareRuns({ a, b, limit: PAGE, ...(cursor === null ? {} : { cursor }) }, { signal }),
+      client.compareRuns({ a, b, limit: PAGE, ...(cursor === null ? {} : { cursor }), signal }),
     initialPageParam: after,
     getNextPageParam: ({ nextCursor }) => nextCursor,
   });

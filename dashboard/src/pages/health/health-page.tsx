@@ -1,17 +1,18 @@
 import type { ReactNode } from "react";
 import type { Answer } from "../../api/client.ts";
-import { useDashboard } from "../../app/dashboard-context.ts";
+import { useDashboard } from "../../live/dashboard-context.ts";
 import { useNow } from "../../live/use-now.ts";
 import { useRefreshed } from "../../live/use-refreshed.ts";
-import { Facts } from "../../parts/facts.tsx";
-import { Link } from "../../parts/link.tsx";
-import { Loaded } from "../../parts/loaded.tsx";
-import { counted } from "../../parts/money-words.ts";
-import { Page } from "../../parts/page.tsx";
-import { Section } from "../../parts/section.tsx";
-import { Exact } from "../../parts/time.tsx";
-import { longDurationWords } from "../../parts/time-words.ts";
+import { Link } from "../../parts/controls/link.tsx";
+import { FactPanel } from "../../parts/layout/facts.tsx";
+import { Loaded } from "../../parts/layout/loaded.tsx";
+import { Page } from "../../parts/layout/page.tsx";
+import { Section } from "../../parts/layout/section.tsx";
+import { Exact } from "../../parts/text/time.tsx";
+import { counted } from "../../words/money-words.ts";
+import { longDurationWords } from "../../words/time-words.ts";
 import { StoreHealth } from "./store-health.tsx";
+import { Webhooks } from "./webhooks.tsx";
 import { WhoWorks } from "./who-works.tsx";
 
 const LEASES_MS = 5_000;
@@ -19,10 +20,9 @@ const SERVER_MS = 30_000;
 
 /** Who works on runs now, the store, and the server itself. */
 export default function HealthPage(): ReactNode {
-  const activity = useRefreshed(["activity"], LEASES_MS, (client, signal) =>
-    client.getActivity({}, { signal }),
-  );
-  const server = useRefreshed(["server"], SERVER_MS, (client, signal) => client.getServer({}, { signal }));
+  const { me } = useDashboard();
+  const activity = useRefreshed(["activity"], LEASES_MS, (client, signal) => client.getActivity({ signal }));
+  const server = useRefreshed(["server"], SERVER_MS, (client, signal) => client.getServer({ signal }));
   return (
     <Page title="Health">
       <div className="flex flex-col gap-6">
@@ -37,6 +37,7 @@ export default function HealthPage(): ReactNode {
             </div>
           )}
         </Loaded>
+        {me.role === "admin" && <Webhooks />}
       </div>
     </Page>
   );
@@ -47,7 +48,7 @@ function ServerHealth({ server }: { readonly server: Answer<"getServer"> }): Rea
   const now = useNow();
   return (
     <Section title="Server">
-      <Facts
+      <FactPanel
         facts={[
           ["Version", server.version],
           [
@@ -67,7 +68,7 @@ function ServerHealth({ server }: { readonly server: Answer<"getServer"> }): Rea
               </Link>
             ),
           ],
-          ["Read only", server.isReadOnly ? "yes: nobody can act" : null],
+          ["Read only", server.isReadOnly ? "yes: acts are refused" : null],
           [
             "Access",
             me.role === "admin" ? (

@@ -9,7 +9,7 @@ export type Owner = {
   readonly runs: readonly Held[];
 };
 
-/** Who holds what, the one with most runs first; and what nobody holds, the longest first. */
+/** Who holds what, the one with most runs first; and what no worker holds, the longest first. */
 export function heldRuns(held: readonly Held[]): {
   readonly owners: readonly Owner[];
   readonly left: readonly Held[];

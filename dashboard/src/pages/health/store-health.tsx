@@ -1,16 +1,16 @@
 import { useMutation } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import type { Answer } from "../../api/client.ts";
-import { useDashboard } from "../../app/dashboard-context.ts";
-import { keepFinding, useFinding } from "../../app/integrity-finding.ts";
-import { Button } from "../../parts/button.tsx";
-import { Facts } from "../../parts/facts.tsx";
-import { Icon } from "../../parts/icon.tsx";
-import { counted, sizeWords } from "../../parts/money-words.ts";
-import { Notice, ProblemNotice } from "../../parts/notice.tsx";
-import { Section } from "../../parts/section.tsx";
-import { Ago } from "../../parts/time.tsx";
-import { VisibleLine } from "../../parts/visible.tsx";
+import { keepFinding, useFinding } from "../../browser/integrity-finding.ts";
+import { useDashboard } from "../../live/dashboard-context.ts";
+import { Button } from "../../parts/controls/button.tsx";
+import { Icon } from "../../parts/controls/icon.tsx";
+import { FactPanel } from "../../parts/layout/facts.tsx";
+import { Notice, ProblemNotice } from "../../parts/layout/notice.tsx";
+import { Section } from "../../parts/layout/section.tsx";
+import { Ago } from "../../parts/text/time.tsx";
+import { VisibleLine } from "../../parts/text/visible.tsx";
+import { counted, sizeWords } from "../../words/money-words.ts";
 
 type Server = Answer<"getServer">;
 const DATABASES = { sqlite: "SQLite", postgres: "PostgreSQL" } as const;
@@ -20,7 +20,7 @@ export function StoreHealth({ server: { store } }: { readonly server: Server }):
   const { me } = useDashboard();
   return (
     <Section title="Store">
-      <Facts
+      <FactPanel
         facts={[
           ["Database", DATABASES[store.database]],
           ["Name", <VisibleLine key="name" text={store.name} />],

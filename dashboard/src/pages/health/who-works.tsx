@@ -2,17 +2,17 @@ import type { ReactNode } from "react";
 import type { Answer } from "../../api/client.ts";
 import { useRunHead } from "../../live/use-live.ts";
 import { useNow } from "../../live/use-now.ts";
-import { CopyButton } from "../../parts/copy-button.tsx";
-import { Command } from "../../parts/empty-state.tsx";
-import { Icon } from "../../parts/icon.tsx";
-import { RunId } from "../../parts/id.tsx";
-import { counted } from "../../parts/money-words.ts";
-import { PipelineLink } from "../../parts/pipeline-link.tsx";
-import { Section } from "../../parts/section.tsx";
-import { type Column, Table } from "../../parts/table.tsx";
-import { Ticking } from "../../parts/ticking.tsx";
-import { durationWords } from "../../parts/time-words.ts";
-import { VisibleLine } from "../../parts/visible.tsx";
+import { CopyButton } from "../../parts/controls/copy-button.tsx";
+import { Icon } from "../../parts/controls/icon.tsx";
+import { Command } from "../../parts/layout/empty-state.tsx";
+import { Section } from "../../parts/layout/section.tsx";
+import { type Column, Table } from "../../parts/layout/table.tsx";
+import { RunId } from "../../parts/text/id.tsx";
+import { PipelineLink } from "../../parts/text/pipeline-link.tsx";
+import { Ticking } from "../../parts/text/ticking.tsx";
+import { VisibleLine } from "../../parts/text/visible.tsx";
+import { counted } from "../../words/money-words.ts";
+import { durationWords } from "../../words/time-words.ts";
 import { type Held, heldRuns, type Owner } from "./held-runs.ts";
 
 /** Each process that holds runs, and the runs that a process has left. */
@@ -114,7 +114,7 @@ function LeftRuns({ runs, asOf }: { readonly runs: readonly Held[]; readonly asO
   ];
   return (
     <Section
-      title="Interrupted, and nobody took them"
+      title="Interrupted, and no worker took them"
       beside={
         <span className="inline-flex items-center gap-1 text-interrupted">
           <Icon name="interrupted" /> {counted(runs.length, "run")}

@@ -1,11 +1,11 @@
 import { type ReactNode, useState } from "react";
 import type { WaitDetail } from "../../api/documents.ts";
-import { Button } from "../../parts/button.tsx";
-import { Dialog } from "../../parts/dialog.tsx";
-import { TextArea } from "../../parts/field.tsx";
-import { Hash } from "../../parts/id.tsx";
-import { RecordedAs } from "../../parts/recorded-as.tsx";
-import { VisibleLine } from "../../parts/visible.tsx";
+import { Button } from "../../parts/controls/button.tsx";
+import { Dialog } from "../../parts/controls/dialog.tsx";
+import { TextArea } from "../../parts/controls/field.tsx";
+import { Hash } from "../../parts/text/id.tsx";
+import { RecordedAs } from "../../parts/text/recorded-as.tsx";
+import { VisibleLine } from "../../parts/text/visible.tsx";
 import { parseJson } from "./answer-form.tsx";
 import type { WaitAct } from "./use-wait-act.ts";
 

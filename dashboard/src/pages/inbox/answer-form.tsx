@@ -1,9 +1,9 @@
 import { type ReactNode, type SyntheticEvent, useState } from "react";
 import type { WaitDetail } from "../../api/documents.ts";
-import { Button } from "../../parts/button.tsx";
-import { TextArea, TextField } from "../../parts/field.tsx";
-import { RecordedAs } from "../../parts/recorded-as.tsx";
-import { VisibleLine } from "../../parts/visible.tsx";
+import { Button } from "../../parts/controls/button.tsx";
+import { TextArea, TextField } from "../../parts/controls/field.tsx";
+import { RecordedAs } from "../../parts/text/recorded-as.tsx";
+import { VisibleLine } from "../../parts/text/visible.tsx";
 import type { WaitAct } from "./use-wait-act.ts";
 import { numberOf } from "./wait-words.ts";
 

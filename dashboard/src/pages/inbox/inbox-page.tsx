@@ -2,23 +2,23 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { navigate } from "wouter/use-browser-location";
 import type { Wait } from "../../api/documents.ts";
-import { useDashboard } from "../../app/dashboard-context.ts";
-import { useKeys } from "../../app/keyboard.ts";
-import { waitPath } from "../../app/places.ts";
-import { optional, someOf } from "../../app/search-params.ts";
-import { useTellMe } from "../../app/tell-me.ts";
-import { useSearchParams } from "../../app/use-search-params.ts";
+import { useKeys } from "../../browser/keyboard.ts";
+import { waitPath } from "../../browser/places.ts";
+import { optional, someOf } from "../../browser/search-params.ts";
+import { useTellMe } from "../../browser/tell-me.ts";
+import { useIsNarrow } from "../../browser/use-is-narrow.ts";
+import { useSearchParams } from "../../browser/use-search-params.ts";
+import { useDashboard } from "../../live/dashboard-context.ts";
 import { useLiveSignal } from "../../live/use-live.ts";
-import { Button } from "../../parts/button.tsx";
-import { EmptyState } from "../../parts/empty-state.tsx";
-import { Icon } from "../../parts/icon.tsx";
-import { Link } from "../../parts/link.tsx";
-import { Menu, MenuItem } from "../../parts/menu.tsx";
-import { counted } from "../../parts/money-words.ts";
-import { ProblemNotice } from "../../parts/notice.tsx";
-import { Page } from "../../parts/page.tsx";
-import { useIsNarrow } from "../../parts/use-is-narrow.ts";
-import { VisibleLine } from "../../parts/visible.tsx";
+import { Button } from "../../parts/controls/button.tsx";
+import { Icon } from "../../parts/controls/icon.tsx";
+import { Link } from "../../parts/controls/link.tsx";
+import { Menu, MenuItem } from "../../parts/controls/menu.tsx";
+import { EmptyState } from "../../parts/layout/empty-state.tsx";
+import { ProblemNotice } from "../../parts/layout/notice.tsx";
+import { Page } from "../../parts/layout/page.tsx";
+import { VisibleLine } from "../../parts/text/visible.tsx";
+import { counted } from "../../words/money-words.ts";
 import { WaitPane } from "./wait-detail.tsx";
 import { WaitList } from "./wait-list.tsx";
 import { kindWords, PERSON_KINDS } from "./wait-words.ts";
@@ -45,7 +45,6 @@ export default function InboxPage({ waitId }: { readonly waitId: string | null }
   useKeys([
     { keys: "j", does: "Next wait", run: () => move(1) },
     { keys: "k", does: "Previous wait", run: () => move(-1) },
-    { keys: "c", does: "Copy the address", run: () => void navigator.clipboard?.writeText(location.href) },
   ]);
   if (isNarrow && waitId !== null) {
     return (
@@ -126,7 +125,7 @@ function useWaits(status: "open" | "answered", filter: WaitFilter) {
   });
   return useQuery({
     queryKey: ["waits", status, filter],
-    queryFn: ({ signal }) => client.listWaits({ status, ...filter, limit: 200 }, { signal }),
+    queryFn: ({ signal }) => client.listWaits({ status, ...filter, limit: 200, signal }),
     placeholderData: (before) => before,
   });
 }
@@ -179,7 +178,7 @@ function TellMeButton(): ReactNode {
   if (state === "impossible") return null;
   return (
     <Button kind="quiet" aria-pressed={state === "on"} className="ml-auto" onClick={toggle}>
-      {state === "on" ? "Tells you of new waits" : "Tell me of new waits"}
+      {state === "on" ? "Notifies you of new waits" : "Notify me of new waits"}
     </Button>
   );
 }

@@ -1,7 +1,6 @@
 import { type UseMutationResult, useMutation, useQueryClient } from "@tanstack/react-query";
-import type { Input } from "../../api/client.ts";
 import type { WaitDetail, WaitKind } from "../../api/documents.ts";
-import { useDashboard } from "../../app/dashboard-context.ts";
+import { useDashboard } from "../../live/dashboard-context.ts";
 
 type Value = WaitDetail["answer"];
 
@@ -43,7 +42,7 @@ export function useWaitAct(wait: WaitDetail): UseMutationResult<unknown, Error, 
   const queries = useQueryClient();
   return useMutation({
     mutationFn: (given: WaitAct): Promise<unknown> => {
-      const input: Input<"approveWait"> = { waitId: wait.waitId };
+      const input = { waitId: wait.waitId };
       switch (given.act) {
         case "approve":
           // What was shown is what runs: the server refuses another hash.

@@ -1,17 +1,18 @@
 import { type ReactNode, useMemo, useState } from "react";
+import { isJsonObject } from "../../../../src/core/json.ts";
 import { countInvisible, visibleJson, visibleText } from "../../../../src/core/visible-text.ts";
 import type { WaitDetail } from "../../api/documents.ts";
-import { DiffView } from "../../parts/diff-view.tsx";
-import { Icon } from "../../parts/icon.tsx";
-import { Hash } from "../../parts/id.tsx";
-import { JsonView } from "../../parts/json-view.tsx";
-import { counted, sizeWords } from "../../parts/money-words.ts";
-import { VisibleText } from "../../parts/visible.tsx";
-import { isObject } from "./wait-words.ts";
+import { Icon } from "../../parts/controls/icon.tsx";
+import { DiffView } from "../../parts/text/diff-view.tsx";
+import { Hash } from "../../parts/text/id.tsx";
+import { JsonView } from "../../parts/text/json-view.tsx";
+import { changedFields } from "../../parts/text/value-change.ts";
+import { VisibleText } from "../../parts/text/visible.tsx";
+import { counted, sizeWords } from "../../words/money-words.ts";
 
 type Value = WaitDetail["arguments"];
 
-/** Exactly what would be sent. Characters that nobody sees are escapes, and are counted. */
+/** Exactly what would be sent. Characters that are not seen are escapes, and are counted. */
 export function WaitArguments({ wait }: { readonly wait: WaitDetail }): ReactNode {
   const [isRaw, setRaw] = useState(false);
   const value = wait.arguments;
@@ -22,7 +23,7 @@ export function WaitArguments({ wait }: { readonly wait: WaitDetail }): ReactNod
         <span className="flex-1 font-medium">
           {wait.kind === "in_doubt" ? "What was sent, byte for byte" : "Will be sent, byte for byte"}
         </span>
-        {isObject(value) && (
+        {isJsonObject(value) && (
           <button
             type="button"
             aria-pressed={isRaw}
@@ -33,7 +34,7 @@ export function WaitArguments({ wait }: { readonly wait: WaitDetail }): ReactNod
           </button>
         )}
       </header>
-      {isObject(value) && !isRaw ? (
+      {isJsonObject(value) && !isRaw ? (
         <Fields value={value} />
       ) : (
         <div className="p-2">
@@ -96,46 +97,21 @@ function FieldValue({ field }: { readonly field: Value }): ReactNode {
 /** What changed since the last call of the same tool: text word by word, other values line by line. */
 export function ArgumentDiff({ wait }: { readonly wait: WaitDetail }): ReactNode {
   if (wait.previous === null) return null;
-  const before = wait.previous.request;
-  const after = wait.arguments;
-  const names =
-    isObject(before) && isObject(after)
-      ? [...new Set([...Object.keys(before), ...Object.keys(after)])]
-      : null;
-  const fields =
-    names === null
-      ? [{ name: "", before, after }]
-      : names.map((name) => ({
-          name,
-          before: isObject(before) ? (before[name] ?? null) : null,
-          after: isObject(after) ? (after[name] ?? null) : null,
-        }));
-  const changed = fields.filter((field) => JSON.stringify(field.before) !== JSON.stringify(field.after));
-  const same = fields.filter((field) => !changed.includes(field));
+  const { arguments: after } = wait;
+  const { request: before } = wait.previous;
+  if (JSON.stringify(before) === JSON.stringify(after)) return <p>Nothing: the arguments are the same.</p>;
+  const changes = changedFields(before, after);
+  const changed = new Set(changes.map(({ path }) => path));
+  const same = isJsonObject(after) ? Object.keys(after).filter((name) => !changed.has(name)) : [];
   return (
     <div className="flex flex-col gap-2">
-      {changed.map((field) => (
-        <div key={field.name} className="grid gap-x-3 sm:grid-cols-[minmax(5rem,9rem)_minmax(0,1fr)]">
-          <span className="text-ink-3">{visibleText(field.name)}</span>
-          <DiffView
-            before={plain(field.before)}
-            after={plain(field.after)}
-            by={isText(field) ? "word" : "line"}
-          />
+      {changes.map(({ path, a, b, isText }) => (
+        <div key={path} className="grid gap-x-3 sm:grid-cols-[minmax(5rem,9rem)_minmax(0,1fr)]">
+          <span className="text-ink-3">{visibleText(path)}</span>
+          <DiffView before={a ?? ""} after={b ?? ""} by={isText ? "word" : "line"} />
         </div>
       ))}
-      {changed.length === 0 && <p>Nothing: the arguments are the same.</p>}
-      {changed.length > 0 && same.length > 0 && (
-        <p className="text-xs text-ink-3">The same: {same.map(({ name }) => visibleText(name)).join(", ")}</p>
-      )}
+      {same.length > 0 && <p className="text-xs text-ink-3">The same: {same.map(visibleText).join(", ")}</p>}
     </div>
   );
-}
-
-function isText(field: { readonly before: Value; readonly after: Value }): boolean {
-  return typeof field.before === "string" && typeof field.after === "string";
-}
-
-function plain(value: Value): string {
-  return typeof value === "string" ? value : value === null ? "" : JSON.stringify(value, null, 2);
 }

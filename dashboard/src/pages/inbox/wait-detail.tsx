@@ -1,18 +1,19 @@
 import { useQuery } from "@tanstack/react-query";
-import { type ReactNode, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { navigate } from "wouter/use-browser-location";
+import { PawlProblem } from "../../api/client.ts";
 import type { WaitDetail } from "../../api/documents.ts";
-import { PawlProblem } from "../../api/problem.ts";
-import { useDashboard, useMayAct } from "../../app/dashboard-context.ts";
-import { useKeys } from "../../app/keyboard.ts";
-import { runPath } from "../../app/places.ts";
-import { Button } from "../../parts/button.tsx";
-import { CallId, RunId, WaitId } from "../../parts/id.tsx";
-import { Link } from "../../parts/link.tsx";
-import { Notice, ProblemNotice } from "../../parts/notice.tsx";
-import { RecordedAs } from "../../parts/recorded-as.tsx";
-import { Ago } from "../../parts/time.tsx";
-import { VisibleLine, VisibleText } from "../../parts/visible.tsx";
+import { useKeys } from "../../browser/keyboard.ts";
+import { runPath } from "../../browser/places.ts";
+import { useDashboard, useMayAct } from "../../live/dashboard-context.ts";
+import { useLiveSignal } from "../../live/use-live.ts";
+import { Button } from "../../parts/controls/button.tsx";
+import { Link } from "../../parts/controls/link.tsx";
+import { Notice, ProblemNotice } from "../../parts/layout/notice.tsx";
+import { CallId, RunId, WaitId } from "../../parts/text/id.tsx";
+import { RecordedAs } from "../../parts/text/recorded-as.tsx";
+import { Ago } from "../../parts/text/time.tsx";
+import { shownLine, VisibleLine, VisibleText } from "../../parts/text/visible.tsx";
 import { ApproveDialog, DenyDialog, SettleDialog } from "./act-dialogs.tsx";
 import { AnswerForm, BudgetForm } from "./answer-form.tsx";
 import { actsOf, useWaitAct, type WaitAct } from "./use-wait-act.ts";
@@ -24,8 +25,21 @@ export function WaitPane({ waitId }: { readonly waitId: string }): ReactNode {
   const { client } = useDashboard();
   const wait = useQuery({
     queryKey: ["wait", waitId],
-    queryFn: ({ signal }) => client.getWait({ waitId }, { signal }),
+    queryFn: ({ signal }) => client.getWait({ waitId, signal }),
   });
+  // One reading after the other: a run that moves faster than it is read would cancel each of them.
+  const isStale = useRef(false);
+  const { isFetching, refetch } = wait;
+  useLiveSignal((signal) => {
+    if (signal.kind !== "head" || signal.head.runId !== wait.data?.runId) return;
+    if (isFetching) isStale.current = true;
+    else void refetch();
+  });
+  useEffect(() => {
+    if (isFetching || !isStale.current) return;
+    isStale.current = false;
+    void refetch();
+  }, [isFetching, refetch]);
   if (wait.data !== undefined) return <Detail key={waitId} wait={wait.data} />;
   if (wait.error === null) return null;
   return (
@@ -42,7 +56,7 @@ function Detail({ wait }: { readonly wait: WaitDetail }): ReactNode {
   const isAboutCall = wait.kind !== "question" && wait.kind !== "budget" && wait.arguments !== null;
   const act = useWaitAct(wait);
   return (
-    <article aria-label={wait.question} className="flex min-w-0 flex-col gap-3">
+    <article aria-label={shownLine(wait.question)} className="flex min-w-0 flex-col gap-3">
       <header>
         <p className="flex flex-wrap items-center gap-x-3 gap-y-0.5 text-xs text-ink-3">
           <span className="font-medium text-waiting">{kindWords(wait.kind)}</span>
@@ -55,14 +69,14 @@ function Detail({ wait }: { readonly wait: WaitDetail }): ReactNode {
           <VisibleText text={wait.question} />
         </h2>
         <p className="mt-1 flex flex-wrap items-center gap-x-3 gap-y-0.5 text-xs text-ink-2">
-          <span className="inline-flex items-center gap-1">
+          <span className="inline-flex min-w-0 items-center gap-1">
             run <RunId runId={wait.runId} />
           </span>
           <span>
             <VisibleLine text={wait.pipeline} />
           </span>
           {wait.toolCallId !== null && (
-            <span className="inline-flex items-center gap-1">
+            <span className="inline-flex min-w-0 items-center gap-1">
               call <CallId runId={wait.runId} callId={wait.toolCallId} />
             </span>
           )}
@@ -137,8 +151,7 @@ function People({ wait }: { readonly wait: WaitDetail }): ReactNode {
     <ul className="flex flex-col gap-0.5 text-ink-2">
       {wait.people.map((person) => (
         <li key={`${person.name} ${person.at}`}>
-          <VisibleLine text={person.authenticated?.name ?? person.name} /> approved it{" "}
-          <Ago at={new Date(person.at).toISOString()} />
+          <VisibleLine text={person.authenticated?.name ?? person.name} /> approved it <Ago at={person.at} />
         </li>
       ))}
       {wait.stillNeeded !== null && (
@@ -175,7 +188,7 @@ function Answered({ wait }: { readonly wait: WaitDetail }): ReactNode {
     >
       {wait.answeredAt !== null && <Ago at={wait.answeredAt} />}. It is kept: the run continues when a worker
       takes it.{" "}
-      <Link href={runPath(wait.runId)} className="text-accent hover:underline">
+      <Link href={runPath(wait.runId)} className="text-accent underline">
         Look at the run
       </Link>
     </Notice>

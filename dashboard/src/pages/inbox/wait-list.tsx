@@ -1,9 +1,9 @@
 import type { ReactNode } from "react";
 import type { Wait } from "../../api/documents.ts";
-import { waitPath } from "../../app/places.ts";
-import { Link } from "../../parts/link.tsx";
-import { Age } from "../../parts/time.tsx";
-import { VisibleLine } from "../../parts/visible.tsx";
+import { waitPath } from "../../browser/places.ts";
+import { Link } from "../../parts/controls/link.tsx";
+import { Age } from "../../parts/text/time.tsx";
+import { VisibleLine } from "../../parts/text/visible.tsx";
 import { answerWords, kindWords, subjectWords } from "./wait-words.ts";
 
 /** Waits as lines: what kind, about what, of which run, and how long ago. */

@@ -1,3 +1,4 @@
+import { isJsonObject } from "../../../../src/core/json.ts";
 import type { Wait, WaitKind } from "../../api/documents.ts";
 
 /** The kinds that people answer: the others are answered by the clock and the mailbox. */
@@ -33,32 +34,26 @@ export function subjectWords({ tool, kind, subject, question }: Wait): string {
 
 /** A text of the subject of a wait. */
 function fieldOf(subject: Wait["subject"], name: string): string | null {
-  const value = isObject(subject) ? subject[name] : null;
+  const value = isJsonObject(subject) ? subject[name] : null;
   return typeof value === "string" ? value : null;
 }
 
 /** A number of the subject of a wait. */
 export function numberOf(subject: Wait["subject"], name: string): number | null {
-  const value = isObject(subject) ? subject[name] : null;
+  const value = isJsonObject(subject) ? subject[name] : null;
   return typeof value === "number" ? value : null;
 }
 
 /** Why parts of the subject are not shown. */
 export function hiddenBecause(subject: Wait["subject"]): readonly string[] {
-  const hidden = isObject(subject) ? subject.hidden : null;
+  const hidden = isJsonObject(subject) ? subject.hidden : null;
   return Array.isArray(hidden) ? hidden.filter((why) => typeof why === "string") : [];
-}
-
-type JsonObject = { readonly [name: string]: Wait["subject"] };
-
-export function isObject(value: Wait["subject"]): value is JsonObject & typeof value {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** What was answered, in a few words. */
 export function answerWords({ status, answer }: Pick<Wait, "status" | "answer">): string {
   if (status === "withdrawn") return "withdrawn";
-  if (!isObject(answer)) return answer === null ? "answered" : valueWords(answer);
+  if (!isJsonObject(answer)) return answer === null ? "answered" : valueWords(answer);
   const why = typeof answer.why === "string" ? `: ${answer.why}` : "";
   if (typeof answer.approved === "boolean") return answer.approved ? "approved" : `denied${why}`;
   switch (typeof answer.as === "string" ? answer.as : "") {

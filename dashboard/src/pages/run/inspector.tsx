@@ -1,8 +1,8 @@
 import type { ReactNode } from "react";
-import { Dialog } from "../../parts/dialog.tsx";
-import { Icon } from "../../parts/icon.tsx";
-import { useIsNarrow } from "../../parts/use-is-narrow.ts";
-import { VisibleLine } from "../../parts/visible.tsx";
+import { useIsNarrow } from "../../browser/use-is-narrow.ts";
+import { Dialog } from "../../parts/controls/dialog.tsx";
+import { Icon } from "../../parts/controls/icon.tsx";
+import { VisibleLine } from "../../parts/text/visible.tsx";
 
 /** What is selected: beside the page where there is room, and else a sheet over it, once it is opened. */
 export function Inspector({

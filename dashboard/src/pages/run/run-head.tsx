@@ -1,12 +1,12 @@
 import { type ReactNode, useMemo, useState } from "react";
-import { Spent } from "../../parts/budget-bar.tsx";
-import { CopyButton } from "../../parts/copy-button.tsx";
-import { RunId } from "../../parts/id.tsx";
-import { JsonView } from "../../parts/json-view.tsx";
-import { Link } from "../../parts/link.tsx";
-import { Status } from "../../parts/status.tsx";
-import { Ago } from "../../parts/time.tsx";
-import { VisibleLine, VisibleText } from "../../parts/visible.tsx";
+import { Spent } from "../../parts/charts/budget-bar.tsx";
+import { CopyButton } from "../../parts/controls/copy-button.tsx";
+import { Link } from "../../parts/controls/link.tsx";
+import { RunId } from "../../parts/text/id.tsx";
+import { JsonView } from "../../parts/text/json-view.tsx";
+import { Status } from "../../parts/text/status.tsx";
+import { Ago } from "../../parts/text/time.tsx";
+import { VisibleLine, VisibleText } from "../../parts/text/visible.tsx";
 import type { Run } from "./next/standing-words.ts";
 import { type Verification, VerifiedBadge } from "./verification.tsx";
 

@@ -1,14 +1,17 @@
 import { useQuery } from "@tanstack/react-query";
-import { lazy, type ReactNode, Suspense, useEffect } from "react";
-import { PawlProblem } from "../../api/problem.ts";
-import { useDashboard } from "../../app/dashboard-context.ts";
-import { useKeys } from "../../app/keyboard.ts";
+import { type ReactNode, Suspense, useEffect } from "react";
+import { visibleLine } from "../../../../src/core/visible-text.ts";
+import { PawlProblem } from "../../api/client.ts";
+import { fetchedCode } from "../../browser/fetched-code.ts";
+import { useKeys } from "../../browser/keyboard.ts";
+import { useDashboard } from "../../live/dashboard-context.ts";
 import { useRunHead, useRunQuery } from "../../live/use-live.ts";
-import { EmptyState } from "../../parts/empty-state.tsx";
-import { RunId } from "../../parts/id.tsx";
-import { Link } from "../../parts/link.tsx";
-import { ProblemNotice } from "../../parts/notice.tsx";
-import { Page } from "../../parts/page.tsx";
+import { Link } from "../../parts/controls/link.tsx";
+import { EmptyState } from "../../parts/layout/empty-state.tsx";
+import { ErrorBoundary } from "../../parts/layout/error-boundary.tsx";
+import { ProblemNotice } from "../../parts/layout/notice.tsx";
+import { Page } from "../../parts/layout/page.tsx";
+import { RunId } from "../../parts/text/id.tsx";
 import { LedgerView } from "./ledger/ledger-view.tsx";
 import { LogView } from "./log/log-view.tsx";
 import { MoneyView } from "./money/money-view.tsx";
@@ -20,19 +23,19 @@ import { TimelineView } from "./timeline/timeline-view.tsx";
 import { useVerification, VerificationProblems } from "./verification.tsx";
 
 // It brings the lexer of markdown, which no other view needs.
-const TranscriptView = lazy(() => import("./transcript/transcript-view.tsx"));
+const TranscriptView = fetchedCode(() => import("./transcript/transcript-view.tsx"));
 
 /** A run: how it stands, what can be done about it, and five views of what has happened. */
 export default function RunPage({ runId }: { readonly runId: string }): ReactNode {
   const { live } = useDashboard();
-  const fetched = useRunQuery(runId, ["document"], (client, signal) => client.getRun({ runId }, { signal }));
+  const fetched = useRunQuery(runId, ["document"], (client, signal) => client.getRun({ runId, signal }));
   const { data } = fetched;
   useEffect(() => {
     if (data !== undefined) live.learn([data.head]);
   }, [data, live]);
+  if (fetched.error instanceof PawlProblem && fetched.error.status === 404) return <NoRun runId={runId} />;
   if (data !== undefined) return <KnownRun fetched={data} />;
   if (fetched.error === null) return <Page title={runId}>{null}</Page>;
-  if (fetched.error instanceof PawlProblem && fetched.error.status === 404) return <NoRun runId={runId} />;
   return (
     <Page title={runId}>
       <ProblemNotice
@@ -58,7 +61,9 @@ function KnownRun({ fetched }: { readonly fetched: Run }): ReactNode {
       {verification.problems.length > 0 && <VerificationProblems problems={verification.problems} />}
       <NextBox run={run} />
       <Views run={run} view={view} />
-      {shownView(view, run)}
+      <ErrorBoundary of="view" resetKey={view}>
+        {shownView(view, run)}
+      </ErrorBoundary>
     </Page>
   );
 }
@@ -85,14 +90,13 @@ function shownView(view: RunView, run: Run): ReactNode {
 
 function useViewKeys(): void {
   const [, change] = useRunParams();
-  useKeys([
-    ...VIEWS.map((view, index) => ({
+  useKeys(
+    VIEWS.map((view, index) => ({
       keys: String(index + 1),
       does: `Show the ${view}`,
       run: () => change({ view, at: null, hash: null }),
     })),
-    { keys: "c", does: "Copy the link", run: () => void navigator.clipboard?.writeText(location.href) },
-  ]);
+  );
 }
 
 function Views({ run, view }: { readonly run: Run; readonly view: RunView }): ReactNode {
@@ -102,7 +106,10 @@ function Views({ run, view }: { readonly run: Run; readonly view: RunView }): Re
     log: String(eventSeq),
   };
   return (
-    <nav aria-label="Views" className="-mx-3 flex gap-1 overflow-x-auto border-b border-line px-3">
+    <nav
+      aria-label="Views"
+      className="flex gap-1 overflow-x-auto border-b border-line max-sm:-mx-3 max-sm:px-3"
+    >
       {VIEWS.map((each) => (
         <Link
           key={each}
@@ -129,11 +136,11 @@ function NoRun({ runId }: { readonly runId: string }): ReactNode {
   const q = runId.slice(0, Math.max(2, Math.ceil(runId.length / 2)));
   const { data } = useQuery({
     queryKey: ["near", q],
-    queryFn: ({ signal }) => client.listRuns({ q, limit: 5 }, { signal }),
+    queryFn: ({ signal }) => client.listRuns({ q, limit: 5, signal }),
   });
   return (
     <Page title="Not found">
-      <EmptyState title="There is no such run, or it is not among those that you may see.">
+      <EmptyState title={`There is no run ${visibleLine(runId)}, or it is not among those that you may see.`}>
         {data !== undefined && data.items.length > 0 && (
           <>
             <p>Did you mean one of these?</p>

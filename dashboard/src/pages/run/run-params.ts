@@ -1,6 +1,6 @@
-import { runPath } from "../../app/places.ts";
-import { flag, oneOf, optional } from "../../app/search-params.ts";
-import { useSearchParams } from "../../app/use-search-params.ts";
+import { runPath } from "../../browser/places.ts";
+import { flag, oneOf, optional } from "../../browser/search-params.ts";
+import { useSearchParams } from "../../browser/use-search-params.ts";
 
 export const VIEWS = ["timeline", "transcript", "ledger", "money", "log"] as const;
 export type RunView = (typeof VIEWS)[number];
@@ -17,6 +17,8 @@ const PARAMS = {
   /** Filters of the ledger. */
   status: optional,
   tool: optional,
+  /** What stands out in the timeline: see `filterChoices`. */
+  show: optional,
 };
 
 /** The address of a run's page. */

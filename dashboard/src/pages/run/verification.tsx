@@ -1,16 +1,16 @@
 import { useMutation } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import type { Answer } from "../../api/client.ts";
-import { useDashboard } from "../../app/dashboard-context.ts";
-import { Icon } from "../../parts/icon.tsx";
-import { counted } from "../../parts/money-words.ts";
-import { Notice } from "../../parts/notice.tsx";
-import { clockWords } from "../../parts/time-words.ts";
-import { VisibleLine } from "../../parts/visible.tsx";
+import { useDashboard } from "../../live/dashboard-context.ts";
+import { Icon } from "../../parts/controls/icon.tsx";
+import { Notice } from "../../parts/layout/notice.tsx";
+import { VisibleLine } from "../../parts/text/visible.tsx";
+import { counted } from "../../words/money-words.ts";
+import { clockWords } from "../../words/time-words.ts";
 
 type Problem = Answer<"verifyRun">["problems"][number];
 
-/** Whether what is stored of a run is what was written. Reads all of it, so only if somebody asks. */
+/** Whether what is stored of a run is what was written. Reads all of it, so only on request. */
 export type Verification = {
   readonly known: Answer<"verifyRun"> | undefined;
   readonly problems: readonly Problem[];

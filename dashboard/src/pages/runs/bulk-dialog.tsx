@@ -1,14 +1,14 @@
 import { useMutation, useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import type { Answer } from "../../api/client.ts";
-import { useDashboard } from "../../app/dashboard-context.ts";
-import { Button } from "../../parts/button.tsx";
-import { Dialog } from "../../parts/dialog.tsx";
-import { Icon } from "../../parts/icon.tsx";
-import { RunId } from "../../parts/id.tsx";
-import { counted } from "../../parts/money-words.ts";
-import { ProblemNotice } from "../../parts/notice.tsx";
-import { RecordedAs } from "../../parts/recorded-as.tsx";
+import { useDashboard } from "../../live/dashboard-context.ts";
+import { Button } from "../../parts/controls/button.tsx";
+import { Dialog } from "../../parts/controls/dialog.tsx";
+import { Icon } from "../../parts/controls/icon.tsx";
+import { ProblemNotice } from "../../parts/layout/notice.tsx";
+import { RunId } from "../../parts/text/id.tsx";
+import { RecordedAs } from "../../parts/text/recorded-as.tsx";
+import { counted } from "../../words/money-words.ts";
 
 export type BulkAction = "cancel" | "resume";
 export const MOST_AT_ONCE = 500;
@@ -24,13 +24,13 @@ export function BulkDialog({ action, runIds, onClose }: BulkDialogProps): ReactN
   const { client } = useDashboard();
   const plan = useQuery({
     queryKey: ["bulk", action, runIds],
-    queryFn: ({ signal }) => client.bulk({}, { action, runIds: [...runIds], isDryRun: true }, { signal }),
+    queryFn: ({ signal }) => client.bulk({ signal }, { action, runIds: [...runIds], isDryRun: true }),
     staleTime: 0,
     gcTime: 0,
   });
   const act = useMutation({ mutationFn: () => client.bulk({}, { action, runIds: [...runIds] }) });
   const results = act.data?.results ?? plan.data?.results;
-  const possible = plan.data?.results.filter(({ problem }) => problem === null).length ?? 0;
+  const possible = plan.data?.results.filter(isChanged).length ?? 0;
   const confirm = (): void => {
     if (possible > 0 && act.isIdle) act.mutate();
   };
@@ -81,6 +81,11 @@ export function BulkDialog({ action, runIds, onClose }: BulkDialogProps): ReactN
 
 type Result = Answer<"bulk">["results"][number];
 
+/** Runs that have ended, or that a worker has, stay as they are. */
+function isChanged({ problem, outcome }: Result): boolean {
+  return problem === null && outcome !== "over" && outcome !== "busy";
+}
+
 function Results({
   results,
   isDone,
@@ -130,6 +135,8 @@ function outcomeWords(outcome: string | null, isDone: boolean): string {
       return isDone ? "asked; its worker does it" : "its worker is asked to";
     case "over":
       return "is over already: nothing changes";
+    case "busy":
+      return "a worker has it: nothing changes";
     default:
       return outcome ?? "";
   }

@@ -1,12 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { useDashboard } from "../../app/dashboard-context.ts";
-import { EmptyState } from "../../parts/empty-state.tsx";
-import { RunId } from "../../parts/id.tsx";
-import { countWords } from "../../parts/money-words.ts";
-import { ProblemNotice } from "../../parts/notice.tsx";
-import { Ago } from "../../parts/time.tsx";
-import { VisibleLine } from "../../parts/visible.tsx";
+import { useDashboard } from "../../live/dashboard-context.ts";
+import { EmptyState } from "../../parts/layout/empty-state.tsx";
+import { ProblemNotice } from "../../parts/layout/notice.tsx";
+import { RunId } from "../../parts/text/id.tsx";
+import { Ago } from "../../parts/text/time.tsx";
+import { VisibleLine } from "../../parts/text/visible.tsx";
+import { countWords } from "../../words/money-words.ts";
 import { type RunFilter, runQuery } from "./run-filter.ts";
 
 /** The errors of failed runs since a time, counted: also what the view "failed 24 h" is counted by. */
@@ -16,7 +16,7 @@ export function useErrorGroups(since: RunFilter["since"], isWanted = true) {
     queryKey: ["errors", since],
     queryFn: ({ signal }) => {
       const query = runQuery({ needs: false, status: [], pipeline: [], since, q: "" }, Date.now());
-      return client.listErrors({ since: query.since, limit: 200 }, { signal });
+      return client.listErrors({ since: query.since, limit: 200, signal });
     },
     staleTime: 60_000,
     enabled: isWanted,

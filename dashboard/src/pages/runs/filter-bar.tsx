@@ -1,13 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import { useDashboard } from "../../app/dashboard-context.ts";
-import { useKeys } from "../../app/keyboard.ts";
-import { Icon } from "../../parts/icon.tsx";
-import { Menu, MenuItem } from "../../parts/menu.tsx";
-import { Status } from "../../parts/status.tsx";
-import { STATUSES } from "../../parts/statuses.ts";
-import { VisibleLine } from "../../parts/visible.tsx";
-import { PERIODS, type RunFilter } from "./run-filter.ts";
+import { useKeys } from "../../browser/keyboard.ts";
+import { useDashboard } from "../../live/dashboard-context.ts";
+import { Icon } from "../../parts/controls/icon.tsx";
+import { Menu, MenuItem } from "../../parts/controls/menu.tsx";
+import { Status } from "../../parts/text/status.tsx";
+import { VisibleLine } from "../../parts/text/visible.tsx";
+import { PERIODS } from "../../words/periods.ts";
+import { STATUSES } from "../../words/statuses.ts";
+import type { RunFilter } from "./run-filter.ts";
 
 type FilterBarProps = {
   readonly filter: RunFilter;
@@ -19,7 +20,7 @@ export function FilterBar({ filter, onChange }: FilterBarProps): ReactNode {
   const bar = useRef<HTMLDivElement>(null);
   const pipelines = useQuery({
     queryKey: ["pipelines"],
-    queryFn: ({ signal }) => client.listPipelines({}, { signal }),
+    queryFn: ({ signal }) => client.listPipelines({ signal }),
     staleTime: 60_000,
   });
   useKeys([{ keys: "f", does: "Filter", run: () => bar.current?.querySelector("button")?.click() }]);

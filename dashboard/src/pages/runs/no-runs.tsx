@@ -1,7 +1,8 @@
 import { useQueries } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { useDashboard } from "../../app/dashboard-context.ts";
-import { Command, EmptyState } from "../../parts/empty-state.tsx";
+import { useDashboard } from "../../live/dashboard-context.ts";
+import { Command, EmptyState } from "../../parts/layout/empty-state.tsx";
+import { VisibleLine } from "../../parts/text/visible.tsx";
 import { partsOf, type RunFilter, runQuery } from "./run-filter.ts";
 
 const COUNTED = 50;
@@ -49,7 +50,7 @@ export function NoRuns({
                 className="text-accent hover:underline"
                 onClick={() => onChoose(part.without)}
               >
-                without {part.words}
+                without <VisibleLine text={part.words} />
               </button>
               {found !== undefined && (
                 <span className="text-ink-3">

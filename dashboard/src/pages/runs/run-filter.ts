@@ -9,12 +9,9 @@ import {
   someOf,
   text,
   words,
-} from "../../app/search-params.ts";
-import { STATUSES } from "../../parts/statuses.ts";
-
-export const PERIODS = ["1h", "24h", "7d", "30d"] as const;
-const HOUR_MS = 3_600_000;
-const PERIOD_MS = { "1h": HOUR_MS, "24h": 24 * HOUR_MS, "7d": 168 * HOUR_MS, "30d": 720 * HOUR_MS } as const;
+} from "../../browser/search-params.ts";
+import { PERIODS, periodStart, periodStartText } from "../../words/periods.ts";
+import { STATUSES } from "../../words/statuses.ts";
 
 /** What the list shows. A view is nothing but a name for some of these. */
 const FILTER_PARAMS = {
@@ -60,21 +57,20 @@ export function usualFilter(counts: RunCounts): RunFilter {
   return counts.needsPerson > 0 ? VIEWS.needs.filter : NO_FILTER;
 }
 
-/** The query of the API. Its time is a whole minute, so that the pages of one list have the same. */
+/** The query of the API. */
 export function runQuery(filter: RunFilter, now: number) {
-  const since = filter.since === null ? null : now - PERIOD_MS[filter.since];
   return {
     ...(filter.needs ? { needs: "person" as const } : {}),
     ...(filter.status.length === 0 ? {} : { status: [...filter.status] }),
     ...(filter.pipeline.length === 0 ? {} : { pipeline: [...filter.pipeline] }),
-    ...(since === null ? {} : { since: new Date(since - (since % 60_000)).toISOString() }),
+    ...(filter.since === null ? {} : { since: periodStartText(filter.since, now) }),
     ...(filter.q.trim() === "" ? {} : { q: filter.q.trim() }),
   };
 }
 
 /** Whether a run that the stream brought belongs to the list. Words are looked for by the server alone. */
 export function isInFilter(head: RunHead, filter: RunFilter, now: number): boolean {
-  const since = filter.since === null ? 0 : now - PERIOD_MS[filter.since];
+  const since = filter.since === null ? 0 : periodStart(filter.since, now);
   return (
     (!filter.needs || needsPerson(head)) &&
     (filter.status.length === 0 || filter.status.includes(head.status)) &&

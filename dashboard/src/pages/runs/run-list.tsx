@@ -1,9 +1,9 @@
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useRef } from "react";
 import { navigate } from "wouter/use-browser-location";
-import { useKeys } from "../../app/keyboard.ts";
-import { runPath } from "../../app/places.ts";
-import { useIsNarrow } from "../../parts/use-is-narrow.ts";
+import { useKeys } from "../../browser/keyboard.ts";
+import { runPath } from "../../browser/places.ts";
+import { useIsNarrow } from "../../browser/use-is-narrow.ts";
 import { NARROW_ROW_PX, ROW_COLUMNS, RunRow, WIDE_ROW_PX } from "./run-row.tsx";
 import type { RunList } from "./use-run-list.ts";
 

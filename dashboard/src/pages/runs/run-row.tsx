@@ -1,15 +1,15 @@
 import { memo, type ReactNode } from "react";
 import type { RunHead } from "../../api/documents.ts";
-import { runPath } from "../../app/places.ts";
+import { runPath } from "../../browser/places.ts";
 import { useRunHead } from "../../live/use-live.ts";
 import { useNow } from "../../live/use-now.ts";
-import { Spent } from "../../parts/budget-bar.tsx";
-import { RunId } from "../../parts/id.tsx";
-import { Link } from "../../parts/link.tsx";
-import { counted } from "../../parts/money-words.ts";
-import { Status } from "../../parts/status.tsx";
-import { Ago } from "../../parts/time.tsx";
-import { VisibleLine } from "../../parts/visible.tsx";
+import { Spent } from "../../parts/charts/budget-bar.tsx";
+import { Link } from "../../parts/controls/link.tsx";
+import { RunId } from "../../parts/text/id.tsx";
+import { Status } from "../../parts/text/status.tsx";
+import { Ago } from "../../parts/text/time.tsx";
+import { shownLine, VisibleLine } from "../../parts/text/visible.tsx";
+import { counted } from "../../words/money-words.ts";
 import { runWords } from "./run-words.ts";
 
 /** Wide: one line of columns. Narrow: two lines. */
@@ -86,7 +86,7 @@ function What({ head }: { readonly head: RunHead }): ReactNode {
           {counted(head.callsInDoubt, "call")} in doubt
         </Link>
       )}
-      <span title={words} className={head.status === "failed" ? "text-failed" : ""}>
+      <span title={shownLine(words)} className={head.status === "failed" ? "text-failed" : ""}>
         <VisibleLine text={words} />
       </span>
     </>

@@ -1,10 +1,10 @@
 import { type ReactNode, useState } from "react";
 import type { RunCounts } from "../../api/documents.ts";
-import { Button } from "../../parts/button.tsx";
-import { Dialog } from "../../parts/dialog.tsx";
-import { Icon } from "../../parts/icon.tsx";
-import { countWords } from "../../parts/money-words.ts";
-import { VisibleLine } from "../../parts/visible.tsx";
+import { Button } from "../../parts/controls/button.tsx";
+import { Dialog } from "../../parts/controls/dialog.tsx";
+import { Icon } from "../../parts/controls/icon.tsx";
+import { VisibleLine } from "../../parts/text/visible.tsx";
+import { countWords } from "../../words/money-words.ts";
 import { filterSearch, type RunFilter, type RunView, VIEWS } from "./run-filter.ts";
 import { forgetView, savedViews, saveView } from "./saved-views.ts";
 

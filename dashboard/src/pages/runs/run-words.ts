@@ -1,8 +1,8 @@
 import type { RunHead } from "../../api/documents.ts";
-import { counted } from "../../parts/money-words.ts";
-import { durationWords } from "../../parts/time-words.ts";
+import { counted } from "../../words/money-words.ts";
+import { durationWords } from "../../words/time-words.ts";
 
-/** What is going on in a run, in one line. */
+/** What happens in a run, in one line. */
 export function runWords(head: RunHead, now: number): string {
   const step = head.currentStep ?? "";
   switch (head.status) {
@@ -29,7 +29,8 @@ export function runWords(head: RunHead, now: number): string {
 function sleepWords({ wakeAt, readyAt, status }: RunHead, now: number): string {
   const until = Date.parse(wakeAt ?? readyAt ?? "");
   if (until > now) return `sleeps for ${durationWords(until - now)}`;
-  return status === "queued" ? "until a worker takes it" : "waits";
+  if (status !== "queued") return "waits";
+  return readyAt === null ? "a fork that was not started" : "waits for a worker";
 }
 
 function joined(...parts: readonly string[]): string {

@@ -1,14 +1,14 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useCallback, useMemo, useState } from "react";
-import { useDashboard, useMayAct } from "../../app/dashboard-context.ts";
-import { useKeys } from "../../app/keyboard.ts";
-import { useSearchParams } from "../../app/use-search-params.ts";
+import { useKeys } from "../../browser/keyboard.ts";
+import { useSearchParams } from "../../browser/use-search-params.ts";
+import { useDashboard, useMayAct } from "../../live/dashboard-context.ts";
 import { useLive } from "../../live/use-live.ts";
-import { Button } from "../../parts/button.tsx";
-import { Icon } from "../../parts/icon.tsx";
-import { counted, countWords } from "../../parts/money-words.ts";
-import { ProblemNotice } from "../../parts/notice.tsx";
-import { Page } from "../../parts/page.tsx";
+import { Button } from "../../parts/controls/button.tsx";
+import { Icon } from "../../parts/controls/icon.tsx";
+import { ProblemNotice } from "../../parts/layout/notice.tsx";
+import { Page } from "../../parts/layout/page.tsx";
+import { counted, countWords } from "../../words/money-words.ts";
 import { type BulkAction, BulkDialog, MOST_AT_ONCE } from "./bulk-dialog.tsx";
 import { ErrorGroups, useErrorGroups } from "./error-groups.tsx";
 import { FilterBar } from "./filter-bar.tsx";
@@ -18,14 +18,14 @@ import { RunRows } from "./run-list.tsx";
 import { RunViews } from "./run-views.tsx";
 import { type RunList, useRunList } from "./use-run-list.ts";
 
-/** What is going on, and what needs me. */
+/** What happens, and what needs me. */
 export function RunsPage(): ReactNode {
   const { client } = useDashboard();
   const live = useLive();
   const [params, change] = useSearchParams(RUN_PARAMS);
   const fetched = useQuery({
     queryKey: ["counts"],
-    queryFn: ({ signal }) => client.countRuns({}, { signal }),
+    queryFn: ({ signal }) => client.countRuns({ signal }),
   });
   const counts = live.counts ?? fetched.data ?? null;
   const failed = useErrorGroups("24h");
@@ -112,7 +112,6 @@ function Runs({ filter, at, total, onAt, onChoose }: RunsProps): ReactNode {
         onAt(null);
       },
     },
-    { keys: "c", does: "Copy the address", run: () => void navigator.clipboard?.writeText(location.href) },
   ]);
   if (list.error !== null && !list.isLoaded) {
     return (

@@ -2,13 +2,13 @@ import { type InfiniteData, useInfiniteQuery, useQueryClient } from "@tanstack/r
 import { useMemo, useState } from "react";
 import type { Answer } from "../../api/client.ts";
 import type { RunHead } from "../../api/documents.ts";
-import { useDashboard } from "../../app/dashboard-context.ts";
+import { useDashboard } from "../../live/dashboard-context.ts";
 import { useLiveSignal } from "../../live/use-live.ts";
 import { isInFilter, type RunFilter, runQuery } from "./run-filter.ts";
 
 type RunPages = InfiniteData<Answer<"listRuns">, string | null>;
 
-/** Rows that a list keeps. Whoever has read so many wants a filter. */
+/** Rows that a list keeps. A reader of more wants a filter. */
 const MOST_ROWS = 2_000;
 const PAGE = 50;
 
@@ -35,10 +35,12 @@ export function useRunList(filter: RunFilter): RunList {
     queryKey,
     initialPageParam: null as string | null,
     queryFn: async ({ pageParam, signal }) => {
-      const page = await client.listRuns(
-        { ...query, limit: PAGE, cursor: pageParam ?? undefined },
-        { signal },
-      );
+      const page = await client.listRuns({
+        ...query,
+        limit: PAGE,
+        ...(pageParam === null ? {} : { cursor: pageParam }),
+        signal,
+      });
       live.learn(page.items);
       return page;
     },
@@ -48,7 +50,7 @@ export function useRunList(filter: RunFilter): RunList {
     () => eachOnce(result.data?.pages.flatMap(({ items }) => items) ?? []),
     [result.data],
   );
-  const [fresh, addFresh, clearFresh] = useFreshRuns(heads, filter, query);
+  const [fresh, addFresh, clearFresh] = useFreshRuns(heads, filter, query, result.hasNextPage);
   useLiveSignal((signal) => {
     if (signal.kind === "head" && result.data !== undefined) addFresh(signal.head);
     if (signal.kind === "gone") void result.refetch({ cancelRefetch: false });
@@ -62,7 +64,9 @@ export function useRunList(filter: RunFilter): RunList {
     hasMore: result.hasNextPage,
     isFull,
     loadMore: () => {
-      if (result.hasNextPage && !result.isFetching && !isFull) void result.fetchNextPage();
+      // A page that was refused would be asked for again at once: the button asks for it.
+      const mayAsk = result.hasNextPage && !result.isFetching && !result.isFetchNextPageError;
+      if (mayAsk && !isFull) void result.fetchNextPage();
     },
     retry: () => void result.refetch(),
     fresh,
@@ -84,13 +88,14 @@ function eachOnce(heads: readonly RunHead[]): readonly RunHead[] {
 }
 
 /** Counts runs that are not in the list. Another filter begins again, and what a new reading brought is not new any more. */
-function useFreshRuns(heads: readonly RunHead[], filter: RunFilter, list: object) {
+function useFreshRuns(heads: readonly RunHead[], filter: RunFilter, list: object, hasMore: boolean) {
   const none = { of: list, ids: new Set<string>() };
   const [fresh, setFresh] = useState(none);
   const shown = useMemo(() => new Set(heads.map(({ runId }) => runId)), [heads]);
   const count = fresh.of === list ? [...fresh.ids].filter((id) => !shown.has(id)).length : 0;
   const add = (head: RunHead): void => {
-    const isBelow = head.createdAt < (heads.at(-1)?.createdAt ?? "");
+    // It comes with a later page, if there is one.
+    const isBelow = hasMore && head.createdAt < (heads.at(-1)?.createdAt ?? "");
     if (shown.has(head.runId) || isBelow || !isInFilter(head, filter, Date.now())) return;
     setFresh((before) => ({
       of: list,

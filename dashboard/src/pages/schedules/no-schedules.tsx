@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
-import { CopyButton } from "../../parts/copy-button.tsx";
-import { EmptyState } from "../../parts/empty-state.tsx";
+import { CopyButton } from "../../parts/controls/copy-button.tsx";
+import { EmptyState } from "../../parts/layout/empty-state.tsx";
 
 const EXAMPLE = `schedules: {
   nightly: {

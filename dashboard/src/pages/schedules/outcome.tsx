@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
 import type { Answer } from "../../api/client.ts";
-import { Icon, type IconName } from "../../parts/icon.tsx";
+import { Icon, type IconName } from "../../parts/controls/icon.tsx";
 
 export type Firing = Answer<"listFirings">["items"][number];
 

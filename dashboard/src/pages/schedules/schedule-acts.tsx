@@ -1,12 +1,12 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import type { Answer } from "../../api/client.ts";
-import { useDashboard } from "../../app/dashboard-context.ts";
-import { Button } from "../../parts/button.tsx";
-import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
-import { RunId } from "../../parts/id.tsx";
-import { Notice } from "../../parts/notice.tsx";
-import { VisibleLine } from "../../parts/visible.tsx";
+import { useDashboard } from "../../live/dashboard-context.ts";
+import { Button } from "../../parts/controls/button.tsx";
+import { ConfirmDialog } from "../../parts/layout/confirm-dialog.tsx";
+import { Notice } from "../../parts/layout/notice.tsx";
+import { RunId } from "../../parts/text/id.tsx";
+import { VisibleLine } from "../../parts/text/visible.tsx";
 import type { Schedule } from "./schedule-table.tsx";
 
 type Act = "pause" | "resume" | "fire";
@@ -16,7 +16,7 @@ const ACTS: { readonly [A in Act]: { readonly verb: string; readonly asks: strin
     pause: {
       verb: "Pause",
       asks: "Pause",
-      hint: "It starts no runs until somebody resumes it. Runs that it has started continue.",
+      hint: "It starts no runs until it is resumed. Runs that it has started continue.",
     },
     resume: {
       verb: "Resume",

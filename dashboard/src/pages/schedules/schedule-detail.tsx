@@ -1,13 +1,13 @@
 import type { ReactNode } from "react";
-import { useMayAct } from "../../app/dashboard-context.ts";
+import { useMayAct } from "../../live/dashboard-context.ts";
 import { useRefreshed } from "../../live/use-refreshed.ts";
-import { Facts } from "../../parts/facts.tsx";
-import { RunId } from "../../parts/id.tsx";
-import { JsonView } from "../../parts/json-view.tsx";
-import { Loaded } from "../../parts/loaded.tsx";
-import { PipelineLink } from "../../parts/pipeline-link.tsx";
-import { Ago, Exact } from "../../parts/time.tsx";
-import { VisibleText } from "../../parts/visible.tsx";
+import { FactPanel } from "../../parts/layout/facts.tsx";
+import { Loaded } from "../../parts/layout/loaded.tsx";
+import { RunId } from "../../parts/text/id.tsx";
+import { JsonView } from "../../parts/text/json-view.tsx";
+import { PipelineLink } from "../../parts/text/pipeline-link.tsx";
+import { Ago, Exact } from "../../parts/text/time.tsx";
+import { VisibleText } from "../../parts/text/visible.tsx";
 import { type Firing, Outcome } from "./outcome.tsx";
 import { ScheduleActs } from "./schedule-acts.tsx";
 import { Next, type Schedule, When } from "./schedule-table.tsx";
@@ -20,12 +20,12 @@ export function ScheduleDetail({ schedule }: { readonly schedule: Schedule }): R
   const mayAct = useMayAct();
   const { name } = schedule;
   const firings = useRefreshed(["schedules", name, "firings"], REFRESH_MS, (client, signal) =>
-    client.listFirings({ name, limit: SHOWN_FIRINGS }, { signal }),
+    client.listFirings({ name, limit: SHOWN_FIRINGS, signal }),
   );
   return (
     <div className="flex flex-col gap-3">
       {mayAct && !schedule.isRemoved && <ScheduleActs schedule={schedule} />}
-      <Facts
+      <FactPanel
         facts={[
           ["Starts", <PipelineLink key="pipeline" pipeline={schedule.pipeline} />],
           ["When", <When key="when" schedule={schedule} />],

@@ -1,11 +1,11 @@
 import type { ReactNode } from "react";
 import type { Answer } from "../../api/client.ts";
-import { Icon } from "../../parts/icon.tsx";
-import { RunId } from "../../parts/id.tsx";
-import { PipelineLink } from "../../parts/pipeline-link.tsx";
-import { type Column, Table } from "../../parts/table.tsx";
-import { Ago } from "../../parts/time.tsx";
-import { VisibleLine } from "../../parts/visible.tsx";
+import { Icon } from "../../parts/controls/icon.tsx";
+import { type Column, Table } from "../../parts/layout/table.tsx";
+import { RunId } from "../../parts/text/id.tsx";
+import { PipelineLink } from "../../parts/text/pipeline-link.tsx";
+import { Ago } from "../../parts/text/time.tsx";
+import { VisibleLine } from "../../parts/text/visible.tsx";
 import { Outcome } from "./outcome.tsx";
 
 export type Schedule = Answer<"listSchedules">["items"][number];

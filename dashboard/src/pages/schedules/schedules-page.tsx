@@ -1,14 +1,14 @@
 import type { ReactNode } from "react";
-import { useKeys } from "../../app/keyboard.ts";
-import { flag, optional } from "../../app/search-params.ts";
-import { useSearchParams } from "../../app/use-search-params.ts";
+import { useKeys } from "../../browser/keyboard.ts";
+import { flag, optional } from "../../browser/search-params.ts";
+import { useIsNarrow } from "../../browser/use-is-narrow.ts";
+import { useSearchParams } from "../../browser/use-search-params.ts";
 import { useRefreshed } from "../../live/use-refreshed.ts";
-import { Dialog } from "../../parts/dialog.tsx";
-import { Loaded } from "../../parts/loaded.tsx";
-import { counted } from "../../parts/money-words.ts";
-import { Page } from "../../parts/page.tsx";
-import { useIsNarrow } from "../../parts/use-is-narrow.ts";
-import { VisibleLine } from "../../parts/visible.tsx";
+import { Dialog } from "../../parts/controls/dialog.tsx";
+import { Loaded } from "../../parts/layout/loaded.tsx";
+import { Page } from "../../parts/layout/page.tsx";
+import { VisibleLine } from "../../parts/text/visible.tsx";
+import { counted } from "../../words/money-words.ts";
 import { NoSchedules } from "./no-schedules.tsx";
 import { ScheduleDetail } from "./schedule-detail.tsx";
 import { type Schedule, ScheduleTable } from "./schedule-table.tsx";
@@ -21,7 +21,7 @@ export default function SchedulesPage(): ReactNode {
   const [{ at, removed }, change] = useSearchParams(SCHEDULE_PARAMS);
   const isNarrow = useIsNarrow();
   const schedules = useRefreshed(["schedules"], REFRESH_MS, (client, signal) =>
-    client.listSchedules({}, { signal }),
+    client.listSchedules({ signal }),
   );
   const all = schedules.data?.items ?? [];
   const shown = all.filter(({ isRemoved }) => removed || !isRemoved);

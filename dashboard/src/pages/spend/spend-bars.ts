@@ -1,6 +1,6 @@
 import type { Answer } from "../../api/client.ts";
 import type { Amount } from "../../api/documents.ts";
-import { MOST_SERIES } from "../../parts/chart-scale.ts";
+import { MOST_SERIES } from "../../parts/charts/chart-scale.ts";
 
 export type Spend = Answer<"getSpend">;
 

@@ -1,11 +1,11 @@
 import { type ReactNode, useMemo } from "react";
-import { useKeys } from "../../app/keyboard.ts";
-import { BarChart, ChartLegend } from "../../parts/chart-bars.tsx";
-import { Choice } from "../../parts/choice.tsx";
-import { counted, countWords } from "../../parts/money-words.ts";
-import { Section } from "../../parts/section.tsx";
-import { type Column, Table } from "../../parts/table.tsx";
-import { VisibleLine } from "../../parts/visible.tsx";
+import { useKeys } from "../../browser/keyboard.ts";
+import { BarChart, ChartLegend } from "../../parts/charts/chart-bars.tsx";
+import { Choice } from "../../parts/controls/choice.tsx";
+import { Section } from "../../parts/layout/section.tsx";
+import { type Column, Table } from "../../parts/layout/table.tsx";
+import { VisibleLine } from "../../parts/text/visible.tsx";
+import { counted, countWords } from "../../words/money-words.ts";
 import { type Spend, type SpendBars, spendBars, type Unit } from "./spend-bars.ts";
 import { axisWords, figureWords } from "./spend-words.ts";
 

@@ -1,13 +1,13 @@
 import type { ReactNode } from "react";
 import type { RunStatus } from "../../api/documents.ts";
-import { BudgetBar } from "../../parts/budget-bar.tsx";
-import { RunId } from "../../parts/id.tsx";
-import { countWords } from "../../parts/money-words.ts";
-import { PipelineLink } from "../../parts/pipeline-link.tsx";
-import { Section } from "../../parts/section.tsx";
-import { Status } from "../../parts/status.tsx";
-import { STATUSES } from "../../parts/statuses.ts";
-import { type Column, Table } from "../../parts/table.tsx";
+import { BudgetBar } from "../../parts/charts/budget-bar.tsx";
+import { Section } from "../../parts/layout/section.tsx";
+import { type Column, Table } from "../../parts/layout/table.tsx";
+import { RunId } from "../../parts/text/id.tsx";
+import { PipelineLink } from "../../parts/text/pipeline-link.tsx";
+import { Status } from "../../parts/text/status.tsx";
+import { countWords } from "../../words/money-words.ts";
+import { STATUSES } from "../../words/statuses.ts";
 import { inUnit, type Spend, type Unit } from "./spend-bars.ts";
 import { amountWords, shareWords } from "./spend-words.ts";
 

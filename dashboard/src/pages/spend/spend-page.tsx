@@ -1,13 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { useDashboard } from "../../app/dashboard-context.ts";
-import { oneOf, optional } from "../../app/search-params.ts";
-import { useSearchParams } from "../../app/use-search-params.ts";
-import { Choice } from "../../parts/choice.tsx";
-import { EmptyState } from "../../parts/empty-state.tsx";
-import { Loaded } from "../../parts/loaded.tsx";
-import { Notice } from "../../parts/notice.tsx";
-import { Page } from "../../parts/page.tsx";
+import { oneOf, optional } from "../../browser/search-params.ts";
+import { useSearchParams } from "../../browser/use-search-params.ts";
+import { useDashboard } from "../../live/dashboard-context.ts";
+import { Choice } from "../../parts/controls/choice.tsx";
+import { EmptyState } from "../../parts/layout/empty-state.tsx";
+import { Loaded } from "../../parts/layout/loaded.tsx";
+import { Notice } from "../../parts/layout/notice.tsx";
+import { Page } from "../../parts/layout/page.tsx";
 import {
   hasMoney,
   PERIOD_NAMES,
@@ -88,7 +88,7 @@ function useSpend(period: Period, by: "basis" | "pipeline") {
     queryKey: ["spend", period, by],
     queryFn: ({ signal }) => {
       const query = spendQuery(period, Date.now());
-      return client.getSpend({ ...query, ...(by === "pipeline" ? { by } : {}) }, { signal });
+      return client.getSpend({ ...query, ...(by === "pipeline" ? { by } : {}), signal });
     },
     staleTime: REFRESH_MS,
     refetchInterval: REFRESH_MS,

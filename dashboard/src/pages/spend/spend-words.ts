@@ -1,5 +1,5 @@
 import type { Amount } from "../../api/documents.ts";
-import { countWords, moneyWords } from "../../parts/money-words.ts";
+import { countWords, moneyWords } from "../../words/money-words.ts";
 import { inUnit, type Unit } from "./spend-bars.ts";
 
 export function amountWords(amount: Amount, unit: Unit): string {

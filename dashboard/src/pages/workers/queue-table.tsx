@@ -1,13 +1,13 @@
 import type { ReactNode } from "react";
 import type { Answer } from "../../api/client.ts";
-import { Command } from "../../parts/empty-state.tsx";
-import { Icon } from "../../parts/icon.tsx";
-import { Link } from "../../parts/link.tsx";
-import { countWords } from "../../parts/money-words.ts";
-import { type Column, Table } from "../../parts/table.tsx";
-import { Ticking } from "../../parts/ticking.tsx";
-import { durationWords } from "../../parts/time-words.ts";
-import { VisibleLine } from "../../parts/visible.tsx";
+import { Icon } from "../../parts/controls/icon.tsx";
+import { Link } from "../../parts/controls/link.tsx";
+import { Command } from "../../parts/layout/empty-state.tsx";
+import { type Column, Table } from "../../parts/layout/table.tsx";
+import { Ticking } from "../../parts/text/ticking.tsx";
+import { VisibleLine } from "../../parts/text/visible.tsx";
+import { countWords } from "../../words/money-words.ts";
+import { durationWords } from "../../words/time-words.ts";
 import { type QueueRow, queueRows } from "./queue-rows.ts";
 
 type QueueTableProps = {
@@ -15,7 +15,7 @@ type QueueTableProps = {
   readonly workers: Answer<"listWorkers">["items"];
 };
 
-/** How deep each queue is, and whether somebody takes from it. */
+/** How deep each queue is, and whether a worker takes from it. */
 export function QueueTable({ activity, workers }: QueueTableProps): ReactNode {
   const rows = queueRows(activity, workers);
   if (rows.length === 0) return <p className="text-ink-3">Nothing is queued, and nothing runs.</p>;
@@ -73,13 +73,20 @@ function Next({ row, asOf }: { readonly row: QueueRow; readonly asOf: string }):
 /** Runs that nothing takes wait for ever, and nothing else says so. */
 function Taken({ row }: { readonly row: QueueRow }): ReactNode {
   if (row.untaken.length === 0) return <span className="text-ink-3">yes</span>;
-  const queue = row.queue === "default" ? "" : ` --queue ${row.queue}`;
   return (
     <span className="inline-flex flex-wrap items-center gap-x-2 gap-y-1">
       <span className="text-interrupted">
         <Icon name="interrupted" /> no worker takes <VisibleLine text={row.untaken.join(", ")} />
       </span>
-      <Command text={`pawl worker${queue}`} />
+      <WorkerCommand queue={row.queue} />
     </span>
   );
+}
+
+/** Nothing that would be more than one word of a shell: the name of a queue comes from the one who starts a run. */
+function WorkerCommand({ queue }: { readonly queue: string }): ReactNode {
+  if (queue === "default") return <Command text="pawl worker" />;
+  return /^[\w@%+=:,./][\w@%+=:,./~#-]*$/.test(queue) ? (
+    <Command text={`pawl worker --queue ${queue}`} />
+  ) : null;
 }

@@ -1,16 +1,16 @@
 import type { ReactNode } from "react";
 import type { Answer } from "../../api/client.ts";
-import { BudgetBar } from "../../parts/budget-bar.tsx";
-import { CopyButton } from "../../parts/copy-button.tsx";
-import { Icon } from "../../parts/icon.tsx";
-import { RunId } from "../../parts/id.tsx";
-import { countWords } from "../../parts/money-words.ts";
-import { PipelineLink } from "../../parts/pipeline-link.tsx";
-import { type Column, Table } from "../../parts/table.tsx";
-import { Ticking } from "../../parts/ticking.tsx";
-import { Ago } from "../../parts/time.tsx";
-import { durationWords } from "../../parts/time-words.ts";
-import { VisibleLine } from "../../parts/visible.tsx";
+import { BudgetBar } from "../../parts/charts/budget-bar.tsx";
+import { CopyButton } from "../../parts/controls/copy-button.tsx";
+import { Icon } from "../../parts/controls/icon.tsx";
+import { type Column, Table } from "../../parts/layout/table.tsx";
+import { RunId } from "../../parts/text/id.tsx";
+import { PipelineLink } from "../../parts/text/pipeline-link.tsx";
+import { Ticking } from "../../parts/text/ticking.tsx";
+import { Ago } from "../../parts/text/time.tsx";
+import { VisibleLine } from "../../parts/text/visible.tsx";
+import { countWords } from "../../words/money-words.ts";
+import { durationWords } from "../../words/time-words.ts";
 
 type Worker = Answer<"listWorkers">["items"][number];
 

@@ -1,14 +1,14 @@
 import type { ReactNode } from "react";
 import type { Answer } from "../../api/client.ts";
-import { useKeys } from "../../app/keyboard.ts";
-import { optional } from "../../app/search-params.ts";
-import { useSearchParams } from "../../app/use-search-params.ts";
+import { useKeys } from "../../browser/keyboard.ts";
+import { optional } from "../../browser/search-params.ts";
+import { useSearchParams } from "../../browser/use-search-params.ts";
 import { useRefreshed } from "../../live/use-refreshed.ts";
-import { EmptyState } from "../../parts/empty-state.tsx";
-import { Loaded } from "../../parts/loaded.tsx";
-import { counted } from "../../parts/money-words.ts";
-import { Page } from "../../parts/page.tsx";
-import { Section } from "../../parts/section.tsx";
+import { EmptyState } from "../../parts/layout/empty-state.tsx";
+import { Loaded } from "../../parts/layout/loaded.tsx";
+import { Page } from "../../parts/layout/page.tsx";
+import { Section } from "../../parts/layout/section.tsx";
+import { counted } from "../../words/money-words.ts";
 import { QueueTable } from "./queue-table.tsx";
 import { WorkerTable } from "./worker-table.tsx";
 
@@ -19,12 +19,8 @@ const REPORTS_MS = 5_000;
 /** Who takes runs, and what waits to be taken. */
 export default function WorkersPage(): ReactNode {
   const [{ at }, change] = useSearchParams(WORKER_PARAMS);
-  const workers = useRefreshed(["workers"], REPORTS_MS, (client, signal) =>
-    client.listWorkers({}, { signal }),
-  );
-  const activity = useRefreshed(["activity"], REPORTS_MS, (client, signal) =>
-    client.getActivity({}, { signal }),
-  );
+  const workers = useRefreshed(["workers"], REPORTS_MS, (client, signal) => client.listWorkers({ signal }));
+  const activity = useRefreshed(["activity"], REPORTS_MS, (client, signal) => client.getActivity({ signal }));
   const items = workers.data?.items ?? [];
   const move = (step: number): void => {
     const from = items.findIndex(({ workerId }) => workerId === at);

@@ -32,6 +32,7 @@ export const serve: Command = {
       summary: "let pages of this origin use the API with a token",
       isRepeatable: true,
     },
+    { flags: "--allow-private-webhooks", summary: "let webhooks reach private addresses" },
     { flags: "--open", summary: "open the dashboard in the browser" },
   ],
   example: "pawl serve --worker --open",
@@ -98,6 +99,7 @@ function serveOptions(
     },
     hasWorker: input.flag("worker"),
     readOnly: input.flag("readOnly"),
+    allowPrivateWebhooks: input.flag("allowPrivateWebhooks"),
     allowOrigin: input.list("allowOrigin"),
     onError: (error, { requestId, operation }) =>
       log.line(

@@ -2,31 +2,22 @@ import { randomBytes } from "node:crypto";
 import { decideAccess } from "../../../core/access/access-decision.ts";
 import { ACCESS_SECRET_BYTES, accessHash, accessSecret } from "../../../core/access/access-secret.ts";
 import { ROLES, readRole } from "../../../core/access/role.ts";
-import { type AccessScope, readScope, scopeText } from "../../../core/access/scope.ts";
+import { scopeText } from "../../../core/access/scope.ts";
 import { decisionOf } from "../../../core/person.ts";
-import type { AccessRecord, AuditEntry, NewAccess, Store } from "../../../store/store.ts";
+import type { AccessRecord, NewAccess, Store } from "../../../store/store.ts";
 import type { CliContext } from "../../context/cli-context.ts";
-import type { Command, CommandInput, CommandOption, CommandResult } from "../../context/command.ts";
+import type { Command, CommandInput, CommandResult } from "../../context/command.ts";
 import { durationOption } from "../../context/duration-argument.ts";
-import { labelOption } from "../../context/label-argument.ts";
 import { cleanLine, paragraph } from "../../context/terminal-text.ts";
 import { WrongUseError } from "../../context/wrong-use-error.ts";
-import { withExistingStore } from "../../run/command-store.ts";
+import { withCreatedStore, withExistingStore } from "../../run/command-store.ts";
 import { BY_OPTION, personOf } from "../../screen/acting-person.ts";
 import { formatAgo, formatTime } from "../../screen/format.ts";
 import { type Column, formatTable } from "../../screen/table.ts";
+import { note, SCOPE_OPTIONS, scopeOf } from "./scope-options.ts";
 
 /** How long a login code is valid. */
 const CODE_MS = 5 * 60_000;
-
-const SCOPE_OPTIONS: readonly CommandOption[] = [
-  { flags: "--pipeline <name>", summary: "only for runs of this pipeline", isRepeatable: true },
-  {
-    flags: "--where <name=value>",
-    summary: "only for runs with this in their metadata: tenant=acme",
-    isRepeatable: true,
-  },
-];
 
 export const tokenCreate: Command = {
   name: "token create",
@@ -46,7 +37,8 @@ export const tokenCreate: Command = {
       throw new WrongUseError("`pawl token create` needs a name: say whose token it is, with --name ana.");
     const expires = input.text("expires");
     const lifeMs = expires === null ? null : durationOption("--expires", expires);
-    return withExistingStore(context, input, async (store) => {
+    // A server beyond this machine needs a token before it starts, and so before there is a run.
+    return withCreatedStore(context, input, async (store) => {
       const { secret, access } = await granted(context, input, store, { kind: "token", name, lifeMs });
       const text = `This is the token of ${access.name}, ${describe(access)}. It is shown once: keep it where secrets are kept.`;
       return shown(context, text, secret, { token: secret, access });
@@ -102,7 +94,7 @@ export const tokenList: Command = {
 
 export const tokenRevoke: Command = {
   name: "token revoke",
-  summary: "End a token or code at once, with the sessions and tokens that were made from it",
+  summary: "End a token or code, with the sessions and tokens that were made from it",
   arguments: [{ name: "id", summary: "its id, as `pawl token ls` shows it" }],
   options: [BY_OPTION],
   example: "pawl token revoke 1f0c9e77a3b2d4e6",
@@ -114,7 +106,7 @@ export const tokenRevoke: Command = {
       await note(context, input, store, { act: "token.revoke", target: id, problem });
       if (access === null)
         throw new WrongUseError(`There is no token ${cleanLine(id)}: \`pawl token ls\` lists them.`);
-      const text = `The ${access.kind} of ${access.name} is revoked. Its sessions end with their next request.`;
+      const text = `The ${access.kind} of ${access.name} is revoked, with all that was made from it: sessions, tokens, and what was made from those. A server notices within seconds.`;
       return { exitCode: 0, document: { access }, text: paragraph(text, context.stdout.columns) };
     }),
 };
@@ -139,27 +131,6 @@ async function granted(
   const act = kind === "token" ? "token.create" : "token.login";
   await note(context, input, store, { act, target: access.id, problem: null });
   return { secret, access };
-}
-
-function scopeOf(input: CommandInput): AccessScope {
-  const [pipelines, where] = [input.list("pipeline"), input.list("where")];
-  return readScope({
-    pipelines: pipelines.length === 0 ? null : pipelines,
-    labels: where.length === 0 ? null : Object.fromEntries(where.map((text) => labelOption("--where", text))),
-  });
-}
-
-/** The command line gives access to a server: that is in its log, like what is done through it. */
-async function note(
-  context: CliContext,
-  input: CommandInput,
-  store: Store,
-  done: Pick<AuditEntry, "act" | "target" | "problem">,
-): Promise<void> {
-  const { name } = decisionOf(personOf(context, input), 0);
-  const who = { name, id: null, role: null };
-  const status = done.problem === null ? 200 : 404;
-  await store.recordAudit([{ ...done, who, status, requestId: null }]);
 }
 
 function describe({ role, scope, expiresAt }: AccessRecord): string {

@@ -31,7 +31,7 @@ export const metadata = z
 export const decision = z
   .object({
     name: z.string(),
-    at: z.int(),
+    at: time,
     authenticated: z.object({ name: z.string(), by: z.string(), id: z.string().optional() }).nullable(),
   })
   .meta({ id: "Decision", description: "A person's part in an answer, as it is recorded." });

@@ -164,7 +164,7 @@ export const integrity = z
   .meta({ id: "Integrity" });
 
 const role = z.enum(["viewer", "operator", "admin"]).meta({ id: "Role" });
-const scope = z
+export const scope = z
   .object({
     pipelines: z.array(z.string().min(1).max(200)).min(1).max(100).nullable(),
     labels: z.record(z.string().min(1).max(200), z.string().max(1_000)).nullable(),

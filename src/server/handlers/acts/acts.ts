@@ -64,9 +64,9 @@ export function actHandlers(parts: ServerParts): Handlers<ActOperation> {
       return { status: 200, body: { stopped: kind === "requested" } };
     },
 
-    bulk: async ({ body }, { principal }) => ({
-      status: 200,
-      body: { results: await actOnMany(parts, principal, body) },
-    }),
+    bulk: async ({ body }, { principal }) => {
+      const { results, acts } = await actOnMany(parts, principal, body);
+      return { status: 200, body: { results }, acts };
+    },
   };
 }

@@ -4,7 +4,10 @@ import { decideCancel } from "../../../core/run/cancel-decision.ts";
 import { decideResume } from "../../../core/run/resume-decision.ts";
 import { everyRecord } from "../../../export/record-pages.ts";
 import type { RunRecord, ToolCallRecord } from "../../../store/store.ts";
+import type { OperationId } from "../../api/operations.ts";
 import type { bulkRequest } from "../../api/schemas/story.ts";
+import { statusOfError } from "../../error-problems.ts";
+import type { PartialAct } from "../../handler.ts";
 import { HttpProblem } from "../../http-problem.ts";
 import type { Principal } from "../../principal.ts";
 import { requireRun } from "../../scope/run-scope.ts";
@@ -20,30 +23,49 @@ type BulkResult = {
   readonly problem: { readonly code: string; readonly detail: string } | null;
 };
 
+/** What became of each run, and the same for the audit log: as if each had been acted on by a request of its own. */
+type ManyActs = { readonly results: readonly BulkResult[]; readonly acts: readonly PartialAct[] };
+
+const ACT_NAMES: { readonly [Action in BulkRequest["action"]]: OperationId } = {
+  cancel: "cancelRun",
+  resume: "resumeRun",
+};
+
 /** Acts on many runs, each by itself: what is wrong with one is in its own result. */
 export async function actOnMany(
   parts: ServerParts,
   principal: Principal,
   { action, runIds, isDryRun = false }: BulkRequest,
-): Promise<readonly BulkResult[]> {
+): Promise<ManyActs> {
   const act = isDryRun ? foreseen : performed;
+  const name = isDryRun ? "bulk.dryRun" : ACT_NAMES[action];
   const results: BulkResult[] = [];
+  const acts: PartialAct[] = [];
   for (const runId of new Set(runIds)) {
     try {
       const run = await requireRun(parts.store, principal, runId);
-      results.push({ runId, ...(await act(parts, principal, action, run)), problem: null });
+      const done = await act(parts, principal, action, run);
+      results.push({ runId, ...done, problem: null });
+      const isLater = !isDryRun && done.outcome === "requested";
+      acts.push({ act: name, target: runId, status: isLater ? 202 : 200, problem: null });
     } catch (error) {
-      results.push({ runId, outcome: null, problem: problemOf(error) });
+      const { status, ...problem } = problemOf(error);
+      results.push({ runId, outcome: null, problem });
+      acts.push({ act: name, target: runId, status, problem: problem.code });
     }
   }
-  return results;
+  return { results, acts };
 }
 
 /** An error that nothing of Pawl has thrown is the server's, and ends the request. */
-function problemOf(error: unknown): { readonly code: string; readonly detail: string } {
-  if (error instanceof HttpProblem || PawlError.isInstance(error))
-    return { code: error.code, detail: error.message };
-  throw error;
+function problemOf(error: unknown): {
+  readonly status: number;
+  readonly code: string;
+  readonly detail: string;
+} {
+  if (!(error instanceof HttpProblem || PawlError.isInstance(error))) throw error;
+  const { code, message: detail } = error;
+  return { status: error instanceof HttpProblem ? error.status : statusOfError(code), code, detail };
 }
 
 type Foreseen = { readonly outcome: string; readonly callsRunning?: number };

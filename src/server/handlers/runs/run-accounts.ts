@@ -1,9 +1,10 @@
 import { type LostWork, readLostWork } from "../../../account/story/lost-work.ts";
 import { RunStory } from "../../../account/story/run-story.ts";
 import type { Clock } from "../../../engine/ports/clock.ts";
+import { betweenPages } from "../../../export/record-pages.ts";
 import type { StoreReader } from "../../../store/store.ts";
 
-/** A run that somebody looks at: its story, and figures that take a look at all of its log. */
+/** A run that a page shows: its story, and figures that take a look at all of its log. */
 type SeenRun = {
   readonly story: RunStory;
   readonly figures: RunFigures;
@@ -83,6 +84,7 @@ class RunFigures {
       const events = await this.#store.listEvents(this.#runId, { after: this.#seq, limit: EVENTS_AT_ONCE });
       this.#turns += events.filter(({ type }) => type === "turn.committed").length;
       this.#seq = events.at(-1)?.seq ?? eventSeq;
+      await betweenPages();
     }
     return { turns: this.#turns, lostWork: await this.#readLost(eventSeq, now) };
   }

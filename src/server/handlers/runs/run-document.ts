@@ -1,10 +1,10 @@
-import type { Act } from "../../../account/act.ts";
 import { nextSteps } from "../../../account/next-steps.ts";
 import { outageDocument, readOutage } from "../../../account/run-outage.ts";
 import { isoTime } from "../../../export/figures.ts";
 import { everyRecord } from "../../../export/record-pages.ts";
 import type { RunRecord, StoreReader, ToolCallRecord } from "../../../store/store.ts";
 import { budgetUses } from "../../documents/budget-uses.ts";
+import { decisionDocument } from "../../documents/decision-document.ts";
 import { runHeadDocument } from "../../documents/run-head-document.ts";
 import { notFound } from "../../scope/run-scope.ts";
 import { isConversation } from "../known-pipeline.ts";
@@ -39,7 +39,7 @@ export async function readRun(parts: ServerParts, accounts: RunAccounts, run: Ru
       resumeRequest === null
         ? null
         : { at: isoTime(resumeRequest.by.at), by: resumeRequest.by.name, from: resumeRequest.from },
-    next: nextSteps(run, waits, doubts, now).map(({ what, acts }) => ({ what, acts: acts.map(actDocument) })),
+    next: nextSteps(run, waits, doubts, now),
   };
 }
 
@@ -58,7 +58,7 @@ function stored(run: RunRecord) {
       forkedFrom === null
         ? null
         : { runId: forkedFrom.runId, stepPath: forkedFrom.stepPath, turnIndex: forkedFrom.turnIndex },
-    startedBy,
+    startedBy: startedBy === null ? null : decisionDocument(startedBy),
     moved: moved === null ? null : { from: moved.from, to: moved.to },
     finalArtifact,
     workerVersion,
@@ -79,12 +79,4 @@ async function hasConversation({ store, pipelines }: ServerParts, run: RunRecord
   const runner = pipelines.get(run.pipeline);
   if (runner !== undefined) return isConversation(runner);
   return (await store.listExchanges(run.runId, { limit: 1 })).length > 0;
-}
-
-/** An act under the name that the documents of the API have for its kind. */
-type ActDocument<A extends Act = Act> = A extends Act ? Omit<A, "kind"> & { readonly act: A["kind"] } : never;
-
-function actDocument<A extends Act>({ kind, ...about }: A): ActDocument<A> {
-  // The compiler does not see that the kind and the rest are of the same act.
-  return { act: kind, ...about } as unknown as ActDocument<A>;
 }

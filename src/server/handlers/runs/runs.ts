@@ -1,9 +1,10 @@
 import { z } from "zod";
-import type { RunFilter, RunSummary } from "../../../store/store.ts";
+import type { RunFilter, RunSummary, StoreReader } from "../../../store/store.ts";
 import { runHeadDocument } from "../../documents/run-head-document.ts";
 import type { Handlers } from "../../handler.ts";
 import { runFilterIn } from "../../scope/run-filter.ts";
 import { requireRun, scopeKey } from "../../scope/run-scope.ts";
+import { KeptReads } from "../kept-reads.ts";
 import { readListPage } from "../list-page.ts";
 import type { ServerParts } from "../server-parts.ts";
 import type { RunAccounts } from "./run-accounts.ts";
@@ -34,17 +35,10 @@ export function runHandlers(
   accounts: RunAccounts,
 ): Handlers<"listRuns" | "countRuns" | "getRun"> {
   const { store, clock } = parts;
-
-  /** What is looked for is the beginning of an id if there is such a run, and else a text. */
-  const searched = async (filter: RunFilter, q: string, by: "id" | "text" | undefined) => {
-    if (by === "text" || !ID_PREFIX.test(q)) return { by: "text", filter: { ...filter, text: q } } as const;
-    const byId = { by: "id", filter: { ...filter, idPrefix: q } } as const;
-    if (by === "id" || (await store.listRunSummaries({ ...byId.filter, limit: 1 })).length > 0) return byId;
-    return { by: "text", filter: { ...filter, text: q } } as const;
-  };
+  const counts = new KeptReads(clock);
 
   return {
-    listRuns: async ({ query: { cursor, limit, q, ...query } }, { principal }) => {
+    listRuns: async ({ query: { cursor, limit, q, ...query } }, { principal, isContentHidden }) => {
       const now = clock.now();
       const filter = runFilterIn(principal.scope, query);
       let by: "id" | "text" | undefined;
@@ -54,7 +48,9 @@ export function runHandlers(
         place: z.object({ createdAt: z.int(), runId: z.string(), by: z.enum(["id", "text"]).optional() }),
         read: async ({ after, limit: most }) => {
           if (filter === null) return [];
-          const found = q === undefined ? { by: undefined, filter } : await searched(filter, q, after?.by);
+          // A text that finds a run is in it: people who see no contents find runs by their id.
+          const known = isContentHidden ? "id" : after?.by;
+          const found = q === undefined ? { by: undefined, filter } : await searched(store, filter, q, known);
           by = found.by;
           return store.listRunSummaries({
             ...found.filter,
@@ -75,7 +71,8 @@ export function runHandlers(
 
     countRuns: async (_, { principal }) => {
       const filter = runFilterIn(principal.scope);
-      return { status: 200, body: filter === null ? NO_RUNS : await store.countRuns(filter) };
+      const count = async () => (filter === null ? NO_RUNS : store.countRuns(filter));
+      return { status: 200, body: await counts.read(scopeKey(principal.scope), count) };
     },
 
     getRun: async ({ params: { runId } }, { principal }) => {
@@ -86,4 +83,12 @@ export function runHandlers(
       return { status: 200, body, headers: { etag } };
     },
   };
+}
+
+/** What is looked for is the beginning of an id if there is such a run, and else a text. */
+async function searched(store: StoreReader, filter: RunFilter, q: string, by: "id" | "text" | undefined) {
+  const byId = { by: "id", filter: { ...filter, idPrefix: q } } as const;
+  const isFound = async () => (await store.listRunSummaries({ ...byId.filter, limit: 1 })).length > 0;
+  const isId = by === "id" || (by === undefined && ID_PREFIX.test(q) && (await isFound()));
+  return isId ? byId : ({ by: "text", filter: { ...filter, text: q } } as const);
 }

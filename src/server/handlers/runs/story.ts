@@ -10,7 +10,7 @@ import { listCursor, placeInList } from "../list-cursor.ts";
 import type { ServerParts } from "../server-parts.ts";
 import type { RunAccounts } from "./run-accounts.ts";
 
-/** What happened in runs, told for people. */
+/** What happened in runs, as people read it. */
 export function storyHandlers(
   { store, clock }: ServerParts,
   accounts: RunAccounts,

@@ -40,7 +40,7 @@ export function settledProblem(error: AlreadySettledError, wait: WaitRecord | nu
     status,
     answeredBy,
     answeredAt: isoTime(answeredAt),
-    people: people.map(({ name, at }) => ({ name, at })),
+    people: people.map(({ name, at }) => ({ name, at: isoTime(at) })),
     answer,
   };
   return new HttpProblem(409, error.code, error.message, { details });

@@ -28,7 +28,7 @@ export function callHandlers({ store }: ServerParts): Handlers<"getCall" | "sett
   };
 }
 
-/** The wait that settled the call, which says who answered it; null if nobody did. */
+/** The wait that settled the call, which says who answered it; null if no person did. */
 async function answerAbout(
   store: Pick<StoreReader, "listWaits">,
   runId: string,

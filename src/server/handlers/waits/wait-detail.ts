@@ -84,7 +84,8 @@ async function previousCall(
   { runId, path, turnIndex, callIndex }: ParsedToolCallId,
   { subject, toolCallId }: WaitRecord,
 ) {
-  const first = Math.max(0, turnIndex - TURNS_BACK);
+  // A call of code has no turn, and its place is behind those of all turns of its step.
+  const first = turnIndex === 0 ? 0 : Math.max(1, turnIndex - TURNS_BACK);
   const calls = await store.listToolCalls(runId, {
     after: { stepPath: path, turnIndex: first, callIndex: 0 },
     limit: 1_000,

@@ -103,6 +103,13 @@ export function* revokeAccess(tx: Transaction, id: string): SqlScript<AccessReco
   return yield* requireAccess(id);
 }
 
+/** Other than a revocation, it is no distrust of what was made in the session. */
+export function* endSession(tx: Transaction, id: string): SqlScript<void> {
+  yield* tx.lockName(ACCESS);
+  const access = yield* getAccess(id);
+  if (access?.kind === "code" && access.revokedAt === null) change(tx, id, { revoked_at: tx.now });
+}
+
 export function* noteAccessUse(tx: Transaction, id: string): SqlScript<void> {
   const access = yield* getAccess(id);
   if (access !== null && isUseNoted(access.lastUsedAt, tx.now)) change(tx, id, { last_used_at: tx.now });

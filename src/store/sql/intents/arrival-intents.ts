@@ -193,6 +193,7 @@ export function* finishArrival(tx: Transaction, fence: Fence, blobs: number): Sq
   run.status = move.status;
   run.moved = null;
   run.wakeAt = yield* wakeHere(tx, run);
+  run.isUnstarted = run.status === "queued" && run.readyAt === null;
   saveRun(tx, run, "run.arrived", { from: move.from, epoch: run.epoch });
   // Last, so that it sees the run as it will be; if it is not whole, nothing of this intent is stored.
   const found = yield* verify(runId);

@@ -8,6 +8,7 @@ import { type RunRow, saveRun } from "../tables/run-row.ts";
 import type { Transaction } from "../transaction.ts";
 import { leaveRunningCalls } from "./in-doubt.ts";
 import { markRunningSteps, settleOpenCalls } from "./left-open.ts";
+import { keepRequestLeft } from "./resume-intents.ts";
 import { freeLease } from "./run-interruption.ts";
 import { insertWait } from "./wait-intents.ts";
 
@@ -97,6 +98,7 @@ export function* stall(tx: Transaction, row: RunRow): SqlScript<void> {
   // The last worker, if it lives after all, no longer has the run.
   row.epoch += 1;
   freeLease(row);
+  yield* keepRequestLeft(row, "waiting");
   row.status = "waiting";
   row.waitingSince = tx.now;
   const wait = yield* insertWait(tx, row, null, {

@@ -161,6 +161,8 @@ function insertFork(tx: Transaction, key: RunKey, runId: string, parent: RunRow,
     runId,
     origin,
     status: "queued",
+    // Its person first looks at what it may repeat.
+    isUnstarted: true,
     currentStepNo: null,
     owner: null,
     epoch: 0,

@@ -1,7 +1,13 @@
 import { canonicalJson } from "../../../core/canonical-json.ts";
 import { isJsonObject, type JsonObject, withoutUndefined } from "../../../core/json.ts";
 import { type Decision, decisionJson, decisionOf, type Person, personFacts } from "../../../core/person.ts";
-import { decideResume, RESUME_STEPS, resumeLeft, takenResume } from "../../../core/run/resume-decision.ts";
+import {
+  decideResume,
+  RESUME_STEPS,
+  releasedResume,
+  resumeLeft,
+  takenResume,
+} from "../../../core/run/resume-decision.ts";
 import {
   assertBudgetRaised,
   type RequestedResume,
@@ -74,6 +80,7 @@ function* queueWith(
   // It is ready now, also if it was queued for later.
   if (row.wakeAt !== null) row.readyAt = null;
   row.wakeAt = null;
+  row.isUnstarted = false;
   // A person wants another worker to try, however many have died in it.
   row.stalls = 0;
   row.status = "queued";
@@ -126,9 +133,9 @@ export function* withRequest(row: RunRow, options: ClaimOptions): SqlScript<Clai
 }
 
 /** A worker leaves the run in good order, and it may be claimed again: it keeps what is left of its resume request. */
-export function* keepRequestLeft(row: RunRow): SqlScript<void> {
+export function* keepRequestLeft(row: RunRow, status: "queued" | "waiting"): SqlScript<void> {
   const left = yield* requestLeft(row);
-  row.resumeRequest = left === null ? null : requestText(left);
+  row.resumeRequest = left === null ? null : requestText(releasedResume(left, status));
 }
 
 const STEPS_SINCE = `SELECT DISTINCT type FROM events

@@ -113,6 +113,7 @@ function newRow(tx: Transaction, key: RunKey, run: QueuedRun, origin: RunOrigin)
   return {
     key,
     runId: run.runId,
+    isUnstarted: false,
     currentStepNo: null,
     limit: stricter(run.limit, limitOfBudgets(budgets)),
     deadline: earlier(run.deadline ?? null, wallclock === null ? null : tx.now + wallclock),

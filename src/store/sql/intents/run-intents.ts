@@ -51,7 +51,8 @@ export function* claimRun(tx: Transaction, runId: string, options: ClaimOptions)
   yield* assertHere(row);
   const isHeld = tx.leases.isHeld(row, tx.now);
   const isCancelRequested = row.cancelRequestedAt !== null;
-  const isEarly = options.onlyIfReady === true && row.wakeAt !== null && row.wakeAt > tx.now;
+  const isEarly =
+    options.onlyIfReady === true && (row.isUnstarted || (row.wakeAt !== null && row.wakeAt > tx.now));
   const { kind } = decideClaim({ status: row.status, isHeld, isCancelRequested, isEarly }, options.from);
   const isLeft = row.owner === null || (kind !== "busy" && (yield* tx.mayTakeFrom(row.owner)));
   if (kind === "busy" || !isLeft)
@@ -205,7 +206,7 @@ export function* releaseRun(tx: Transaction, fence: Fence, given: RunEnd): SqlSc
   row.finalArtifact = yield* finalArtifact(row, end);
   if (status === "waiting") row.waitingSince = tx.now;
   endCancelRequest(row);
-  if (status === "queued" || status === "waiting") yield* keepRequestLeft(row);
+  if (status === "queued" || status === "waiting") yield* keepRequestLeft(row, status);
   else row.resumeRequest = null;
   // All waits may have been answered while the worker was stopping, and a message may be there already.
   const received = status === "waiting" ? yield* answerFromMailbox(tx, row) : [];

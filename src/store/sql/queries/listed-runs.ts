@@ -17,6 +17,7 @@ const MAX_LISTED = 1_000;
 /** The characters that are shown of a text which may be long. */
 export const SHOWN_OF_MESSAGE = 300;
 const SHOWN_OF_QUESTION = 200;
+const SHOWN_OF_OBJECTIVE = 300;
 
 export function* listRuns(now: number, filter: RunFilter): SqlScript<RunRecord[]> {
   return (yield* rowsOf(RUN_COLUMNS, yield* listed(now, filter))).map(runRecord);
@@ -69,7 +70,7 @@ function runSummary(row: Row): RunSummary {
     eventSeq: row.int("event_seq"),
     currentStep: row.optionalText("current_step"),
     metadata: parseJson(row.optionalText("metadata")) as RunMetadata | null,
-    objective: textIn(parseJson(row.optionalText("contract")), "objective"),
+    objective: objectiveOf(row),
     readyAt: row.optionalInt("ready_at"),
     wakeAt: row.optionalInt("wake_at"),
     stalls: row.int("stalls"),
@@ -89,6 +90,14 @@ function runSummary(row: Row): RunSummary {
     startedBy: readDecision(parseJson(row.optionalText("started_by")))?.name ?? null,
     forkedFrom: textIn(parseJson(row.optionalText("forked_from")), "runId"),
   };
+}
+
+/** It may be a whole file, and a row of a list is sent with every change of its run. */
+function objectiveOf(row: Row): string | null {
+  const objective = textIn(parseJson(row.optionalText("contract")), "objective");
+  if (objective === null) return null;
+  const shown = beginningOf(objective, SHOWN_OF_OBJECTIVE);
+  return shown === objective ? objective : `${shown}…`;
 }
 
 function firstWaitOf(row: Row): FirstWait | null {

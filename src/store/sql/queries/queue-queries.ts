@@ -17,7 +17,7 @@ import { inScope } from "./run-scope.ts";
 import { allOf } from "./sql-condition.ts";
 
 const READY = `SELECT run_id, priority, ready_at, concurrency_key, worker_version FROM runs
-   WHERE status = 'queued' AND wake_at IS NULL AND queue = ? AND pipeline = ?
+   WHERE status = 'queued' AND wake_at IS NULL AND ready_at IS NOT NULL AND queue = ? AND pipeline = ?
    ORDER BY priority DESC, ready_at LIMIT ? OFFSET ?`;
 
 /** The most runs of one queue and pipeline that are looked at, if most of them are left out. */
@@ -71,7 +71,7 @@ export function* countReady(now: number, given: RunScope = {}): SqlScript<QueueD
   const scope = allOf(inScope(given));
   const rows = yield* all(
     `SELECT queue, pipeline, count(*) AS ready, min(ready_at) AS oldest FROM runs
-      WHERE status = 'queued' AND wake_at IS NULL AND ${scope.text} GROUP BY queue, pipeline ORDER BY queue, pipeline`,
+      WHERE status = 'queued' AND wake_at IS NULL AND ready_at IS NOT NULL AND ${scope.text} GROUP BY queue, pipeline ORDER BY queue, pipeline`,
     ...scope.values,
   );
   return rows.map((row) => ({

@@ -22,8 +22,10 @@ export type RunRow = RunHead & {
   deadline: number | null;
   budgets: string | null;
   waitingSince: number | null;
-  /** When a queued run became ready, or will. */
+  /** When a queued run became ready, or will; null of a fork that was not started. */
   readyAt: number | null;
+  /** True of a fork until a person starts it: no worker takes it. Stored as a queued run without `readyAt`. */
+  isUnstarted: boolean;
   /** When the clock has something to do about it; null if never. */
   wakeAt: number | null;
   /** What workers were last asked to do about it: see `saveRun`. Not stored. */
@@ -81,6 +83,8 @@ export function newHead(facts: HeadFacts): RunHead {
 export function runRow(row: Row): RunRow {
   const status = row.oneOf("status", RUN_STATUSES);
   const wakeAt = row.optionalInt("wake_at");
+  const readyAt = row.optionalInt("ready_at");
+  const isUnstarted = status === "queued" && readyAt === null;
   return {
     ...newHead({
       key: row.value("run_key") as RunKey,
@@ -107,9 +111,10 @@ export function runRow(row: Row): RunRow {
     deadline: row.optionalInt("deadline_at"),
     budgets: row.optionalText("budgets"),
     waitingSince: row.optionalInt("waiting_since"),
-    readyAt: row.optionalInt("ready_at"),
+    readyAt,
+    isUnstarted,
     wakeAt,
-    hint: hintOf(status, wakeAt),
+    hint: hintOf({ status, isUnstarted, wakeAt }),
     stalls: row.int("stalls"),
     workerVersion: row.optionalText("worker_version"),
     cancelRequestedAt: row.optionalInt("cancel_requested_at"),
@@ -137,8 +142,12 @@ export function runRow(row: Row): RunRow {
 }
 
 /** When a worker has to look at a run, as a text: "" for never, and for a queued run also why. */
-export function hintOf(status: RunStatus, wakeAt: number | null): string {
-  if (status === "queued") return `queued ${wakeAt ?? "now"}`;
+export function hintOf({
+  status,
+  isUnstarted,
+  wakeAt,
+}: Pick<RunRow, "status" | "isUnstarted" | "wakeAt">): string {
+  if (status === "queued") return isUnstarted ? "" : `queued ${wakeAt ?? "now"}`;
   return status === "waiting" && wakeAt !== null ? `waiting ${wakeAt}` : "";
 }
 

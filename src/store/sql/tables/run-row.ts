@@ -236,7 +236,7 @@ export function saveRun(tx: Transaction, run: RunRow, type: string, data: JsonOb
 
 /** Only if it became ready, or has another time at which the clock has something to do. */
 function askToLook(tx: Transaction, run: RunRow): void {
-  const hint = hintOf(run.status, run.wakeAt);
+  const hint = hintOf(run);
   if (hint !== "" && hint !== run.hint) tx.write({ kind: "wake", runId: run.runId, at: run.wakeAt });
   run.hint = hint;
 }
@@ -244,9 +244,10 @@ function askToLook(tx: Transaction, run: RunRow): void {
 /** Only a queued run is ready for a worker, and the clock wakes only one that is queued or waits. */
 function setReady(tx: Transaction, run: RunRow): void {
   if (run.status !== "queued" && run.status !== "waiting") run.wakeAt = null;
-  if (run.status === "queued") run.readyAt ??= run.wakeAt ?? tx.now;
+  if (run.status !== "queued") run.isUnstarted = false;
+  else if (!run.isUnstarted) run.readyAt ??= run.wakeAt ?? tx.now;
   // One that moves keeps its place, and the time that it is not to begin before.
-  else if (run.status !== "moved") run.readyAt = null;
+  if (run.status !== "queued" && run.status !== "moved") run.readyAt = null;
 }
 
 export function* requireRunKey(runId: string): SqlScript<RunKey> {

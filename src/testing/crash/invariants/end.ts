@@ -1,6 +1,7 @@
 import { isJsonObject } from "../../../core/json.ts";
 import type { Evidence, RunAccount } from "../evidence.ts";
 import { checkEach, FINE, type Invariant, type Problem, wrong } from "../invariant.ts";
+import type { WitnessLine } from "../witness.ts";
 import type { ProcessOutcome } from "../world.ts";
 import { firstDifference } from "./first-difference.ts";
 import { accountOf } from "./observations.ts";
@@ -77,14 +78,22 @@ export const resumingTwiceIsResumingOnce: Invariant = {
 function judgeAgain(account: RunAccount, later: RunAccount | null, { again }: Evidence): readonly Problem[] {
   const { runId } = account.run;
   const lines = again.witness.filter((line) => line.runId === runId);
-  const called = [...new Set(lines.map((line) => ("tool" in line ? line.tool : "the model")))];
+  const called = [...new Set(lines.map(calledBy))];
   if (called.length > 0) return wrong(`Resuming ${runId} again called ${called.join(", ")}`, toolOf(called));
   const difference = later === null ? "it is gone" : firstDifference(stateOf(account), stateOf(later));
   return difference === null ? FINE : wrong(`Resuming ${runId} again changed it: ${difference}`);
 }
 
+const MODEL = "the model";
+const RECEIVER = "the receiver of a webhook";
+
+function calledBy(line: WitnessLine): string {
+  if ("tool" in line) return line.tool;
+  return line.kind === "received" ? RECEIVER : MODEL;
+}
+
 function toolOf(called: readonly string[]): string | undefined {
-  return called.find((name) => name !== "the model");
+  return called.find((name) => name !== MODEL && name !== RECEIVER);
 }
 
 function stateOf({

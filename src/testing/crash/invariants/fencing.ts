@@ -21,7 +21,8 @@ export const divergedIsSilent: Invariant = {
     "A process whose prompt, model or tools differ from those that the run began with calls nothing outside.",
   judge: (evidence) =>
     checkEach(divergedLives(evidence), ({ number }) => {
-      const lines = allLines(evidence).filter(({ life }) => life === number);
+      // What is sent to webhooks is about the run, and no part of it.
+      const lines = allLines(evidence).filter(({ life, kind }) => life === number && kind !== "received");
       const called = lines.map((line) => ("tool" in line ? line.tool : "the model"));
       return called.length === 0
         ? FINE

@@ -34,6 +34,7 @@ import {
   oneAnswerAWait,
   wakesWhenDue,
 } from "./waits.ts";
+import { webhookNeverLost } from "./webhooks.ts";
 
 /** Every promise that is checked, in the order of the report. */
 export const INVARIANTS: readonly Invariant[] = [
@@ -85,6 +86,7 @@ export const INVARIANTS: readonly Invariant[] = [
   wakesWhenDue,
   abandonedIsFound,
   deletedOrWhole,
+  webhookNeverLost,
   resumingTwiceIsResumingOnce,
   eventsVerify,
   databaseIntact,

@@ -83,12 +83,14 @@ function judgeRedone({ account: { run }, facts, before, since }: AskedResume): r
 }
 
 function judgeAccepted({ account: { run }, facts, since }: AskedResume): readonly Problem[] {
-  const accepted = since.filter(
-    ({ type, data }) => type === "divergence.accepted" && objectOf(data).why === facts.acceptDivergence,
-  );
-  return accepted.length <= 1
+  const isAccepted = ({ type, data }: EventRecord) =>
+    type === "divergence.accepted" && objectOf(data).why === facts.acceptDivergence;
+  const accepted = since.filter(isAccepted).length;
+  if (accepted > 1) return wrong(`A change of ${run.runId} was accepted ${accepted} times for one request`);
+  const wait = since.findIndex(({ type }) => type === "run.waiting");
+  return wait === -1 || !since.slice(wait).some(isAccepted)
     ? FINE
-    : wrong(`A change of ${run.runId} was accepted ${accepted.length} times for one request`);
+    : wrong(`A change of ${run.runId} was accepted after a wait, which ended the request for it`);
 }
 
 /** Events by which a step continues where it is. */

@@ -260,6 +260,23 @@ export const resumeRequestChecks: readonly Check[] = [
     assert.deepEqual((await claimed(run)).left, TO_MILESTONE);
   }),
 
+  check("a change is accepted by the next worker, and not by one that comes after a wait", async (scene) => {
+    const { store } = scene;
+    const run = await SampleRun.create(store);
+    await run.journaled(1, ["running"]);
+    await run.endAttempt(1, 1);
+    await store.releaseRun(run.fence, FAILED);
+    await store.requestResume(run.runId, { redoTurn: true, acceptDivergence: "A better prompt." });
+    const work = { from: "turn", redoTurn: true } as const;
+    const first = await claimed(run);
+    await store.releaseRun(first.next.fence, { status: "queued" });
+    const second = await claimed(run);
+    assert.deepEqual(second.left, { ...work, acceptDivergence: "A better prompt." });
+    await second.next.waiting(second.next.wait(1, 1));
+    await store.settle(run.callId(1, 1), { as: "succeeded", result: "It went out." });
+    assert.deepEqual((await claimed(run)).left, { ...work, acceptDivergence: null });
+  }),
+
   check("the end of the attempt ends the request", async ({ store }) => {
     const run = await failedAfterMilestone(store);
     for (const end of [FAILED, { status: "cancelled", error: null }, SUCCEEDED] as const) {
@@ -310,6 +327,15 @@ export const resumeRequestChecks: readonly Check[] = [
     assert.equal(stalled.kind, "stalled");
     await store.requestResume(run.runId, {});
     await claimed(run, { maxStalls: 1 });
+  }),
+
+  check("consent to a change ends when too many workers have died in the run", async ({ store, advance }) => {
+    const run = await failedAfterMilestone(store);
+    await store.requestResume(run.runId, { from: "turn", acceptDivergence: "A better prompt." });
+    await claimed(run, { maxStalls: 1 });
+    advance(LEASE_MS);
+    assert.equal((await store.claimRun(run.runId, claimOptions({ maxStalls: 1 }))).kind, "stalled");
+    assert.equal((await run.record()).resumeRequest?.acceptDivergence ?? null, null);
   }),
 
   check("a wrong request is refused, and changes nothing", async ({ store }) => {

@@ -135,6 +135,15 @@ export const runPageChecks: readonly Check[] = [
     assert.equal(record.budgets?.maxToolCalls, 7);
   }),
 
+  check("a long objective is cut in a summary, and whole in the run", async ({ store }) => {
+    const [long, fits] = ["🙂".repeat(500_000), "🙂".repeat(150)];
+    await SampleRun.create(store, "run-1", { spec: { ...newSpec(), objective: long } });
+    await SampleRun.create(store, "run-2", { spec: { ...newSpec(), objective: fits } });
+    assert.equal((await store.readRunHead("run-1"))?.objective, `${"🙂".repeat(300)}…`);
+    assert.equal((await store.readRunHead("run-2"))?.objective, fits);
+    assert.equal((await store.getRun("run-1"))?.spec?.objective, long);
+  }),
+
   check("a summary has the questions of a run to people, and what is in doubt", async ({ store }) => {
     const run = await SampleRun.create(store);
     await run.journaled(1, ["running", "prepared", "running"]);

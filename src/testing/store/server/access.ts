@@ -86,6 +86,23 @@ export const accessChecks: readonly Check[] = [
     assert.equal(await store.revokeAccess("nobody"), null);
   }),
 
+  check("a session ends without what was made in it, which a revocation still ends", async (scene) => {
+    const { store, now, advance } = scene;
+    const token = await store.grantAccess(newAccess("token", "Ann"));
+    const code = newAccess("code", "Ann", { madeFrom: token.id });
+    const { id } = await store.grantAccess(code);
+    const made = await store.grantAccess(newAccess("token", "of the session", { madeFrom: id }));
+    await store.redeemCode(code.hash);
+    const ended = now();
+    for (const each of [id, token.id, "nobody"]) await store.endSession(each);
+    const end = async (of: string) => (await store.getAccess(of))?.revokedAt;
+    assert.deepEqual([await end(id), await end(made.id), await end(token.id)], [ended, null, null]);
+    advance(1_000);
+    await store.endSession(id);
+    await store.revokeAccess(token.id);
+    assert.deepEqual([await end(id), await end(made.id), await end(token.id)], [ended, now(), now()]);
+  }),
+
   check("nothing is made from what was revoked, or is not there", async ({ store }) => {
     const token = await store.grantAccess(newAccess("token", "Ann"));
     await store.revokeAccess(token.id);

@@ -40,6 +40,32 @@ async function assertNoFork(
 }
 
 export const forkLifeChecks: readonly Check[] = [
+  check("no worker takes a fork before a person has it resumed", async ({ store, advance }) => {
+    await store.forkRun(newFork(await twoTurns(store), 1));
+    const ready = () => store.listReady({ pipelines: ["report"], queues: ["default"], limit: 9 });
+    const workers = claimOptions({ from: ["queued", "running"], onlyIfReady: true });
+    advance(MINUTE_MS);
+    assert.deepEqual([await ready(), await store.countReady()], [[], []]);
+    assert.equal((await store.claimRun("fork", workers)).kind, "refused");
+    assert.equal((await store.getRun("fork"))?.readyAt, null);
+    assert.equal((await store.requestResume("fork", {}, { by: "ann" })).kind, "requested");
+    assert.deepEqual(
+      (await ready()).map(({ runId }) => runId),
+      ["fork"],
+    );
+    assert.equal((await store.claimRun("fork", workers)).kind, "claimed");
+  }),
+
+  check(
+    "a fork that its own process resumes is claimed without a request, and is ready once it is given up",
+    async ({ store }) => {
+      await store.forkRun(newFork(await twoTurns(store), 1));
+      const { fence } = await claimedAt(store, "fork");
+      await store.releaseRun(fence, { status: "queued" });
+      assert.notEqual((await store.getRun("fork"))?.readyAt, null);
+    },
+  ),
+
   check(
     "a fork is found by the metadata of its parent, and tools get the same context",
     async ({ store }) => {

@@ -16,6 +16,7 @@ import { verify } from "../../../../src/store/sql/verify/verify.ts";
 import { openProblems } from "../../../../src/store/sql/verify/verify-open.ts";
 import { newAccess, newAuditEntry } from "../../../../src/testing/store/sample-access.ts";
 import { SampleRun } from "../../../../src/testing/store/sample-run.ts";
+import { newWebhook } from "../../../../src/testing/store/server/webhooks.ts";
 import { PATIENCE } from "../../../patience.ts";
 import { runScript } from "./run-script.ts";
 import { editor, writeRuns } from "./tampered-store.ts";
@@ -28,6 +29,7 @@ const OF_SCHEDULE = "a schedule belongs to no run: the runs that it starts have 
 const OF_LIVE = "workers are listed for people to see, and nothing is decided by it";
 const OF_ACCESS = "who may use a server belongs to no run";
 const OF_AUDIT = "what people did belongs to no run: `verifyAudit` checks it, by a chain of its own";
+const OF_WEBHOOK = "who is told of a run belongs to no run: nothing of the run is decided by it";
 const OF_OPENING = "the version and the schema itself decide, and are compared at each opening";
 const OF_COLLECTION =
   "one that a receipt or an artifact names is noticed; one that only an older version of an artifact or a late outcome does may be collected";
@@ -45,6 +47,9 @@ const OF_NO_EVENT = {
   live_workers: OF_LIVE,
   access_tokens: OF_ACCESS,
   audit_log: OF_AUDIT,
+  webhooks: OF_WEBHOOK,
+  webhook_feed: OF_WEBHOOK,
+  webhook_deliveries: OF_WEBHOOK,
 } as const;
 
 /** The reason why a change of this column does not matter. */
@@ -81,6 +86,8 @@ beforeAll(async () => {
   await store.storeId();
   await store.grantAccess(newAccess("token", "Ann"));
   await store.recordAudit([newAuditEntry("Ann")]);
+  await store.addWebhook(newWebhook("w-1"));
+  await store.testWebhook("w-1", "test-1");
   known = (await store.listRuns()).map(({ runId }) => runId);
   await store.close();
   addRowsOfNoRun();

@@ -12,6 +12,7 @@ import { TURN_MUTANTS } from "./turn-mutants.ts";
 import { USAGE_MUTANTS } from "./usage-mutants.ts";
 import { VIEWER_MUTANTS } from "./viewer-mutants.ts";
 import { WAIT_MUTANTS } from "./wait-mutants.ts";
+import { WEBHOOK_MUTANTS } from "./webhook-mutants.ts";
 import { WRITE_MUTANTS } from "./write-mutants.ts";
 
 /** Every bug that the explorer must find. */
@@ -28,6 +29,7 @@ export const MUTANTS: readonly Mutant[] = [
   ...QUEUE_MUTANTS,
   ...RESUME_MUTANTS,
   ...VIEWER_MUTANTS,
+  ...WEBHOOK_MUTANTS,
 ];
 
 /** Every bug that is noticed by a check of its own. */

@@ -100,8 +100,8 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "store/sql/tables/run-row.ts",
-        right: 'if (run.status === "queued") run.readyAt ??= run.wakeAt ?? tx.now;',
-        wrong: 'if (run.status === "queued" && run.epoch === 0) run.readyAt ??= run.wakeAt ?? tx.now;',
+        right: "else if (!run.isUnstarted) run.readyAt ??= run.wakeAt ?? tx.now;",
+        wrong: "else if (!run.isUnstarted && run.epoch === 0) run.readyAt ??= run.wakeAt ?? tx.now;",
       },
     ],
     breaks: "abandoned-is-found",

@@ -71,12 +71,24 @@ export const RESUME_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "store/sql/intents/run-intents.ts",
-        right: 'if (status === "queued" || status === "waiting") yield* keepRequestLeft(row);',
-        wrong: 'if (status === "waiting") yield* keepRequestLeft(row);',
+        right: 'if (status === "queued" || status === "waiting") yield* keepRequestLeft(row, status);',
+        wrong: 'if (status === "waiting") yield* keepRequestLeft(row, status);',
       },
     ],
     breaks: BREAKS,
     scenario: "resume-from-milestone",
+  },
+  {
+    what: "a change is accepted after a wait, for a person who has not seen it",
+    patches: [
+      {
+        file: LEFT,
+        right: 'return status === "waiting" ? { ...left, acceptDivergence: null } : left;',
+        wrong: "return left;",
+      },
+    ],
+    breaks: BREAKS,
+    scenario: "resume-changed-twice",
   },
   {
     what: "each claim of a requested resume changes the limits again",

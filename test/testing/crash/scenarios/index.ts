@@ -32,7 +32,7 @@ import { approval, cancel, cancelledWaiting, escalation, question, twoPeople } f
 import { artifactsAndSpec, loop } from "./pipelines.ts";
 import { mainLoop, milestoneAfterChange, planning } from "./plans.ts";
 import { queueAbandoned, queueKeys, queueWorker } from "./queues.ts";
-import { resumeFromMilestone, resumeWithRedo } from "./resume-requests.ts";
+import { resumeChangedTwice, resumeFromMilestone, resumeWithRedo } from "./resume-requests.ts";
 import { scheduleFires } from "./schedules.ts";
 import {
   streamAnswer,
@@ -62,6 +62,7 @@ import {
   sleepInCode,
   sleepStep,
 } from "./waits.ts";
+import { webhook } from "./webhooks.ts";
 
 const SAMPLED: ReadonlySet<string> = new Set([
   "conversation-steer",
@@ -113,6 +114,7 @@ export const SCENARIOS: { readonly [name: string]: () => Scenario } = {
   diverged,
   "resume-from-milestone": resumeFromMilestone,
   "resume-with-redo": resumeWithRedo,
+  "resume-changed-twice": resumeChangedTwice,
   "changed-shape": changedShape,
   loop,
   "main-loop": mainLoop,
@@ -147,6 +149,7 @@ export const SCENARIOS: { readonly [name: string]: () => Scenario } = {
   "stream-tools": streamTools,
   "stream-cut": streamCut,
   ...WATCHED_CONVERSATIONS,
+  webhook,
 };
 
 /** The scenarios that a test explores: of those of which there are many a sample, and all of them in the full test. */

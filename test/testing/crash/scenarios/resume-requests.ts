@@ -67,6 +67,42 @@ export function resumeWithRedo(): Scenario {
   };
 }
 
+/**
+ * The run waits for an approval. A person accepts the new prompt of its agent, and the worker that takes the run waits again.
+ * When the approval is there, the agent has yet another prompt: a person is asked again.
+ */
+export function resumeChangedTwice(): Scenario {
+  const input = "Charge a.";
+  const tools = { ...ERRAND_TOOLS, charge: { ...charge, approval: true as const } };
+  const prompts = ["Run the errands.", "Run them well.", "Run them better."];
+  const [first, second, third] = prompts.map((prompt) => errandAgent([], tools, prompt));
+  if (first === undefined || second === undefined || third === undefined)
+    throw new Error("There are three agents.");
+  return {
+    name: "resume-changed-twice",
+    pipeline: first,
+    input,
+    model: modelStandIn(scriptedPort([asks(["charge", "a"]), { text: "Charged." }])),
+    tools: STAND_INS,
+    act: async (given) => {
+      const { runnerOf, store, answer } = given;
+      if (!(await isAsked(store))) {
+        await runnerOf(first).run(input, { runId: RUN_ID, wait: true });
+        await ask(store, { acceptDivergence: "A better prompt." });
+      }
+      const open = () => store.listWaits(RUN_ID, { open: true });
+      if ((await open()).length > 0) {
+        await runnerOf(second).advance(RUN_ID, { turns: MOST_CALLS });
+        await answer(await open());
+      }
+      const end = await advanceToEnd(given, runnerOf(third), MOST_CALLS);
+      if ((await store.getRun(RUN_ID))?.status !== "failed") return end;
+      await store.requestResume(RUN_ID, { acceptDivergence: "An even better prompt." }, { by: "Ann" });
+      return advanceToEnd(given, runnerOf(third), MOST_CALLS);
+    },
+  };
+}
+
 async function isAsked(store: Store): Promise<boolean> {
   if ((await store.getRun(RUN_ID)) === null) return false;
   return (await store.listEvents(RUN_ID)).some(({ type }) => type === "run.resume_requested");

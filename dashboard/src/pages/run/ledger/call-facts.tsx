@@ -1,25 +1,23 @@
 import { type ReactNode, useState } from "react";
-import { pathOf } from "../../../api/client.ts";
-import { useMayAct } from "../../../app/dashboard-context.ts";
+import { operationAddress } from "../../../api/client.ts";
+import { useMayAct } from "../../../live/dashboard-context.ts";
 import { useRunQuery } from "../../../live/use-live.ts";
-import { Button } from "../../../parts/button.tsx";
-import { CallId, Hash, WaitId } from "../../../parts/id.tsx";
-import { JsonView } from "../../../parts/json-view.tsx";
-import { sizeWords } from "../../../parts/money-words.ts";
-import { Notice, ProblemNotice } from "../../../parts/notice.tsx";
-import { Exact } from "../../../parts/time.tsx";
-import { longDurationWords } from "../../../parts/time-words.ts";
-import { VisibleLine, VisibleText } from "../../../parts/visible.tsx";
-import { Fact, Facts } from "../facts.tsx";
+import { Button } from "../../../parts/controls/button.tsx";
+import { Fact, Facts } from "../../../parts/layout/facts.tsx";
+import { Notice, ProblemNotice } from "../../../parts/layout/notice.tsx";
+import { CallId, Hash, WaitId } from "../../../parts/text/id.tsx";
+import { JsonView } from "../../../parts/text/json-view.tsx";
+import { Exact } from "../../../parts/text/time.tsx";
+import { VisibleLine, VisibleText } from "../../../parts/text/visible.tsx";
+import { sizeWords } from "../../../words/money-words.ts";
+import { longDurationWords } from "../../../words/time-words.ts";
 import type { CallAttempt, CallDetail, Receipt } from "./call-documents.ts";
 import { CallStatus } from "./call-status.tsx";
 import { SettleDialog } from "./settle-dialog.tsx";
 
 /** A call, and why it did or did not happen again. */
 export function CallFacts({ runId, callId }: { readonly runId: string; readonly callId: string }): ReactNode {
-  const call = useRunQuery(runId, ["call", callId], (client, signal) =>
-    client.getCall({ callId }, { signal }),
-  );
+  const call = useRunQuery(runId, ["call", callId], (client, signal) => client.getCall({ callId, signal }));
   if (call.data !== undefined) return <Known runId={runId} call={call.data} />;
   if (call.error === null) return null;
   return (
@@ -42,7 +40,7 @@ function Known({ runId, call }: { readonly runId: string; readonly call: CallDet
       {call.status === "in_doubt" && (
         <Notice
           kind="warning"
-          title="Nobody knows whether it happened."
+          title="It is not known whether it happened."
           action={mayAct && <Button onClick={() => setSettling(true)}>Settle…</Button>}
         >
           {call.waitId !== null && (
@@ -143,7 +141,7 @@ export function BlobLink({
   readonly size: number;
 }): ReactNode {
   return (
-    <a href={pathOf("getBlob", { runId, blobId })} download className="text-accent hover:underline">
+    <a href={operationAddress("getBlob", { runId, blobId })} download className="text-accent hover:underline">
       Download {sizeWords(size)}
     </a>
   );

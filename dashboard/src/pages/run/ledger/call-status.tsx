@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { Icon, type IconName } from "../../../parts/icon.tsx";
+import { Icon, type IconName } from "../../../parts/controls/icon.tsx";
 
 const LOOKS: { readonly [status: string]: readonly [IconName, string] } = {
   prepared: ["queued", "text-ink-2"],

@@ -1,6 +1,6 @@
 import { type ReactNode, useEffect, useRef } from "react";
-import { CallId } from "../../../parts/id.tsx";
-import { VisibleLine } from "../../../parts/visible.tsx";
+import { CallId } from "../../../parts/text/id.tsx";
+import { VisibleLine } from "../../../parts/text/visible.tsx";
 import type { Call, Receipt } from "./call-documents.ts";
 import { CallFacts } from "./call-facts.tsx";
 import { CallStatus } from "./call-status.tsx";

@@ -1,10 +1,10 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
 import { type ReactNode, useMemo } from "react";
-import { useDashboard } from "../../../app/dashboard-context.ts";
-import { useKeys } from "../../../app/keyboard.ts";
-import { Button } from "../../../parts/button.tsx";
-import { EmptyState } from "../../../parts/empty-state.tsx";
-import { ProblemNotice } from "../../../parts/notice.tsx";
+import { useKeys } from "../../../browser/keyboard.ts";
+import { useRunPages } from "../../../live/use-live.ts";
+import { Button } from "../../../parts/controls/button.tsx";
+import { EmptyState } from "../../../parts/layout/empty-state.tsx";
+import { ProblemNotice } from "../../../parts/layout/notice.tsx";
+import { ChoiceFilter } from "../choice-filter.tsx";
 import { useRunParams } from "../run-params.ts";
 import { CALL_STATUSES } from "./call-documents.ts";
 import { CallFacts } from "./call-facts.tsx";
@@ -14,20 +14,12 @@ const COLUMNS = ["#", "Tool", "Effect", "Status", "Attempts", "Receipt", "Correl
 
 /** The ledger: a row for every tool call, with what is known of it. */
 export function LedgerView({ runId }: { readonly runId: string }): ReactNode {
-  const { client } = useDashboard();
   const [{ at, status, tool }, change] = useRunParams();
   const filter = { ...(status === null ? {} : { status: [status] }), ...(tool === null ? {} : { tool }) };
-  const pages = useInfiniteQuery({
-    queryKey: ["run", runId, "calls", filter],
-    queryFn: ({ pageParam, signal }) =>
-      client.listCalls(
-        { runId, ...filter, ...(pageParam === null ? {} : { cursor: pageParam }) },
-        { signal },
-      ),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ nextCursor }) => nextCursor,
-  });
-  const calls = useMemo(() => pages.data?.pages.flatMap(({ items }) => items) ?? [], [pages.data]);
+  const listed = useRunPages(runId, ["calls", filter], (client, place, signal) =>
+    client.listCalls({ runId, ...filter, ...place, signal }),
+  );
+  const calls = useMemo(() => listed.pages?.flatMap(({ items }) => items) ?? [], [listed.pages]);
   const toggle = (callId: string): void => change({ at: at === callId ? null : callId }, { replace: true });
   const move = (by: 1 | -1): void => {
     const index = calls.findIndex(({ toolCallId }) => toolCallId === at);
@@ -43,27 +35,27 @@ export function LedgerView({ runId }: { readonly runId: string }): ReactNode {
   return (
     <section aria-label="Ledger" className="flex min-w-0 flex-col gap-2">
       <div className="flex flex-wrap gap-2">
-        <Filter
+        <ChoiceFilter
           name="status"
           value={status}
           choices={CALL_STATUSES}
           onValue={(value) => change({ status: value })}
         />
-        <Filter
+        <ChoiceFilter
           name="tool"
           value={tool}
           choices={tool === null || tools.includes(tool) ? tools : [tool, ...tools]}
           onValue={(value) => change({ tool: value })}
         />
       </div>
-      {pages.error !== null && (
+      {listed.error !== null && (
         <ProblemNotice
-          error={pages.error}
+          error={listed.error}
           what="The ledger could not be read."
-          onRetry={() => void pages.refetch()}
+          onRetry={() => void listed.refetch()}
         />
       )}
-      {pages.data !== undefined && calls.length === 0 && (
+      {listed.pages !== undefined && calls.length === 0 && (
         <EmptyState
           title={status === null && tool === null ? "This run has called no tool." : "No call fits."}
         >
@@ -72,7 +64,7 @@ export function LedgerView({ runId }: { readonly runId: string }): ReactNode {
           )}
         </EmptyState>
       )}
-      {at !== null && pages.data !== undefined && !calls.some(({ toolCallId }) => toolCallId === at) && (
+      {at !== null && listed.pages !== undefined && !calls.some(({ toolCallId }) => toolCallId === at) && (
         <div className="rounded-lg border border-line bg-panel p-3">
           <CallFacts runId={runId} callId={at} />
         </div>
@@ -106,45 +98,15 @@ export function LedgerView({ runId }: { readonly runId: string }): ReactNode {
           </tbody>
         </table>
       )}
-      {pages.hasNextPage && (
+      {listed.hasNextPage && (
         <Button
           className="self-center"
-          disabled={pages.isFetchingNextPage}
-          onClick={() => void pages.fetchNextPage()}
+          disabled={listed.isFetching}
+          onClick={() => void listed.fetchNextPage()}
         >
           More calls
         </Button>
       )}
     </section>
-  );
-}
-
-function Filter({
-  name,
-  value,
-  choices,
-  onValue,
-}: {
-  readonly name: string;
-  readonly value: string | null;
-  readonly choices: readonly string[];
-  readonly onValue: (value: string | null) => void;
-}): ReactNode {
-  return (
-    <label className="inline-flex items-center gap-1.5 text-xs text-ink-3">
-      {name}
-      <select
-        value={value ?? ""}
-        className="h-7 max-w-48 rounded-md border border-edge bg-panel px-1.5 text-sm text-ink"
-        onChange={({ target }) => onValue(target.value === "" ? null : target.value)}
-      >
-        <option value="">any</option>
-        {choices.map((choice) => (
-          <option key={choice} value={choice}>
-            {choice.replaceAll("_", " ")}
-          </option>
-        ))}
-      </select>
-    </label>
   );
 }

@@ -1,13 +1,13 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useId, useState } from "react";
 import type { Json } from "../../../../../src/core/json.ts";
-import { useDashboard } from "../../../app/dashboard-context.ts";
-import { Button } from "../../../parts/button.tsx";
-import { Dialog } from "../../../parts/dialog.tsx";
-import { JsonView } from "../../../parts/json-view.tsx";
-import { ProblemNotice } from "../../../parts/notice.tsx";
-import { RecordedAs } from "../../../parts/recorded-as.tsx";
-import { VisibleLine } from "../../../parts/visible.tsx";
+import { useDashboard } from "../../../live/dashboard-context.ts";
+import { Button } from "../../../parts/controls/button.tsx";
+import { Dialog } from "../../../parts/controls/dialog.tsx";
+import { ProblemNotice } from "../../../parts/layout/notice.tsx";
+import { JsonView } from "../../../parts/text/json-view.tsx";
+import { RecordedAs } from "../../../parts/text/recorded-as.tsx";
+import { VisibleLine } from "../../../parts/text/visible.tsx";
 import { typedJson } from "../json-field.ts";
 import type { Call } from "./call-documents.ts";
 
@@ -19,7 +19,7 @@ type Settlement =
 const WAYS = [
   ["succeeded", "It happened", "Its result becomes the receipt, and it is not sent again."],
   ["retry", "It did not happen: run it", "A worker sends it again, under the same idempotency key."],
-  ["failed", "It did not happen, and shall not", "The model is told why, and continues without it."],
+  ["failed", "It did not happen, and shall not", "The model gets the reason, and continues without it."],
 ] as const;
 
 /** What a person knows of a call in doubt, in one of three ways. */

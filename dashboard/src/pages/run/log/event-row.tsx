@@ -1,11 +1,11 @@
 import type { ReactNode } from "react";
 import { visibleJson } from "../../../../../src/core/visible-text.ts";
 import type { Answer } from "../../../api/client.ts";
-import { CopyButton } from "../../../parts/copy-button.tsx";
-import { JsonView } from "../../../parts/json-view.tsx";
-import { Exact } from "../../../parts/time.tsx";
-import { clockWithSeconds } from "../../../parts/time-words.ts";
-import { VisibleLine } from "../../../parts/visible.tsx";
+import { CopyButton } from "../../../parts/controls/copy-button.tsx";
+import { JsonView } from "../../../parts/text/json-view.tsx";
+import { Exact } from "../../../parts/text/time.tsx";
+import { VisibleLine } from "../../../parts/text/visible.tsx";
+import { clockWithSeconds } from "../../../words/time-words.ts";
 import { viewPath } from "../run-params.ts";
 
 const HASH_PREFIX = 16;
@@ -51,7 +51,7 @@ export function EventRow({
           <p className="flex flex-wrap items-center gap-x-4 gap-y-1 text-xs text-ink-3">
             <Exact at={event.at} />
             <span className="inline-flex min-w-0 items-center gap-1">
-              hash
+              <span className="shrink-0">hash</span>
               <code className="one-line max-w-64">
                 <VisibleLine text={event.hash} />
               </code>

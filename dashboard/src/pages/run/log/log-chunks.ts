@@ -1,5 +1,5 @@
 /** The events of a log are numbered without a gap, so that any part of it is found without what is before it. */
-const CHUNK = 200;
+export const CHUNK = 200;
 
 /** A part of the log: the events after `after`, up to and with `upTo`. */
 export type LogChunk = { readonly after: number; readonly upTo: number };
@@ -14,6 +14,11 @@ export function chunksOf(first: number, last: number, lastSeq: number): readonly
   )
     chunks.push({ after, upTo: Math.min(after + CHUNK, lastSeq) });
   return chunks;
+}
+
+/** True if the log has events of a chunk that come after those that are held of it. */
+export function isBehind({ after, upTo }: LogChunk, held: readonly { readonly seq: number }[]): boolean {
+  return (held.at(-1)?.seq ?? after) < upTo;
 }
 
 /** What a link to an event says of the log. */

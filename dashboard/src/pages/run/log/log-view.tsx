@@ -1,16 +1,12 @@
-import { useQueries } from "@tanstack/react-query";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import type { Answer } from "../../../api/client.ts";
-import { useDashboard } from "../../../app/dashboard-context.ts";
-import { useKeys } from "../../../app/keyboard.ts";
-import { EmptyState } from "../../../parts/empty-state.tsx";
-import { Notice, ProblemNotice } from "../../../parts/notice.tsx";
+import { useKeys } from "../../../browser/keyboard.ts";
+import { EmptyState } from "../../../parts/layout/empty-state.tsx";
+import { Notice, ProblemNotice } from "../../../parts/layout/notice.tsx";
 import { useRunParams } from "../run-params.ts";
 import { EventRow } from "./event-row.tsx";
-import { checkLink, chunksOf, type LinkCheck, type LogChunk, seqIn } from "./log-chunks.ts";
-
-type LogEvent = Answer<"listEvents">["items"][number];
+import { checkLink, chunksOf, type LinkCheck, seqIn } from "./log-chunks.ts";
+import { useEvents } from "./use-events.ts";
 
 const ROW_PX = 28;
 
@@ -101,32 +97,6 @@ export function LogView({ runId, lastSeq }: { readonly runId: string; readonly l
       </div>
     </section>
   );
-}
-
-/** The events of some chunks, by their numbers. What is written never changes, so that only the end is fetched again. */
-function useEvents(runId: string, chunks: readonly LogChunk[]) {
-  const { client } = useDashboard();
-  const unique = [...new Map(chunks.map((chunk) => [chunk.after, chunk])).values()];
-  return useQueries({
-    queries: unique.map(({ after, upTo }) => ({
-      queryKey: ["events", runId, after, upTo],
-      queryFn: ({ signal }: { readonly signal: AbortSignal }) =>
-        client.listEvents({ runId, after, limit: upTo - after }, { signal }),
-      staleTime: Number.POSITIVE_INFINITY,
-      // The part that is known stays while its end is fetched.
-      placeholderData: (known: Answer<"listEvents"> | undefined) =>
-        known !== undefined && (known.items[0]?.seq ?? 0) === after + 1 ? known : undefined,
-    })),
-    combine: (results) => ({
-      events: new Map<number, LogEvent>(
-        results.flatMap(({ data }) => data?.items.map((event) => [event.seq, event] as const) ?? []),
-      ),
-      error: results.find(({ error }) => error !== null)?.error ?? null,
-      retry: () => {
-        for (const result of results) if (result.error !== null) void result.refetch();
-      },
-    }),
-  });
 }
 
 function JumpField({

@@ -1,11 +1,10 @@
-import { useInfiniteQuery } from "@tanstack/react-query";
 import { type ReactNode, useMemo } from "react";
-import { useDashboard } from "../../../app/dashboard-context.ts";
-import { BudgetBar } from "../../../parts/budget-bar.tsx";
-import { Button } from "../../../parts/button.tsx";
-import { EmptyState } from "../../../parts/empty-state.tsx";
-import { counted, countWords, limitWords, moneyWords } from "../../../parts/money-words.ts";
-import { ProblemNotice } from "../../../parts/notice.tsx";
+import { useRunPages } from "../../../live/use-live.ts";
+import { BudgetBar } from "../../../parts/charts/budget-bar.tsx";
+import { Button } from "../../../parts/controls/button.tsx";
+import { EmptyState } from "../../../parts/layout/empty-state.tsx";
+import { ProblemNotice } from "../../../parts/layout/notice.tsx";
+import { counted, countWords, limitWords, moneyWords } from "../../../words/money-words.ts";
 import type { Run } from "../next/standing-words.ts";
 import { SpendLine } from "./spend-line.tsx";
 import { spendPoints, turnSpends } from "./spending.ts";
@@ -13,35 +12,27 @@ import { TurnTable } from "./turn-table.tsx";
 
 /** What the run has cost, against what it may. */
 export function MoneyView({ run }: { readonly run: Run }): ReactNode {
-  const { client } = useDashboard();
   const { runId, limit } = run.head;
-  const pages = useInfiniteQuery({
-    queryKey: ["run", runId, "model-calls"],
-    queryFn: ({ pageParam, signal }) =>
-      client.listModelCalls(
-        { runId, limit: 500, ...(pageParam === null ? {} : { cursor: pageParam }) },
-        { signal },
-      ),
-    initialPageParam: null as string | null,
-    getNextPageParam: ({ nextCursor }) => nextCursor,
-  });
-  const calls = useMemo(() => pages.data?.pages.flatMap(({ items }) => items) ?? [], [pages.data]);
+  const listed = useRunPages(runId, ["model-calls"], (client, place, signal) =>
+    client.listModelCalls({ runId, limit: 500, ...place, signal }),
+  );
+  const calls = useMemo(() => listed.pages?.flatMap(({ items }) => items) ?? [], [listed.pages]);
   const isMoney = run.usage.charged.microDollars > 0 || limit.microDollars !== null;
   const unit = isMoney ? "microDollars" : "tokens";
   const points = useMemo(() => spendPoints(calls, unit), [calls, unit]);
   const turns = useMemo(() => turnSpends(calls), [calls]);
   return (
     <div className="flex min-w-0 flex-col gap-4">
-      {pages.error !== null && (
+      {listed.error !== null && (
         <ProblemNotice
-          error={pages.error}
+          error={listed.error}
           what="The requests to models could not be read."
-          onRetry={() => void pages.refetch()}
+          onRetry={() => void listed.refetch()}
         />
       )}
       <Sums run={run} isMoney={isMoney} />
       {run.budgets.length > 0 && <BudgetBars budgets={run.budgets} />}
-      {pages.data !== undefined && calls.length === 0 && (
+      {listed.pages !== undefined && calls.length === 0 && (
         <EmptyState title="This run has asked no model yet.">What each turn costs is shown here.</EmptyState>
       )}
       {points.length > 1 && (
@@ -52,11 +43,11 @@ export function MoneyView({ run }: { readonly run: Run }): ReactNode {
         />
       )}
       {turns.length > 0 && <TurnTable runId={runId} turns={turns} isMoney={isMoney} />}
-      {pages.hasNextPage && (
+      {listed.hasNextPage && (
         <Button
           className="self-center"
-          disabled={pages.isFetchingNextPage}
-          onClick={() => void pages.fetchNextPage()}
+          disabled={listed.isFetching}
+          onClick={() => void listed.fetchNextPage()}
         >
           More turns: only {counted(calls.length, "request")} are counted above
         </Button>

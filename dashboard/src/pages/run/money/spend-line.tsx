@@ -1,6 +1,6 @@
-import { type ReactNode, useRef } from "react";
-import { clockWithSeconds } from "../../../parts/time-words.ts";
-import { useSize } from "../timeline/use-size.ts";
+import type { ReactNode } from "react";
+import { useWidth } from "../../../browser/use-width.ts";
+import { clockWithSeconds } from "../../../words/time-words.ts";
 import { type SpendPoint, thinned } from "./spending.ts";
 
 const HEIGHT = 150;
@@ -18,8 +18,7 @@ export function SpendLine({
   readonly limit: number | null;
   readonly words: (amount: number) => string;
 }): ReactNode {
-  const box = useRef<HTMLDivElement>(null);
-  const { width } = useSize(box);
+  const [box, width] = useWidth<HTMLDivElement>();
   const [first, last] = [points[0], points.at(-1)];
   return (
     <div ref={box} className="min-w-0 rounded-lg border border-line bg-panel">

@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from "react";
-import { Link } from "../../../parts/link.tsx";
-import { counted, countWords, moneyWords } from "../../../parts/money-words.ts";
-import { VisibleLine } from "../../../parts/visible.tsx";
+import { Link } from "../../../parts/controls/link.tsx";
+import { VisibleLine } from "../../../parts/text/visible.tsx";
+import { counted, countWords, moneyWords } from "../../../words/money-words.ts";
 import { viewPath } from "../run-params.ts";
 import type { TurnSpend } from "./spending.ts";
 

@@ -1,8 +1,8 @@
 import type { ReactNode } from "react";
 import { navigate } from "wouter/use-browser-location";
-import { callPath, waitPath } from "../../../app/places.ts";
-import { Button } from "../../../parts/button.tsx";
-import { VisibleLine } from "../../../parts/visible.tsx";
+import { callPath, waitPath } from "../../../browser/places.ts";
+import { Button } from "../../../parts/controls/button.tsx";
+import { VisibleLine } from "../../../parts/text/visible.tsx";
 import { viewPath } from "../run-params.ts";
 import type { Run } from "./standing-words.ts";
 

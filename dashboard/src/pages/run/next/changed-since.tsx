@@ -1,8 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { useDashboard } from "../../../app/dashboard-context.ts";
-import { Button } from "../../../parts/button.tsx";
-import { Notice } from "../../../parts/notice.tsx";
+import { useDashboard } from "../../../live/dashboard-context.ts";
+import { Button } from "../../../parts/controls/button.tsx";
+import { Notice } from "../../../parts/layout/notice.tsx";
 
 const SHOWN = 6;
 
@@ -19,7 +19,7 @@ export function ChangedSince({
   const { client } = useDashboard();
   const { data } = useQuery({
     queryKey: ["since", runId, eventSeq],
-    queryFn: ({ signal }) => client.listEvents({ runId, after: eventSeq, limit: SHOWN + 1 }, { signal }),
+    queryFn: ({ signal }) => client.listEvents({ runId, after: eventSeq, limit: SHOWN + 1, signal }),
   });
   const types = data?.items.map(({ type }) => type) ?? [];
   return (

@@ -1,6 +1,6 @@
 import { visibleLine } from "../../../../../src/core/visible-text.ts";
 import type { Answer } from "../../../api/client.ts";
-import { counted, moneyWords } from "../../../parts/money-words.ts";
+import { counted, moneyWords } from "../../../words/money-words.ts";
 
 export type Forecast = Answer<"forecastRun">;
 

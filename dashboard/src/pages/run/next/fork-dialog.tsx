@@ -2,16 +2,16 @@ import { useMutation, useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 import { navigate } from "wouter/use-browser-location";
 import type { Answer } from "../../../api/client.ts";
-import { useDashboard } from "../../../app/dashboard-context.ts";
-import { runPath } from "../../../app/places.ts";
-import { Button } from "../../../parts/button.tsx";
-import { Dialog } from "../../../parts/dialog.tsx";
-import { CallId, RunId } from "../../../parts/id.tsx";
-import { JsonView } from "../../../parts/json-view.tsx";
-import { counted } from "../../../parts/money-words.ts";
-import { Notice, ProblemNotice } from "../../../parts/notice.tsx";
-import { RecordedAs } from "../../../parts/recorded-as.tsx";
-import { VisibleLine } from "../../../parts/visible.tsx";
+import { runPath } from "../../../browser/places.ts";
+import { useDashboard } from "../../../live/dashboard-context.ts";
+import { Button } from "../../../parts/controls/button.tsx";
+import { Dialog } from "../../../parts/controls/dialog.tsx";
+import { Notice, ProblemNotice } from "../../../parts/layout/notice.tsx";
+import { CallId, RunId } from "../../../parts/text/id.tsx";
+import { JsonView } from "../../../parts/text/json-view.tsx";
+import { RecordedAs } from "../../../parts/text/recorded-as.tsx";
+import { VisibleLine } from "../../../parts/text/visible.tsx";
+import { counted } from "../../../words/money-words.ts";
 import { CallStatus } from "../ledger/call-status.tsx";
 import type { Run } from "./standing-words.ts";
 
@@ -102,7 +102,7 @@ function StepField({
   const { client } = useDashboard();
   const { data } = useQuery({
     queryKey: ["run", runId, "steps"],
-    queryFn: ({ signal }) => client.listSteps({ runId, limit: 200 }, { signal }),
+    queryFn: ({ signal }) => client.listSteps({ runId, limit: 200, signal }),
   });
   if (data === undefined || data.items.length < 2) return null;
   return (

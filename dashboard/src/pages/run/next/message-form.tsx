@@ -1,10 +1,10 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
-import { useDashboard } from "../../../app/dashboard-context.ts";
-import { Button } from "../../../parts/button.tsx";
-import { ProblemNotice } from "../../../parts/notice.tsx";
-import { RecordedAs } from "../../../parts/recorded-as.tsx";
-import { VisibleLine } from "../../../parts/visible.tsx";
+import { useDashboard } from "../../../live/dashboard-context.ts";
+import { Button } from "../../../parts/controls/button.tsx";
+import { ProblemNotice } from "../../../parts/layout/notice.tsx";
+import { RecordedAs } from "../../../parts/text/recorded-as.tsx";
+import { VisibleLine } from "../../../parts/text/visible.tsx";
 import { typedJson } from "../json-field.ts";
 
 const MODES = [

@@ -1,13 +1,13 @@
 import { useMutation } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
-import { useDashboard, useMayAct } from "../../../app/dashboard-context.ts";
+import { useDashboard, useMayAct } from "../../../live/dashboard-context.ts";
 import { useNow } from "../../../live/use-now.ts";
-import { Button } from "../../../parts/button.tsx";
-import { Command } from "../../../parts/empty-state.tsx";
-import { WaitId } from "../../../parts/id.tsx";
-import { ProblemNotice } from "../../../parts/notice.tsx";
-import { Ago } from "../../../parts/time.tsx";
-import { VisibleLine, VisibleText } from "../../../parts/visible.tsx";
+import { Button } from "../../../parts/controls/button.tsx";
+import { Command } from "../../../parts/layout/empty-state.tsx";
+import { ProblemNotice } from "../../../parts/layout/notice.tsx";
+import { WaitId } from "../../../parts/text/id.tsx";
+import { Ago } from "../../../parts/text/time.tsx";
+import { VisibleLine, VisibleText } from "../../../parts/text/visible.tsx";
 import { useWholeTimeline } from "../timeline/use-timeline.ts";
 import { ActButton, buttonActs, type OpenedAct } from "./act-buttons.tsx";
 import { CancelDialog } from "./cancel-dialog.tsx";
@@ -24,11 +24,13 @@ const CANCELLABLE = new Set(["queued", "running", "interrupted", "waiting"]);
 export function NextBox({ run }: { readonly run: Run }): ReactNode {
   const mayAct = useMayAct();
   const now = useNow();
-  const lastLife = useWholeTimeline(run.head.runId).data?.lives.at(-1);
+  // Only the words about a dead worker need it: a busy run would read all of it for every event.
+  const lastLife = useWholeTimeline(run.head.runId, run.head.status === "interrupted").data?.lives.at(-1);
   const [opened, setOpened] = useState<OpenedAct | null>(null);
   const { runId, status, firstWait } = run.head;
   const isOver = ENDS.has(status);
-  const mayResume = !isOver && status !== "running" && status !== "queued";
+  const isUnstarted = status === "queued" && run.head.readyAt === null;
+  const mayResume = !isOver && status !== "running" && (status !== "queued" || isUnstarted);
   return (
     <section
       aria-label="Next"
@@ -80,12 +82,12 @@ export function NextBox({ run }: { readonly run: Run }): ReactNode {
 /** What a person or the outside has to do with how it stands. */
 function WhatElse({ run }: { readonly run: Run }): ReactNode {
   const { resumeRequested, cancelRequestedAt, outage, error, head } = run;
-  const needsWorker = head.status === "queued" || resumeRequested !== null;
+  const needsWorker = (head.status === "queued" && head.readyAt !== null) || resumeRequested !== null;
   return (
     <>
       {error !== null && (
         <p className="text-failed">
-          <code>{error.code}</code> <VisibleText text={error.message} />
+          <code>{error.code}</code>: <VisibleText text={error.message} />
         </p>
       )}
       {outage !== null && (
@@ -115,7 +117,7 @@ function WorkerHint({ head }: Pick<Run, "head">): ReactNode {
   return (
     <p className="mt-1 flex flex-wrap items-center gap-2 text-interrupted">
       Kept; it continues when a worker takes it. None that takes <VisibleLine text={head.pipeline} /> has
-      reported. <Command text="pawl work" />
+      reported. <Command text="pawl worker" />
     </p>
   );
 }

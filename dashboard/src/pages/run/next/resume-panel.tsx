@@ -1,11 +1,11 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
-import { PawlProblem } from "../../../api/problem.ts";
-import { useDashboard, useMayAct } from "../../../app/dashboard-context.ts";
-import { Button } from "../../../parts/button.tsx";
-import { Notice, ProblemNotice } from "../../../parts/notice.tsx";
-import { RecordedAs } from "../../../parts/recorded-as.tsx";
-import { VisibleLine } from "../../../parts/visible.tsx";
+import { PawlProblem } from "../../../api/client.ts";
+import { useDashboard, useMayAct } from "../../../live/dashboard-context.ts";
+import { Button } from "../../../parts/controls/button.tsx";
+import { Notice, ProblemNotice } from "../../../parts/layout/notice.tsx";
+import { RecordedAs } from "../../../parts/text/recorded-as.tsx";
+import { VisibleLine } from "../../../parts/text/visible.tsx";
 import { ChangedSince } from "./changed-since.tsx";
 import { type Forecast, forecastWords } from "./forecast-words.ts";
 import { NO_OPTIONS, type ResumeChoice, ResumeOptions, resumeFields } from "./resume-options.tsx";
@@ -28,7 +28,7 @@ export function ResumePanel({
   // Not among the queries of the run: those are fetched again by themselves, and this one is what the person has looked at.
   const forecast = useQuery({
     queryKey: ["forecast", runId, fields],
-    queryFn: ({ signal }) => client.forecastRun({ runId }, fields, { signal }),
+    queryFn: ({ signal }) => client.forecastRun({ runId, signal }, fields),
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
     retry: false,

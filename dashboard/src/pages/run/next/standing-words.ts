@@ -1,16 +1,17 @@
 import { visibleLine } from "../../../../../src/core/visible-text.ts";
 import type { Answer } from "../../../api/client.ts";
-import { clockWithSeconds, longDurationWords } from "../../../parts/time-words.ts";
+import { clockWithSeconds, longDurationWords } from "../../../words/time-words.ts";
 import { ownerWords } from "../timeline/slice-words.ts";
 import type { Life } from "../timeline/timeline-documents.ts";
 
 export type Run = Answer<"getRun">;
 
-/** How a run stands, in a sentence: who works on it, or why nobody does. `life` is the last one, if it is known. */
+/** How a run stands, in a sentence: who works on it, or why no worker does. `life` is the last one, if it is known. */
 export function standingWords({ head, moved }: Run, life: Life | undefined, now: number): string {
   switch (head.status) {
     case "queued":
-      return head.readyAt !== null && Date.parse(head.readyAt) > now
+      if (head.readyAt === null) return "It is a fork, and was not started: a resume starts it.";
+      return Date.parse(head.readyAt) > now
         ? `It is queued, and not ready for another ${longDurationWords(Date.parse(head.readyAt) - now)}.`
         : "It is queued: the next worker with a free place takes it.";
     case "running":
@@ -39,7 +40,7 @@ function interruptedWords({ life: number, leaseUntil }: Run["head"], life: Life 
   const who = lifeWords(life.number, life.owner);
   const last = clockWithSeconds(Date.parse(life.endedAt));
   if (life.end === "left") return `No worker has it: ${who} let go of it at ${last}, for another one.`;
-  // Nobody has taken it since: then its lease says when it was missed.
+  // No worker has taken it since: then its lease says when it was missed.
   const goneBy = life.goneBy ?? leaseUntil;
   const gone = goneBy === null ? "" : ` and was gone by ${clockWithSeconds(Date.parse(goneBy))}`;
   return `No worker has it: ${who} gave its last sign at ${last}${gone}.`;

@@ -7,7 +7,7 @@ const SHORTEST_MS = 2_000;
 /** A run of years must not be drawn as a row of folds: the longest ones are worth it. */
 const MOST_FOLDS = 200;
 
-/** Where nobody had the run: between the lives, in order. */
+/** Where no worker had the run: between the lives, in order. */
 export function gapsBetween(lives: readonly Stretch[]): readonly Stretch[] {
   const gaps: Stretch[] = [];
   let end = Number.NEGATIVE_INFINITY;

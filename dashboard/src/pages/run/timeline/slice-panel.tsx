@@ -1,11 +1,11 @@
 import type { ReactNode } from "react";
 import { useNow } from "../../../live/use-now.ts";
-import { CallId, WaitId } from "../../../parts/id.tsx";
-import { Link } from "../../../parts/link.tsx";
-import { Exact } from "../../../parts/time.tsx";
-import { longDurationWords } from "../../../parts/time-words.ts";
-import { VisibleLine } from "../../../parts/visible.tsx";
-import { Fact, Facts } from "../facts.tsx";
+import { Link } from "../../../parts/controls/link.tsx";
+import { Fact, Facts } from "../../../parts/layout/facts.tsx";
+import { CallId, WaitId } from "../../../parts/text/id.tsx";
+import { Exact } from "../../../parts/text/time.tsx";
+import { VisibleLine } from "../../../parts/text/visible.tsx";
+import { longDurationWords } from "../../../words/time-words.ts";
 import { CallFacts } from "../ledger/call-facts.tsx";
 import { viewPath } from "../run-params.ts";
 import { waitWords } from "./slice-words.ts";

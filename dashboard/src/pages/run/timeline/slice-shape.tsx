@@ -1,4 +1,6 @@
 import { memo, type ReactNode } from "react";
+import { shownLine } from "../../../parts/text/visible.tsx";
+import { isBad } from "./slice-filter.ts";
 import { blockWords, sliceWords } from "./slice-words.ts";
 import { ROW_HEIGHT } from "./timeline-bands.ts";
 import type { Slice } from "./timeline-documents.ts";
@@ -15,23 +17,19 @@ const BAR_HEIGHT = ROW_HEIGHT - 3;
 /** Of the letters in a bar. A guess will do: a name that is cut short is whole in the tooltip, the table and the panel. */
 const LETTER_PX = 6.4;
 
-const BAD = new Set(["failed", "in_doubt", "cancelled", "timed_out", "lost", "unknown", "aborted"]);
-
-function isBad({ outcome }: Slice): boolean {
-  return outcome !== null && BAD.has(outcome);
-}
-
 type SliceShapeProps = {
   readonly shape: Shape;
   readonly frame: Frame;
   readonly isSelected: boolean;
+  /** Others stand out. */
+  readonly isFaint: boolean;
   readonly onSelect: (id: string) => void;
   readonly onZoomTo: (shape: Shape) => void;
 };
 
 /** A slice, or a block of several: a click selects the one, and looks closer at the others. */
 export const SliceShape = memo(function SliceShape(props: SliceShapeProps): ReactNode {
-  const { shape, frame, isSelected, onSelect, onZoomTo } = props;
+  const { shape, frame, isSelected, isFaint, onSelect, onZoomTo } = props;
   const { slice, category, x, y, width, count, hasCut } = shape;
   const bad = slice !== null && isBad(slice);
   const edge = isSelected
@@ -45,7 +43,7 @@ export const SliceShape = memo(function SliceShape(props: SliceShapeProps): Reac
   const words = slice === null ? blockWords({ category, count, cut: hasCut ? 1 : 0 }) : sliceWords(slice);
   return (
     <g
-      className="cursor-pointer"
+      className={`cursor-pointer ${isFaint ? "opacity-25" : ""}`}
       data-slice={slice?.id}
       onClick={() => (slice === null ? onZoomTo(shape) : onSelect(slice.id))}
     >
@@ -107,7 +105,8 @@ function BarText({
   const left = Math.max(0, x);
   const room = Math.floor((Math.min(frame.width, x + width) - left - 8) / LETTER_PX);
   if (room < 3) return null;
-  const shown = text.length <= room ? text : `${text.slice(0, room - 1)}…`;
+  const line = shownLine(text);
+  const shown = line.length <= room ? line : `${line.slice(0, room - 1)}…`;
   return (
     <text
       x={left + 4}

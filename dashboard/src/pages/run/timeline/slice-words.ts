@@ -1,6 +1,6 @@
 import { visibleLine } from "../../../../../src/core/visible-text.ts";
-import { counted } from "../../../parts/money-words.ts";
-import { longDurationWords } from "../../../parts/time-words.ts";
+import { counted } from "../../../words/money-words.ts";
+import { longDurationWords } from "../../../words/time-words.ts";
 import type { Life, Mark, Merged, Slice, TimelineWait } from "./timeline-documents.ts";
 
 /** `web-1/4102` of `web-1/4102/k3x9`: what a person finds a process by. */

@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { durationWords, longDurationWords } from "../../../parts/time-words.ts";
+import { durationWords, longDurationWords } from "../../../words/time-words.ts";
 import { tickStep, ticksIn } from "./time-ticks.ts";
 import { type Frame, xAt, xOf } from "./timeline-shapes.ts";
 

@@ -1,5 +1,7 @@
 import type { ReactNode } from "react";
-import { longDurationWords } from "../../../parts/time-words.ts";
+import { shownLine } from "../../../parts/text/visible.tsx";
+import { longDurationWords } from "../../../words/time-words.ts";
+import { standsOut } from "./slice-filter.ts";
 import { SliceShape } from "./slice-shape.tsx";
 import { lifeEndWords, markWords, ownerWords, waitWords } from "./slice-words.ts";
 import {
@@ -21,6 +23,8 @@ type TimelineDrawingProps = {
   readonly shapes: readonly Shape[];
   readonly marks: readonly MarkShape[];
   readonly selected: string | null;
+  /** What stands out; null if everything does. */
+  readonly show: string | null;
   readonly onSelect: (id: string) => void;
   readonly onUnfold: (at: number) => void;
   readonly onZoomTo: (shape: Shape) => void;
@@ -59,6 +63,7 @@ export function TimelineDrawing(props: TimelineDrawingProps): ReactNode {
           shape={shape}
           frame={frame}
           isSelected={shape.slice !== null && shape.slice.id === props.selected}
+          isFaint={!standsOut(props.show, shape.slice, shape.hasCut)}
           onSelect={props.onSelect}
           onZoomTo={props.onZoomTo}
         />
@@ -70,7 +75,7 @@ export function TimelineDrawing(props: TimelineDrawingProps): ReactNode {
   );
 }
 
-/** Stripes: something was cut off, or nobody knows when it ended. */
+/** Stripes: something was cut off, or its end is not known. */
 function Hatches(): ReactNode {
   return (
     <defs>
@@ -180,7 +185,9 @@ function LifeDrawing({ band, frame }: { readonly band: LifeBand; readonly frame:
         <tspan className="fill-ink font-medium">{`life ${life.number}`}</tspan>
         <tspan dx="6">{ownerWords(life.owner)}</tspan>
         <tspan dx="6" className={isDead ? "fill-interrupted" : ""}>{`· ${lifeEndWords(life)}`}</tspan>
-        <title>{`${life.owner}, epoch ${life.epoch}${life.reason === null ? "" : `, ${life.reason}`}`}</title>
+        <title>
+          {shownLine(`${life.owner}, epoch ${life.epoch}${life.reason === null ? "" : `, ${life.reason}`}`)}
+        </title>
       </text>
     </g>
   );

@@ -31,7 +31,7 @@ export type Frame = {
 const NARROW_PX = 2;
 const LEAST_PX = 1.5;
 
-/** The budget of the page: more than a reader can tell apart, and what browsers draw without a stutter. */
+/** The budget of the page: more than a reader can see apart, and what browsers draw without a stutter. */
 export const MOST_SHAPES = 1_200;
 
 /** Free at both sides: the mark of a death is behind the end of its life. */
@@ -114,7 +114,7 @@ function joined(row: Shape[], shape: Shape): Shape[] {
   return row;
 }
 
-/** One that stands for several goes on taking others, however wide it has become. */
+/** One that stands for several keeps taking others, however wide it has become. */
 function isNarrow({ width, count }: Shape): boolean {
   return width < NARROW_PX || count > 1;
 }

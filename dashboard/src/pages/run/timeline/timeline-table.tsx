@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import { Exact } from "../../../parts/time.tsx";
-import { longDurationWords } from "../../../parts/time-words.ts";
-import { VisibleLine } from "../../../parts/visible.tsx";
+import { Exact } from "../../../parts/text/time.tsx";
+import { VisibleLine } from "../../../parts/text/visible.tsx";
+import { longDurationWords } from "../../../words/time-words.ts";
 import { lifeEndWords, ownerWords } from "./slice-words.ts";
 import type { Slice, Timeline } from "./timeline-documents.ts";
 

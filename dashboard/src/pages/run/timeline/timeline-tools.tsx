@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
-import { Button } from "../../../parts/button.tsx";
-import { counted } from "../../../parts/money-words.ts";
+import { Button } from "../../../parts/controls/button.tsx";
+import { counted } from "../../../words/money-words.ts";
+import { ChoiceFilter } from "../choice-filter.tsx";
 
 const LEGEND = [
   ["step", "bg-slice-step"],
@@ -11,6 +12,10 @@ const LEGEND = [
 ] as const;
 
 type TimelineToolsProps = {
+  /** What stands out, and what can. */
+  readonly show: string | null;
+  readonly choices: readonly string[];
+  readonly onShow: (show: string | null) => void;
   readonly isTable: boolean;
   readonly onTable: (isTable: boolean) => void;
   readonly onZoom: (factor: number) => void;
@@ -21,7 +26,7 @@ type TimelineToolsProps = {
 };
 
 export function TimelineTools(props: TimelineToolsProps): ReactNode {
-  const { isTable, onTable, onZoom, onFit, folded, leftOut } = props;
+  const { show, choices, onShow, isTable, onTable, onZoom, onFit, folded, leftOut } = props;
   return (
     <div className="flex flex-wrap items-center gap-x-3 gap-y-1 border-b border-line px-2 py-1 text-xs text-ink-3">
       {!isTable && (
@@ -35,7 +40,8 @@ export function TimelineTools(props: TimelineToolsProps): ReactNode {
         </ul>
       )}
       {leftOut > 0 && <span>{counted(leftOut, "short band")} left out: zoom in to see them</span>}
-      <div className="ml-auto flex items-center">
+      <div className="ml-auto flex flex-wrap items-center gap-x-1">
+        <ChoiceFilter name="show" none="all" value={show} choices={choices} onValue={onShow} />
         {folded !== null && (
           <Button kind="quiet" className="text-xs" onClick={folded}>
             Fold

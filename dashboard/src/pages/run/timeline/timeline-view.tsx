@@ -1,12 +1,13 @@
 import { type ReactNode, useMemo, useRef, useState } from "react";
-import { useKeys } from "../../../app/keyboard.ts";
+import { useKeys } from "../../../browser/keyboard.ts";
 import { useNow } from "../../../live/use-now.ts";
-import { EmptyState } from "../../../parts/empty-state.tsx";
-import { ProblemNotice } from "../../../parts/notice.tsx";
+import { EmptyState } from "../../../parts/layout/empty-state.tsx";
+import { ProblemNotice } from "../../../parts/layout/notice.tsx";
 import { Inspector } from "../inspector.tsx";
 import { useRunParams } from "../run-params.ts";
 import { fetchedWindow } from "./fetched-window.ts";
 import { foldedGaps } from "./gap-folding.ts";
+import { filterChoices, standsOut } from "./slice-filter.ts";
 import { inOrder, nextSlice } from "./slice-order.ts";
 import { type Selected, SlicePanel } from "./slice-panel.tsx";
 import { TimeAxis } from "./time-axis.tsx";
@@ -40,7 +41,7 @@ export function TimelineView({ runId }: { readonly runId: string }): ReactNode {
   }
   if (whole.data.lives.length === 0) {
     return (
-      <EmptyState title="No worker has taken this run yet." command="pawl work">
+      <EmptyState title="No worker has taken this run yet." command="pawl worker">
         Its timeline begins when one does.
       </EmptyState>
     );
@@ -68,7 +69,11 @@ function TimelineOf({ runId, whole }: { readonly runId: string; readonly whole: 
     bottom: size.top + size.height + 300,
     now,
   };
-  const ordered = useMemo(() => inOrder(window.slices), [window]);
+  const { show } = params;
+  const ordered = useMemo(
+    () => inOrder(window.slices.filter((slice) => standsOut(show, slice, slice.isCut))),
+    [window, show],
+  );
   const [isSheetOpen, setSheetOpen] = useState(params.at !== null);
   const select = (at: string | null, opensSheet = true): void => {
     setSheetOpen(at !== null && opensSheet);
@@ -101,6 +106,9 @@ function TimelineOf({ runId, whole }: { readonly runId: string; readonly whole: 
     <div className="flex min-w-0 items-start gap-3">
       <section aria-label="Timeline" className="min-w-0 flex-1 rounded-lg border border-line bg-canvas">
         <TimelineTools
+          show={show}
+          choices={filterChoices(whole.slices, show)}
+          onShow={(choice) => change({ show: choice })}
           isTable={params.table}
           onTable={(table) => change({ table })}
           onZoom={zoom}
@@ -134,6 +142,7 @@ function TimelineOf({ runId, whole }: { readonly runId: string; readonly whole: 
                 shapes={shapesIn(lifeBands, [...window.slices, ...window.merged], frame)}
                 marks={marksIn(lifeBands, window.marks, frame)}
                 selected={params.at}
+                show={show}
                 onSelect={(id) => !wasDragged() && select(id)}
                 onUnfold={unfold}
                 onZoomTo={({ x, width }) => {

@@ -10,7 +10,7 @@ type Seen = { readonly from: number; readonly to: number };
 
 /**
  * What is seen of a scale; all of it by default. Kept as times, so that it stays where it is when the run grows or a gap is
- * unfolded, and in the address, so that it can be sent to somebody.
+ * unfolded, and in the address, so that it can be sent to others.
  */
 export function useView(
   scale: TimeScale,

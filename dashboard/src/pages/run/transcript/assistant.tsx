@@ -1,10 +1,11 @@
-import type { ReactNode } from "react";
-import { VisibleLine, VisibleText } from "../../../parts/visible.tsx";
+import { type ReactNode, useMemo } from "react";
+import { JsonView } from "../../../parts/text/json-view.tsx";
+import { VisibleLine, VisibleText } from "../../../parts/text/visible.tsx";
 import { Clock } from "./bubble.tsx";
 import { CallCard } from "./call-card.tsx";
 import { Markdown } from "./markdown.tsx";
 import { RestOf, ShownValueView } from "./shown-value.tsx";
-import type { ShownPart, TranscriptItem } from "./transcript-content.ts";
+import { jsonDocument, type ShownPart, type ShownText, type TranscriptItem } from "./transcript-content.ts";
 
 /** An answer of the model: its texts, and its calls in their places. */
 export function Assistant({
@@ -44,6 +45,13 @@ export function Assistant({
   );
 }
 
+/** An answer that is JSON is not Markdown: its marks would be taken for emphasis and its addresses for links. */
+function AnswerText({ text, isRaw }: { readonly text: ShownText; readonly isRaw: boolean }): ReactNode {
+  const document = useMemo(() => (isRaw ? null : jsonDocument(text)), [text, isRaw]);
+  if (document === null) return <Markdown text={text.text} isRaw={isRaw} />;
+  return <JsonView value={document} what="answer" openLevels={2} />;
+}
+
 function PartView({
   runId,
   part,
@@ -57,7 +65,7 @@ function PartView({
     case "text":
       return (
         <div>
-          <Markdown text={part.text.text} isRaw={isRaw} />
+          <AnswerText text={part.text} isRaw={isRaw} />
           <RestOf text={part.text} />
         </div>
       );

@@ -1,6 +1,6 @@
 import type { ReactNode } from "react";
-import { Exact } from "../../../parts/time.tsx";
-import { clockWords } from "../../../parts/time-words.ts";
+import { Exact } from "../../../parts/text/time.tsx";
+import { clockWords } from "../../../words/time-words.ts";
 
 /** A time of day, with the exact one behind it. */
 export function Clock({ at }: { readonly at: string }): ReactNode {
@@ -18,7 +18,7 @@ export function Line({ look, children }: { readonly look: string; readonly child
   );
 }
 
-/** What somebody said: who, when, and the words. */
+/** What a person said: who, when, and the words. */
 export function Bubble({
   who,
   at,

@@ -1,8 +1,8 @@
 import { type ReactNode, useState } from "react";
 import { visibleJson } from "../../../../../src/core/visible-text.ts";
-import { Icon } from "../../../parts/icon.tsx";
-import { CallId } from "../../../parts/id.tsx";
-import { VisibleLine } from "../../../parts/visible.tsx";
+import { Icon } from "../../../parts/controls/icon.tsx";
+import { CallId } from "../../../parts/text/id.tsx";
+import { VisibleLine } from "../../../parts/text/visible.tsx";
 import { CallStatus } from "../ledger/call-status.tsx";
 import { ShownValueView } from "./shown-value.tsx";
 import type { ShownCall, ShownValue } from "./transcript-content.ts";

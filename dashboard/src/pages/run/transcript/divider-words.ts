@@ -81,7 +81,7 @@ export function dividerWords(
     case "dropped":
       return `the answer of turn ${turn ?? ""} was dropped, and the model asked again`;
     case "request":
-      return `${content.by === null ? "somebody" : visibleLine(content.by)} asked to ${content.what === "stop" ? "stop the answer" : "cancel the run"}`;
+      return `${content.by === null ? "a person" : visibleLine(content.by)} asked to ${content.what === "stop" ? "stop the answer" : "cancel the run"}`;
     case "run": {
       const code = content.code === null ? "" : ` · ${visibleLine(content.code)}`;
       const by = content.by === null ? "" : ` · ${visibleLine(content.by)}`;
@@ -90,7 +90,7 @@ export function dividerWords(
   }
 }
 
-/** Colours of lines that somebody should notice. */
+/** Colours of lines that a reader should notice. */
 export function dividerLook(content: Divider): string {
   if (content.kind === "life" && content.afterDeath) return "text-interrupted";
   if (content.kind === "lineage" || content.kind === "dropped") return "text-interrupted";

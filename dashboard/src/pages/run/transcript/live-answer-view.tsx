@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { VisibleLine, VisibleText } from "../../../parts/visible.tsx";
+import { VisibleLine, VisibleText } from "../../../parts/text/visible.tsx";
 import type { LiveAnswer } from "./live-answer.ts";
 
 /** The answer that is being written. Marked as what it is: it may be withdrawn, and only what is journaled counts. */

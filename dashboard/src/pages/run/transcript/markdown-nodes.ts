@@ -78,7 +78,9 @@ function nodeOf(token: MarkedToken, depth: number): readonly MarkdownNode[] {
     case "del":
       return [{ kind: token.type, children: nodesOf(token.tokens, depth) }];
     case "link":
-      return [linkNode(token.href, nodesOf(token.tokens, depth))];
+      return token.raw === token.text
+        ? bareAddress(token.text, token.href)
+        : [linkNode(token.href, nodesOf(token.tokens, depth))];
     // An image would be fetched from elsewhere, and say there what the conversation is about.
     case "image":
       return [linkNode(token.href, [shown(token.text === "" ? token.href : token.text)])];
@@ -109,6 +111,30 @@ function linkNode(href: string, children: readonly MarkdownNode[]): MarkdownNode
   const address = safeAddress(href);
   if (address !== null) return { kind: "link", href: address, children };
   return { kind: "em", children: [...children, shown(` (${href})`)] };
+}
+
+/** An address that stands in a text by itself. The lexer takes all up to the next blank, with what JSON and quotes put after it. */
+function bareAddress(text: string, href: string): readonly MarkdownNode[] {
+  const end = addressEnd(text);
+  const rest = text.slice(end);
+  const link = linkNode(href.slice(0, href.length - rest.length), [shown(text.slice(0, end))]);
+  return rest === "" ? [link] : [link, shown(rest)];
+}
+
+/** Where an address ends: before a character that none has, and before what closes the sentence or bracket around it. */
+function addressEnd(text: string): number {
+  let end = /["“”<>`{}|\\^]|$/.exec(text)?.index ?? text.length;
+  for (; end > 0; end -= 1) {
+    const last = text.charAt(end - 1);
+    const opening = { ")": "(", "]": "[" }[last];
+    if (opening === undefined ? !"'’»,.;:!?".includes(last) : isBalanced(text.slice(0, end), opening, last))
+      return end;
+  }
+  return text.length;
+}
+
+function isBalanced(text: string, opening: string, closing: string): boolean {
+  return text.split(closing).length <= text.split(opening).length;
 }
 
 /** An address of `http`, `https` or `mailto`, as a browser reads it; null for every other. */

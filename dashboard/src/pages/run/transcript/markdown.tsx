@@ -1,5 +1,5 @@
 import { Fragment, type ReactNode, useMemo } from "react";
-import { VisibleText } from "../../../parts/visible.tsx";
+import { shownLine, VisibleText } from "../../../parts/text/visible.tsx";
 import { type MarkdownNode, markdownNodes } from "./markdown-nodes.ts";
 
 /** A text of a model as markdown: elements that are made here, and never a string of HTML. */
@@ -59,7 +59,7 @@ function element(node: MarkdownNode): ReactNode {
       return (
         <a
           href={node.href}
-          title={node.href}
+          title={shownLine(node.href)}
           target="_blank"
           rel="noopener noreferrer"
           className="text-accent underline"

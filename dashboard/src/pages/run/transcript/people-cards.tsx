@@ -1,10 +1,10 @@
 import type { ReactNode } from "react";
-import { pathOf } from "../../../api/client.ts";
-import { CallId, WaitId } from "../../../parts/id.tsx";
-import { JsonView } from "../../../parts/json-view.tsx";
-import { sizeWords } from "../../../parts/money-words.ts";
-import { Exact } from "../../../parts/time.tsx";
-import { VisibleLine, VisibleText } from "../../../parts/visible.tsx";
+import { operationAddress } from "../../../api/client.ts";
+import { CallId, WaitId } from "../../../parts/text/id.tsx";
+import { JsonView } from "../../../parts/text/json-view.tsx";
+import { Exact } from "../../../parts/text/time.tsx";
+import { VisibleLine, VisibleText } from "../../../parts/text/visible.tsx";
+import { sizeWords } from "../../../words/money-words.ts";
 import { Bubble, Clock } from "./bubble.tsx";
 import { Markdown } from "./markdown.tsx";
 import { RestOf } from "./shown-value.tsx";
@@ -40,7 +40,7 @@ export function UserMessage({
       {files.map((file) => (
         <p key={file.hash}>
           <a
-            href={pathOf("getBlob", { runId, blobId: file.hash })}
+            href={operationAddress("getBlob", { runId, blobId: file.hash })}
             download
             className="text-accent hover:underline"
           >

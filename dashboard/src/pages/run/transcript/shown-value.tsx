@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
 import { visibleJson } from "../../../../../src/core/visible-text.ts";
-import { JsonView } from "../../../parts/json-view.tsx";
-import { sizeWords } from "../../../parts/money-words.ts";
+import { JsonView } from "../../../parts/text/json-view.tsx";
+import { sizeWords } from "../../../words/money-words.ts";
 import { BlobLink } from "../ledger/call-facts.tsx";
 import type { ShownText, ShownValue } from "./transcript-content.ts";
 

@@ -106,7 +106,13 @@ export type TranscriptContent =
   | { readonly kind: "artifact"; readonly name: string; readonly size: number | null }
   | { readonly kind: "run"; readonly what: string; readonly code: string | null; readonly by: string | null };
 
-/** What an item is about. The server that sent it is of the same version as this page, or the page says that it is old. */
-export function contentOf(item: TranscriptItem): TranscriptContent {
-  return { ...(item.data as object), kind: item.kind } as unknown as TranscriptContent;
+/** The object or list that a text is as a whole; null if it is none, or if only its beginning is known. */
+export function jsonDocument({ text, characters }: ShownText): object | null {
+  if (characters > text.length || !/^\s*[[{]/.test(text)) return null;
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" ? value : null;
+  } catch {
+    return null;
+  }
 }

@@ -1,8 +1,9 @@
 import type { ReactNode } from "react";
-import { pathOf } from "../../../api/client.ts";
-import { RunId } from "../../../parts/id.tsx";
-import { counted, sizeWords } from "../../../parts/money-words.ts";
-import { VisibleLine } from "../../../parts/visible.tsx";
+import { operationAddress } from "../../../api/client.ts";
+import { RunId } from "../../../parts/text/id.tsx";
+import { JsonView } from "../../../parts/text/json-view.tsx";
+import { VisibleLine } from "../../../parts/text/visible.tsx";
+import { counted, sizeWords } from "../../../words/money-words.ts";
 import { Assistant } from "./assistant.tsx";
 import { Bubble, Clock, Line } from "./bubble.tsx";
 import { CallCard } from "./call-card.tsx";
@@ -10,7 +11,8 @@ import { dividerLook, dividerWords, isDivider } from "./divider-words.ts";
 import { Markdown } from "./markdown.tsx";
 import { AnswerCard, UserMessage, WaitCard } from "./people-cards.tsx";
 import { RestOf, ShownValueView } from "./shown-value.tsx";
-import { contentOf, type TranscriptItem } from "./transcript-content.ts";
+import type { TranscriptItem } from "./transcript-content.ts";
+import { contentOf } from "./transcript-forms.ts";
 import type { TranscriptRow } from "./transcript-pages.ts";
 
 /** A row of the transcript. */
@@ -42,6 +44,8 @@ type ItemProps = { readonly runId: string; readonly item: TranscriptItem; readon
 
 function ItemView({ runId, item, isRaw }: ItemProps): ReactNode {
   const content = contentOf(item);
+  // Of a server that is newer than this page.
+  if (content === null) return <JsonView value={item.data} what={item.kind} openLevels={1} />;
   if (isDivider(content)) {
     const value = content.kind === "step" ? content.value : null;
     return (
@@ -105,7 +109,7 @@ function ItemView({ runId, item, isRaw }: ItemProps): ReactNode {
         <Line look="text-ink-3">
           made{" "}
           <a
-            href={pathOf("getArtifact", { runId, name: content.name })}
+            href={operationAddress("getArtifact", { runId, name: content.name })}
             download
             className="text-accent hover:underline"
           >

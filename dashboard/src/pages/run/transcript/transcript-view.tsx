@@ -1,12 +1,13 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
-import { useKeys } from "../../../app/keyboard.ts";
-import { EmptyState } from "../../../parts/empty-state.tsx";
-import { ProblemNotice } from "../../../parts/notice.tsx";
+import { useKeys } from "../../../browser/keyboard.ts";
+import { EmptyState } from "../../../parts/layout/empty-state.tsx";
+import { ProblemNotice } from "../../../parts/layout/notice.tsx";
 import type { Run } from "../next/standing-words.ts";
 import { useRunParams } from "../run-params.ts";
 import { LiveAnswerView } from "./live-answer-view.tsx";
 import { rowAt, rowsOf } from "./transcript-pages.ts";
+import type { TranscriptState } from "./transcript-reader.ts";
 import { TranscriptRowView } from "./transcript-row.tsx";
 import { useLiveAnswer } from "./use-live-answer.ts";
 import { useTranscript } from "./use-transcript.ts";
@@ -17,7 +18,8 @@ const NEAR_TOP_PX = 400;
 export default function TranscriptView({ run }: { readonly run: Run }): ReactNode {
   const { runId, eventSeq, status } = run.head;
   const [{ at, raw }, change] = useRunParams();
-  const { known, isRead, error, isReadingEarlier, readEarlier, retry } = useTranscript(runId, eventSeq);
+  const transcript = useTranscript(runId, eventSeq);
+  const { known, isRead, error, readEarlier, retry } = transcript;
   const live = useLiveAnswer(runId, status === "running");
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set());
   const rows = useMemo(() => rowsOf(known.items, opened), [known.items, opened]);
@@ -48,10 +50,11 @@ export default function TranscriptView({ run }: { readonly run: Run }): ReactNod
     else if (at === null) list.scrollToEnd();
     // Once it is there, and when another item is asked for; never because the run has grown.
   }, [list, hasRows, at, target === -1]);
-  const isTargetEarlier = at !== null && target === -1 && known.before !== null && isRead;
+  const isTargetEarlier = at !== null && target === -1 && isRead;
   useEffect(() => {
     if (isTargetEarlier) readEarlier();
-  }, [isTargetEarlier, readEarlier, known.items.length]);
+    // Page by page.
+  }, [isTargetEarlier, readEarlier, known.before]);
   useKeys([
     { keys: "r", does: "Show texts raw", run: () => change({ raw: !raw }, { replace: true }) },
     { keys: "j", does: "Down", run: () => scroller.current?.scrollBy({ top: 120 }) },
@@ -61,62 +64,87 @@ export default function TranscriptView({ run }: { readonly run: Run }): ReactNod
     return <ProblemNotice error={error} what="The transcript could not be read." onRetry={retry} />;
   if (isRead && !hasRows && hearsay === null) return <EmptyState title="Nothing has been said yet." />;
   return (
-    <section aria-label="Transcript" className="rounded-lg border border-line bg-panel">
-      <div className="flex items-center gap-3 border-b border-line px-3 py-1 text-xs text-ink-3">
-        {isReadingEarlier
-          ? "reading what is before"
-          : known.before === null && isRead
-            ? "from its beginning"
-            : ""}
-        {error !== null && <span className="text-failed">it could not be read further: scroll again</span>}
-        <label className="ml-auto inline-flex items-center gap-1.5">
-          <input
-            type="checkbox"
-            className="accent-accent"
-            checked={raw}
-            onChange={({ target: { checked } }) => change({ raw: checked }, { replace: true })}
-          />
-          raw
-        </label>
-      </div>
-      <div
-        ref={scroller}
-        tabIndex={0}
-        role="log"
-        aria-label="Conversation"
-        className="h-[calc(100dvh-20rem)] min-h-88 overflow-y-auto px-3 [overflow-anchor:none]"
-        onScroll={({ currentTarget }) => {
-          if (currentTarget.scrollTop < NEAR_TOP_PX && isRead) readEarlier();
-        }}
-      >
-        <div className="relative mx-auto max-w-[52rem]" style={{ height: list.getTotalSize() }}>
-          {list.getVirtualItems().map(({ index, key, start }) => {
-            const row = rows[index];
-            return (
-              <div
-                key={key}
-                ref={list.measureElement}
-                data-index={index}
-                className={`absolute inset-x-0 ${index === target ? "-ml-3 border-l-2 border-accent pl-2.5" : ""}`}
-                style={{ transform: `translateY(${start}px)` }}
-              >
-                {row === undefined ? (
-                  hearsay !== null && <LiveAnswerView answer={hearsay} />
-                ) : (
-                  <TranscriptRowView
-                    runId={runId}
-                    row={row}
-                    isRaw={raw}
-                    onOpen={(id) => setOpened(toggled(opened, id))}
-                  />
-                )}
-              </div>
-            );
-          })}
+    <section aria-label="Transcript" className="flex flex-col gap-2">
+      {error !== null && (
+        <ProblemNotice
+          error={error}
+          what="The transcript could not be read. What is shown is older."
+          onRetry={retry}
+        />
+      )}
+      <div className="rounded-lg border border-line bg-panel">
+        <div className="flex items-center gap-3 border-b border-line px-3 py-1 text-xs text-ink-3">
+          <Beginning transcript={transcript} onRetry={retry} />
+          <label className="ml-auto inline-flex items-center gap-1.5">
+            <input
+              type="checkbox"
+              className="accent-accent"
+              checked={raw}
+              onChange={({ target: { checked } }) => change({ raw: checked }, { replace: true })}
+            />
+            raw
+          </label>
+        </div>
+        <div
+          ref={scroller}
+          tabIndex={0}
+          role="log"
+          aria-label="Conversation"
+          className="h-[calc(100dvh-20rem)] min-h-88 overflow-y-auto px-3 [overflow-anchor:none]"
+          onScroll={({ currentTarget }) => {
+            if (currentTarget.scrollTop < NEAR_TOP_PX) readEarlier();
+          }}
+        >
+          <div className="relative mx-auto max-w-[52rem]" style={{ height: list.getTotalSize() }}>
+            {list.getVirtualItems().map(({ index, key, start }) => {
+              const row = rows[index];
+              return (
+                <div
+                  key={key}
+                  ref={list.measureElement}
+                  data-index={index}
+                  className={`absolute inset-x-0 ${index === target ? "-ml-3 border-l-2 border-accent pl-2.5" : ""}`}
+                  style={{ transform: `translateY(${start}px)` }}
+                >
+                  {row === undefined ? (
+                    hearsay !== null && <LiveAnswerView answer={hearsay} />
+                  ) : (
+                    <TranscriptRowView
+                      runId={runId}
+                      row={row}
+                      isRaw={raw}
+                      onOpen={(id) => setOpened(toggled(opened, id))}
+                    />
+                  )}
+                </div>
+              );
+            })}
+          </div>
         </div>
       </div>
     </section>
   );
+}
+
+/** How far back it is read. */
+function Beginning({
+  transcript: { known, isRead, isReadingEarlier, earlierError },
+  onRetry,
+}: {
+  readonly transcript: TranscriptState;
+  readonly onRetry: () => void;
+}): ReactNode {
+  if (earlierError !== null)
+    return (
+      <span className="text-failed">
+        what is before could not be read ·{" "}
+        <button type="button" className="underline" onClick={onRetry}>
+          try again
+        </button>
+      </span>
+    );
+  if (isReadingEarlier) return "reading what is before";
+  return known.before === null && isRead ? "from its beginning" : "";
 }
 
 function toggled(set: ReadonlySet<string>, id: string): ReadonlySet<string> {

@@ -1,0 +1,75 @@
+import type { Route } from "../api/routes.ts";
+import { HttpProblem } from "../http-problem.ts";
+import { heldResponse } from "./held-response.ts";
+import type { DocumentAnswer } from "./operation-answer.ts";
+import { Slots } from "./slots.ts";
+
+const MOST_STREAMS = 100;
+/** Each has its bytes in memory. */
+const MOST_DOWNLOADS = 32;
+
+type Answer = DocumentAnswer | Response;
+
+/** The answers that take as long as their readers do: streams and downloads. There is one limit for each of the two. */
+export class LongAnswers {
+  readonly #streams: Slots;
+  readonly #downloads: Slots;
+  readonly #closing: AbortSignal;
+
+  /** Streams are broken when `closing` aborts. */
+  constructor(
+    closing: AbortSignal,
+    { streams = MOST_STREAMS, downloads = MOST_DOWNLOADS }: { streams?: number; downloads?: number } = {},
+  ) {
+    this.#closing = closing;
+    this.#streams = new Slots(streams, tooManyStreams);
+    this.#downloads = new Slots(downloads, tooManyDownloads);
+  }
+
+  get streams(): number {
+    return this.#streams.taken;
+  }
+
+  get downloads(): number {
+    return this.#downloads.taken;
+  }
+
+  /**
+   * Answers in a slot, which is taken before anything is done, and freed when the answer was read or its client has left:
+   * also one that left while the answer was being made. Answers of other routes are small, and need none.
+   */
+  async hold({ answers }: Route, { signal }: Request, answer: () => Promise<Answer>): Promise<Answer> {
+    const kind = answers[200];
+    if (kind !== "stream" && kind !== "bytes") return answer();
+    const free = (kind === "stream" ? this.#streams : this.#downloads).take(signal);
+    try {
+      const answered = await answer();
+      if (answered instanceof Response && answered.status === 200)
+        return heldResponse(answered, {
+          until: kind === "stream" ? [signal, this.#closing] : [signal],
+          release: free,
+        });
+      free();
+      return answered;
+    } catch (error) {
+      free();
+      throw error;
+    }
+  }
+}
+
+function tooManyStreams(most: number): HttpProblem {
+  return new HttpProblem(
+    503,
+    "too_many_streams",
+    `The server has ${most} open streams, which is all that it allows: close a page, or try again later.`,
+  );
+}
+
+function tooManyDownloads(most: number): HttpProblem {
+  return new HttpProblem(
+    503,
+    "too_many_downloads",
+    `${most} downloads are under way, which is all that the server allows: try again when one of them is done.`,
+  );
+}
