@@ -84,7 +84,7 @@ function checked(
   given: unknown,
   { part, status }: { readonly part: "query" | "headers" | "body"; readonly status: 400 | 422 },
 ): unknown {
-  const result = schema.safeParse(given);
+  const result = schema.safeParse(given, { error: missing });
   if (result.success) return result.data;
   const errors = result.error.issues.slice(0, 50).map(({ path, message }) => ({
     pointer: ["", part, ...path].map((each) => escaped(String(each))).join("/"),
@@ -95,9 +95,14 @@ function checked(
   throw new HttpProblem(
     status,
     "invalid_request",
-    `The ${part} of the request does not fit: ${where}: ${first?.detail ?? "it is not what the operation takes"}.`,
+    `The request does not fit at ${where}: ${first?.detail ?? "it is not what the operation takes"}; /openapi.json describes what it takes.`,
     { errors },
   );
+}
+
+/** Zod speaks of a value that was received, and names `undefined`. Everything else is in its own words. */
+function missing({ code, input }: z.core.$ZodRawIssue): string | undefined {
+  return code === "invalid_type" && input === undefined ? "it is missing" : undefined;
 }
 
 /** A part of a JSON Pointer (RFC 6901). */

@@ -65,6 +65,17 @@ describe("a request", () => {
     expect((await server.request("/v1/runs/q/resume", { method: "POST", headers })).status).toBe(202);
   });
 
+  it("without something that it needs is refused with a sentence that names it", async () => {
+    const server = testServer();
+    const headers = bearer(await server.token("operator"));
+    const response = await server.request("/v1/runs", json({ pipeline: "report", input: {} }, headers));
+    expect(await response.json()).toMatchObject({
+      status: 400,
+      detail:
+        "The request does not fit at headers/idempotency-key: it is missing; /openapi.json describes what it takes.",
+    });
+  });
+
   it("with a broken body is refused, and so is one that is nested too deep", async () => {
     const server = testServer();
     const headers = { ...bearer(await server.token("operator")), "content-type": "application/json" };

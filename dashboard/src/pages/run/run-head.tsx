@@ -91,7 +91,16 @@ export function RunFacts({ run }: { readonly run: Run }): ReactNode {
   );
 }
 
-/** The objective in its own words, else the input. What is long opens. */
+function InputLine({ input }: { readonly input: Run["input"] }): ReactNode {
+  if (typeof input === "string") return <VisibleLine text={input} />;
+  return (
+    <code>
+      <VisibleLine text={JSON.stringify(input) ?? ""} />
+    </code>
+  );
+}
+
+/** The objective in its own words, else the input: words as words, and other values as JSON. What is long opens. */
 function About({ run }: { readonly run: Run }): ReactNode {
   const [isOpen, setOpen] = useState(false);
   const { objective } = run.head;
@@ -104,13 +113,7 @@ function About({ run }: { readonly run: Run }): ReactNode {
     <div className="flex flex-col gap-2">
       <div className="flex items-baseline gap-2">
         <p className={`min-w-0 text-ink-2 ${isOpen ? "" : "line-clamp-2"}`}>
-          {objective === null ? (
-            <code>
-              <VisibleLine text={JSON.stringify(run.input) ?? ""} />
-            </code>
-          ) : (
-            <VisibleText text={objective} />
-          )}
+          {objective !== null ? <VisibleText text={objective} /> : <InputLine input={run.input} />}
         </p>
         <button
           type="button"
