@@ -121,7 +121,7 @@ async function handled(
   const handle = handlers[id] as AnyHandler;
   const report = (error: unknown): void => onError(error, { requestId, operation: id });
   const context = { principal, request, requestId, isContentHidden: isHidden, report };
-  const answer = await longAnswers.hold(route, request, () => handle(input, context));
+  const answer = await longAnswers.hold(route, request, principal?.name ?? "", () => handle(input, context));
   if (answer instanceof Response) {
     const shown = isHidden ? hiddenStream(answer) : answer;
     return isStream(shown) ? whileRecognized(shown, () => isStill(principal, access, request)) : shown;
