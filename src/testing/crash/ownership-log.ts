@@ -152,7 +152,7 @@ function claimIn(result: unknown): ClaimedRun | null {
 
 /** Those of a claim; a run that is created has none. */
 function optionsIn(options: unknown): Partial<ClaimOptions> {
-  return typeof options === "object" && options !== null ? (options as Partial<ClaimOptions>) : {};
+  return typeof options === "object" && options !== null ? options : {};
 }
 
 /** The same runner, which reports what it has enqueued under a key. */
