@@ -34,6 +34,8 @@ type HandlerContext<Id extends OperationId> = {
   readonly requestId: string;
   /** Contents are hidden from them: what a search finds by contents would show them. */
   readonly isContentHidden: boolean;
+  /** For an error that no one expected and that does not end the request: it belongs in the log of the server. */
+  readonly report: (error: unknown) => void;
 };
 
 /** One of the acts of a request. */

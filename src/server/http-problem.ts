@@ -1,5 +1,14 @@
 import type { Json } from "../core/json.ts";
 
+/** What a client is answered of an error that no part of Pawl expected: the error itself is in the log of the server. */
+export function internalProblem(requestId: string) {
+  return {
+    status: 500,
+    code: "internal",
+    detail: `The server failed to answer: look for ${requestId} in its log.`,
+  } as const;
+}
+
 /** Something that is wrong with a request, which no other part of Pawl has an error for. Answered by RFC 9457. */
 export class HttpProblem extends Error {
   override readonly name = "HttpProblem";

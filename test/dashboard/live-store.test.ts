@@ -30,6 +30,21 @@ test("a run that is interrupted without an event of its own is shown so", () => 
   expect(store.head("q-1")?.status).toBe("interrupted");
 });
 
+test("heads with the same number end in the newest one too, in any order", () => {
+  const leases = ["2026-11-18T12:00:20.000Z", "2026-11-18T12:00:40.000Z"];
+  const inTime = leases.flatMap((leaseUntil) =>
+    (["running", "interrupted"] as const).map((status) => runHead({ status, leaseUntil })),
+  );
+  const orders = fc.array(fc.integer({ min: 0, max: inTime.length - 1 }), { minLength: 1 });
+  fc.assert(
+    fc.property(orders, (order) => {
+      const store = new LiveStore();
+      for (const at of order) store.learn(inTime.slice(at, at + 1));
+      expect(store.head("q-1")).toEqual(inTime[Math.max(...order)]);
+    }),
+  );
+});
+
 test("after a reset, what is fetched counts although it seems older: it may be another store", () => {
   const store = new LiveStore();
   const signals: string[] = [];

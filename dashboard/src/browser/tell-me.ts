@@ -1,7 +1,8 @@
-import { useRef, useSyncExternalStore } from "react";
+import { useState, useSyncExternalStore } from "react";
 import { useDashboard } from "../live/dashboard-context.ts";
 import { useLiveSignal } from "../live/use-live.ts";
 import { counted } from "../words/money-words.ts";
+import { NewWaits } from "./new-waits.ts";
 
 const KEY = "pawl-tell-me";
 const listeners = new Set<() => void>();
@@ -33,13 +34,11 @@ export function useTellMe(): readonly [TellMe, () => void] {
 /** Notifies of new waits while the page is not looked at. All tabs use one tag, so there is one notification. */
 export function useNotifications(): void {
   const { live } = useDashboard();
-  const known = useRef<number | null>(null);
+  const [waits] = useState(() => new NewWaits(live.state()));
   useLiveSignal(({ kind }) => {
     if (kind !== "waits") return;
-    const open = live.state().openWaits ?? 0;
-    const isMore = known.current !== null && open > known.current;
-    known.current = open;
-    if (isMore && document.visibilityState === "hidden" && current() === "on") {
+    const open = waits.more(live.state());
+    if (open !== null && document.visibilityState === "hidden" && current() === "on") {
       new Notification("Pawl", { body: `${counted(open, "wait")} for a person.`, tag: "pawl-waits" });
     }
   });

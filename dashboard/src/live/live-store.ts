@@ -133,7 +133,7 @@ export class LiveStore {
     }
   }
 
-  /** A lease that is renewed changes the head and not its number, so the later one of two equals counts. */
+  /** Takes the head, and returns true, unless a newer one is known. */
   #apply(head: RunHead): boolean {
     const known = this.#heads.get(head.runId);
     if (known !== undefined && !this.#doubted.has(head.runId) && !isLater(head, known)) return false;
@@ -180,8 +180,14 @@ function waitsIn(head: RunHead | undefined): string {
   return head === undefined ? "0 " : `${head.openWaits} ${head.firstWait?.waitId ?? ""}`;
 }
 
+/**
+ * Two things change a head without an event: a renewal, which makes the lease longer, and the clock, which ends it. So of two with
+ * the same lease the interrupted one is newer, whichever arrives last, and with a longer lease the run is no longer interrupted.
+ */
 function isLater(head: RunHead, known: RunHead): boolean {
   if (head.eventSeq !== known.eventSeq) return head.eventSeq > known.eventSeq;
   if (head.updatedAt !== known.updatedAt) return head.updatedAt > known.updatedAt;
-  return head.status !== known.status || (head.leaseUntil ?? "") > (known.leaseUntil ?? "");
+  const [until, knownUntil] = [head.leaseUntil ?? "", known.leaseUntil ?? ""];
+  if (until !== knownUntil) return until > knownUntil;
+  return head.status === "interrupted" && known.status !== "interrupted";
 }

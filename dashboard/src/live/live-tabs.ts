@@ -1,20 +1,11 @@
 import type { Connect } from "../../../src/client/event-connection.ts";
-import type { LiveEvent } from "../api/documents.ts";
 import { stayConnected } from "./live-connection.ts";
-import type { Connection, LiveState, LiveStore } from "./live-store.ts";
-
-// One stream a browser: six of them would stall every other request to the server. The tab that holds the lock reads it, and
-// sends its events to the others. When that tab closes, the browser gives the lock to the next one, which resumes from the last event.
+import type { LiveStore } from "./live-store.ts";
+import { SharedStream, type StreamListeners, type TabMessage } from "./shared-stream.ts";
 
 const NAME = "pawl-live";
 const HIDDEN_MS = 60_000;
-
-type TabMessage =
-  | { readonly kind: "event"; readonly id: string | null; readonly event: LiveEvent }
-  | { readonly kind: "connection"; readonly connection: Connection }
-  /** A tab that was just opened asks for what it missed. */
-  | { readonly kind: "ask" }
-  | { readonly kind: "state"; readonly cursor: string | null; readonly state: LiveState };
+const LOOK_MS = 5_000;
 
 /** Fills the store from the stream until the signal ends it. */
 export function startLive(store: LiveStore, connect: Connect, signal: AbortSignal): void {
@@ -24,50 +15,35 @@ export function startLive(store: LiveStore, connect: Connect, signal: AbortSigna
 
 function shareStream(store: LiveStore, connect: Connect, signal: AbortSignal): void {
   const channel = new BroadcastChannel(NAME);
-  const send = (message: TabMessage): void => channel.postMessage(message);
-  let cursor: string | null = null;
-  let isLeader = false;
-  channel.addEventListener("message", ({ data }: MessageEvent<TabMessage>) => {
-    if (data.kind === "ask") {
-      if (isLeader) send({ kind: "state", cursor, state: store.state() });
-    } else if (!isLeader) {
-      cursor = hear(store, data) ?? cursor;
-    }
+  const stream = new SharedStream({
+    store,
+    now: Date.now,
+    tab: crypto.randomUUID(),
+    signal,
+    send: (message) => channel.postMessage(message),
+    lock: (how, work) => navigator.locks.request(NAME, how, work),
+    read: (cursor, until, others) => read(store, connect, cursor, until, others),
   });
-  signal.addEventListener("abort", () => channel.close());
-  send({ kind: "ask" });
-  const lead = async (): Promise<void> => {
-    isLeader = true;
-    await read(store, connect, cursor, signal, {
-      onEvent: (event, id) => {
-        cursor = id ?? cursor;
-        send({ kind: "event", id, event });
-      },
-      onConnection: (connection) => send({ kind: "connection", connection }),
-    });
-  };
-  // Aborting is how waiting for the lock ends when the person signs out.
-  navigator.locks.request(NAME, { signal }, lead).catch(() => undefined);
-}
-
-/** Takes what the leading tab says. Returns the id to resume from, if it says one. */
-function hear(store: LiveStore, message: Exclude<TabMessage, { kind: "ask" }>): string | null {
-  switch (message.kind) {
-    case "connection":
-      store.connected(message.connection);
-      return null;
-    case "event":
-      store.receive(message.event);
-      return message.id;
-    case "state": {
-      const { connection, counts, openWaits, version } = message.state;
-      store.connected(connection);
-      if (counts !== null) store.receive({ event: "counts", data: counts });
-      if (openWaits !== null) store.receive({ event: "waits", data: { open: openWaits } });
-      store.adopt({ version: version?.now ?? null, skewMs: message.state.skewMs });
-      return message.cursor;
-    }
-  }
+  channel.addEventListener("message", ({ data }: MessageEvent<TabMessage>) => stream.hear(data));
+  const timer = setInterval(() => stream.look(), LOOK_MS);
+  signal.addEventListener("abort", () => {
+    clearInterval(timer);
+    channel.close();
+  });
+  document.addEventListener("freeze", () => stream.leave(), { signal });
+  document.addEventListener("resume", () => stream.join(), { signal });
+  globalThis.addEventListener("pagehide", () => stream.leave(), { signal });
+  globalThis.addEventListener(
+    "pageshow",
+    ({ persisted }) => {
+      if (!persisted) return;
+      // What other tabs sent to a page that was not shown is lost.
+      store.receive({ event: "reset", data: { why: "The page was not shown." } });
+      stream.join();
+    },
+    { signal },
+  );
+  stream.join();
 }
 
 /** Browsers have no locks on plain HTTP beyond this machine. A tab that is hidden for a minute gives its stream up. */
@@ -93,17 +69,12 @@ function ownStream(store: LiveStore, connect: Connect, signal: AbortSignal): voi
   follow();
 }
 
-type Listeners = {
-  readonly onEvent: (event: LiveEvent, id: string | null) => void;
-  readonly onConnection: (connection: Connection) => void;
-};
-
 function read(
   store: LiveStore,
   connect: Connect,
   cursor: string | null,
   signal: AbortSignal,
-  others: Listeners,
+  others: StreamListeners,
 ): Promise<void> {
   return stayConnected({
     connect,

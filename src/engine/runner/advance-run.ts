@@ -76,13 +76,15 @@ function countingTurns(turns: number, onLast: () => void): RunEventListener {
   };
 }
 
-function nextOf({ status, wakeAt, leaseUntil }: RunRecord, now: number): Advanced {
+function nextOf({ status, wakeAt, readyAt, leaseUntil }: RunRecord, now: number): Advanced {
   switch (status) {
     case "succeeded":
     case "failed":
     case "cancelled":
       return { next: "ended", status };
     case "queued":
+      // A fork that no person has resumed.
+      if (readyAt === null) return { next: "wait" };
       return wakeAt === null ? { next: "now" } : { next: "at", at: wakeAt };
     case "waiting":
       return wakeAt === null ? { next: "wait" } : { next: "at", at: wakeAt };

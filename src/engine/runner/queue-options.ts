@@ -77,7 +77,7 @@ export type Advanced =
   | { readonly next: "now" }
   /** At this time, in milliseconds since 1970: it sleeps, or another worker has it. */
   | { readonly next: "at"; readonly at: number }
-  /** After an answer or a message. */
+  /** After an answer or a message; or, if it is a fork that was never resumed, after that. */
   | { readonly next: "wait" }
   | { readonly next: "ended"; readonly status: "succeeded" | "failed" | "cancelled" };
 

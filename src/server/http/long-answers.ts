@@ -5,23 +5,36 @@ import type { DocumentAnswer } from "./operation-answer.ts";
 import { Slots } from "./slots.ts";
 
 const MOST_STREAMS = 100;
+/** A browser takes two, however many tabs it has: so a person may have some browsers and scripts, and not the whole server. */
+const MOST_OF_ONE = 25;
 /** Each has its bytes in memory. */
 const MOST_DOWNLOADS = 32;
 
 type Answer = DocumentAnswer | Response;
 
+export type LongAnswerLimits = {
+  readonly streams?: number;
+  /** The streams of one person. */
+  readonly streamsOfOne?: number;
+  readonly downloads?: number;
+};
+
 /** The answers that take as long as their readers do: streams and downloads. There is one limit for each of the two. */
 export class LongAnswers {
   readonly #streams: Slots;
+  readonly #mostOfOne: number;
+  /** Of the people who have streams. */
+  readonly #own = new Map<string, Slots>();
   readonly #downloads: Slots;
   readonly #closing: AbortSignal;
 
   /** Streams are broken when `closing` aborts. */
   constructor(
     closing: AbortSignal,
-    { streams = MOST_STREAMS, downloads = MOST_DOWNLOADS }: { streams?: number; downloads?: number } = {},
+    { streams = MOST_STREAMS, streamsOfOne = MOST_OF_ONE, downloads = MOST_DOWNLOADS }: LongAnswerLimits = {},
   ) {
     this.#closing = closing;
+    this.#mostOfOne = streamsOfOne;
     this.#streams = new Slots(streams, tooManyStreams);
     this.#downloads = new Slots(downloads, tooManyDownloads);
   }
@@ -36,12 +49,18 @@ export class LongAnswers {
 
   /**
    * Answers in a slot, which is taken before anything is done, and freed when the answer was read or its client has left:
-   * also one that left while the answer was being made. Answers of other routes are small, and need none.
+   * also one that left while the answer was being made. Answers of other routes are small, and need none. A person is their
+   * name, with any number of tokens and sessions.
    */
-  async hold({ answers }: Route, { signal }: Request, answer: () => Promise<Answer>): Promise<Answer> {
+  async hold(
+    { answers }: Route,
+    { signal }: Request,
+    person: string,
+    answer: () => Promise<Answer>,
+  ): Promise<Answer> {
     const kind = answers[200];
     if (kind !== "stream" && kind !== "bytes") return answer();
-    const free = (kind === "stream" ? this.#streams : this.#downloads).take(signal);
+    const free = kind === "stream" ? this.#takeStream(person, signal) : this.#downloads.take(signal);
     try {
       const answered = await answer();
       if (answered instanceof Response && answered.status === 200)
@@ -56,6 +75,34 @@ export class LongAnswers {
       throw error;
     }
   }
+
+  #takeStream(person: string, signal: AbortSignal): () => void {
+    const own = this.#own.get(person) ?? new Slots(this.#mostOfOne, tooManyOfOne);
+    const freeOwn = own.take(signal);
+    this.#own.set(person, own);
+    const leave = (): void => {
+      freeOwn();
+      if (own.taken === 0 && this.#own.get(person) === own) this.#own.delete(person);
+    };
+    try {
+      const free = this.#streams.take(signal);
+      return () => {
+        free();
+        leave();
+      };
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+}
+
+function tooManyOfOne(most: number): HttpProblem {
+  return new HttpProblem(
+    429,
+    "too_many_own_streams",
+    `You have ${most} open streams, which is all that one person may have: close some of your pages or programs.`,
+  );
 }
 
 function tooManyStreams(most: number): HttpProblem {

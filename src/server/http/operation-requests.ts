@@ -43,6 +43,7 @@ type AnyHandler = (
     readonly request: Request;
     readonly requestId: string;
     readonly isContentHidden: boolean;
+    readonly report: (error: unknown) => void;
   },
 ) => Promise<DocumentAnswer | Response>;
 
@@ -95,7 +96,7 @@ async function answered(
 }
 
 async function handled(
-  { handlers, access, publicUrl, hidesContent, checksAnswers, limits, longAnswers }: OperationParts,
+  { handlers, access, publicUrl, hidesContent, checksAnswers, limits, longAnswers, onError }: OperationParts,
   id: OperationId,
   request: Request,
   requestId: string,
@@ -118,8 +119,9 @@ async function handled(
   const isHidden = principal !== null && hidesContent(principal);
   if (isHidden) assertNoBytes(route);
   const handle = handlers[id] as AnyHandler;
-  const context = { principal, request, requestId, isContentHidden: isHidden };
-  const answer = await longAnswers.hold(route, request, () => handle(input, context));
+  const report = (error: unknown): void => onError(error, { requestId, operation: id });
+  const context = { principal, request, requestId, isContentHidden: isHidden, report };
+  const answer = await longAnswers.hold(route, request, principal?.name ?? "", () => handle(input, context));
   if (answer instanceof Response) {
     const shown = isHidden ? hiddenStream(answer) : answer;
     return isStream(shown) ? whileRecognized(shown, () => isStill(principal, access, request)) : shown;

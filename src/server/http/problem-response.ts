@@ -1,7 +1,7 @@
 import { PawlError } from "../../core/errors.ts";
 import type { Json } from "../../core/json.ts";
 import { type ProblemKind, problemKind } from "../error-problems.ts";
-import { HttpProblem } from "../http-problem.ts";
+import { HttpProblem, internalProblem } from "../http-problem.ts";
 
 /** An error by RFC 9457, as it is sent. */
 export type ProblemDocument = {
@@ -26,13 +26,8 @@ export function problemOf(error: unknown, requestId: string): ProblemDocument {
     const kind = problemKind(error.code);
     if (kind !== undefined) return pawlProblem(error, kind, requestId);
   }
-  return {
-    ...named("internal", requestId),
-    title: "The server failed.",
-    status: 500,
-    detail: `The server failed to answer: look for ${requestId} in its log.`,
-    recoverable: false,
-  };
+  const { code, ...internal } = internalProblem(requestId);
+  return { ...named(code, requestId), title: "The server failed.", ...internal, recoverable: false };
 }
 
 /** True if what was thrown is in no table: a fault of the server, which belongs in its log. */

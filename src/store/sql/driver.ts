@@ -19,8 +19,11 @@ export interface Driver {
   write<T>(intent: string, runId: string | null, script: (tx: Transaction) => SqlScript<T>): Promise<T>;
   /** Runs a script whose queries all see one state. */
   read<T>(script: () => SqlScript<T>): Promise<T>;
-  /** The same for a script that may read everything: meanwhile, leases are renewed and streams are sent. */
-  readLong<T>(script: () => SqlScript<T>): Promise<T>;
+  /**
+   * The same for a script that may read everything: meanwhile, leases are renewed and streams are sent. `isLong` says whether it
+   * will, where that takes a look; without it, it always may.
+   */
+  readLong<T>(script: () => SqlScript<T>, isLong?: () => SqlScript<boolean>): Promise<T>;
   /** A run may be ready for a worker: tells those who watch, here and in other processes. */
   announce(): void;
   /**

@@ -116,9 +116,9 @@ export abstract class SqlOverview {
   }
 
   /** For what reads all rows of a run, or of many. */
-  protected readLong<T>(script: () => SqlScript<T>): Promise<T> {
+  protected readLong<T>(script: () => SqlScript<T>, isLong?: () => SqlScript<boolean>): Promise<T> {
     if (this.isOver) return Promise.reject(closedError(this.driver.name));
-    return this.driver.readLong(script);
+    return this.driver.readLong(script, isLong);
   }
 }
 

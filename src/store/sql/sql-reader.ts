@@ -182,7 +182,10 @@ export abstract class SqlReader extends SqlOverview implements contract.StoreRea
   }
 
   readUsage(runId: string): Promise<contract.RunUsage> {
-    return this.read(() => readers.readUsage(runId));
+    return this.readLong(
+      () => readers.readUsage(runId),
+      () => readers.isLongRun(runId),
+    );
   }
 
   async readLeftBehind(runId: string): Promise<contract.LeftBehind> {

@@ -103,8 +103,8 @@ export class SqliteDriver implements Driver {
   }
 
   /** A few beside one another, each with the state of its own beginning: every thread takes some 13 MB. */
-  async readLong<T>(script: () => SqlScript<T>): Promise<T> {
-    if (!(await this.#isLarge())) return this.read(script);
+  async readLong<T>(script: () => SqlScript<T>, isLong?: () => SqlScript<boolean>): Promise<T> {
+    if (!(await this.#isWorthThread(isLong))) return this.read(script);
     if (this.#taken < MOST_THREADS) this.#taken += 1;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
     if (this.#isEnding) return this.read(script);
@@ -126,11 +126,12 @@ export class SqliteDriver implements Driver {
    * A small database is read faster than a thread starts. One that is only read has no thread: a reader that is not known to
    * `Database.open` would be in the way of a writer that this process opens later.
    */
-  #isLarge(): Promise<boolean> {
+  #isWorthThread(isLong?: () => SqlScript<boolean>): Promise<boolean> {
     return whileBusy(this.name, () =>
       this.#database.snapshot(() => {
         this.#schema.assertReadable();
-        return !this.isReadOnly && this.#path !== ":memory:" && this.#bytes() >= LARGE_BYTES;
+        if (this.isReadOnly || this.#path === ":memory:" || this.#bytes() < LARGE_BYTES) return false;
+        return isLong === undefined || this.#database.runScript(isLong());
       }),
     );
   }

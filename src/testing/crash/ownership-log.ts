@@ -8,6 +8,8 @@ export type NotedClaim = {
   readonly life: number;
   readonly runId: string;
   readonly epoch: number;
+  /** A worker has claimed it, and no person. */
+  readonly isOfWorker: boolean;
   /** The process that had claimed the run and not released it; null if there was none. */
   readonly from: null | {
     readonly life: number;
@@ -74,7 +76,7 @@ export class OwnershipLog {
     if (intent === "reportWorker") this.#noteWorker(life, first);
     if (intent === "createRun" || intent === "claimRun") {
       const claim = claimIn(result);
-      if (claim !== null) await this.#noteClaim(life, claim, limitsIn(args[1]));
+      if (claim !== null) await this.#noteClaim(life, claim, optionsIn(args[1]));
       return;
     }
     const runId =
@@ -89,7 +91,11 @@ export class OwnershipLog {
     return { monotonic: this.#clocks.monotonic(), wall: this.#clocks.now() };
   }
 
-  async #noteClaim(life: SimulatedProcess, { runId, epoch }: ClaimedRun, limits: ClaimLimits): Promise<void> {
+  async #noteClaim(
+    life: SimulatedProcess,
+    { runId, epoch }: ClaimedRun,
+    { limits = {}, onlyIfReady: isOfWorker = false }: Partial<ClaimOptions>,
+  ): Promise<void> {
     const now = this.#moment();
     const holder = this.#holders.get(runId);
     this.#holders.delete(runId);
@@ -104,7 +110,7 @@ export class OwnershipLog {
             silentMs: Math.max(now.monotonic - holder.heardAt.monotonic, now.wall - holder.heardAt.wall),
           };
     const witnessed = this.#witnessed();
-    const noted = { life: life.number, runId, epoch, from, held, witnessed };
+    const noted = { life: life.number, runId, epoch, isOfWorker, from, held, witnessed };
     this.claims.push({ ...noted, limits: await this.#running(runId, limits) });
   }
 
@@ -144,9 +150,9 @@ function claimIn(result: unknown): ClaimedRun | null {
   return { runId: String(run.runId), epoch: Number(epoch) };
 }
 
-function limitsIn(options: unknown): ClaimLimits {
-  if (typeof options !== "object" || options === null) return {};
-  return (options as Partial<ClaimOptions>).limits ?? {};
+/** Those of a claim; a run that is created has none. */
+function optionsIn(options: unknown): Partial<ClaimOptions> {
+  return typeof options === "object" && options !== null ? options : {};
 }
 
 /** The same runner, which reports what it has enqueued under a key. */

@@ -24,6 +24,18 @@ async function textOf(store: Store, runId: string, name: string): Promise<string
 }
 
 describe("a fork that has not been resumed", () => {
+  it("waits for a person, and is not to be advanced at once", async () => {
+    const store = await memoryStore();
+    const { act } = actTool();
+    const { agent } = scriptedAgent([acting("a"), acting("b"), { text: "End." }], { tools: { act } });
+    const runner = jobRunner(agent, store);
+    await runner.run("Go", { runId: "r-1" });
+    await runner.fork("r-1", { atTurn: 1, runId: "r-2" });
+    expect(await runner.advance("r-2")).toEqual({ next: "wait" });
+    await store.requestResume("r-2", {}, { by: "ann" });
+    expect(await runner.advance("r-2")).toEqual({ next: "now" });
+  });
+
   it("is not what `run` with the same input resumes: that is the first run", async () => {
     const store = await memoryStore();
     const { act, calls } = actTool();

@@ -76,6 +76,36 @@ describe("an act", () => {
   });
 });
 
+describe("an act on many runs", () => {
+  it("in which the server fails has the true outcome of each run, in the log and in its answer", async () => {
+    const store = await memoryStore();
+    const { handlers } = await sampleWorld(store);
+    const server = testServer({ handlers });
+    const headers = bearer(await server.token("operator"));
+    const fault = new Error("A fault of the server.");
+    const cancel = store.requestCancel.bind(store);
+    store.requestCancel = (runId, by) => (runId === "report-1" ? Promise.reject(fault) : cancel(runId, by));
+    const runIds = ["later-1", "report-1", "nothing"];
+    const response = await server.request("/v1/bulk", json({ action: "cancel", runIds }, headers));
+    expect(
+      server.store.audit.map(({ act, target, status, problem }) => [act, target, status, problem]),
+    ).toEqual([
+      ["cancelRun", "later-1", 200, null],
+      ["cancelRun", "report-1", 500, "internal"],
+      ["cancelRun", "nothing", 404, "run_not_found"],
+    ]);
+    expect((await store.getRun("later-1"))?.status).toBe("cancelled");
+    expect(await response.json()).toMatchObject({
+      results: [
+        { runId: "later-1", outcome: "cancelled", problem: null },
+        { runId: "report-1", outcome: null, problem: { code: "internal" } },
+        { runId: "nothing", outcome: null, problem: { code: "run_not_found" } },
+      ],
+    });
+    expect(server.reported, "the log of the server has the error").toEqual([fault]);
+  });
+});
+
 describe("a sign-in", () => {
   it("is on record, and so is one that failed", async () => {
     const server = testServer();

@@ -56,7 +56,7 @@ function runningIntervals() {
 
 async function served(store: Store) {
   const closing = new AbortController();
-  const longAnswers = new LongAnswers(closing.signal);
+  const longAnswers = new LongAnswers(closing.signal, { streamsOfOne: 100 });
   const { handlers } = serverWorld(store);
   const { fetch, token } = testServer({ handlers, longAnswers, maxRequests: 1_000 });
   const auth = bearer(await token("operator"));

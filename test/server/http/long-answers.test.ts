@@ -66,13 +66,38 @@ describe("all streams of a server together", () => {
     expect(handled).toEqual(STREAMS.map(([name]) => name));
   });
 
-  it("are a hundred", async () => {
+  it("are a hundred, and 25 of each person, whichever of their tokens they use", async () => {
     const longAnswers = new LongAnswers(new AbortController().signal);
     const server = testServer({ longAnswers, handlers: { stream: async () => talking().response } });
+    const tokens = (name: string) => Promise.all([1, 2].map(() => server.token("viewer", { name })));
+    const open = (token = "") => server.request("/v1/stream", { headers: bearer(token) });
+    const opened: Response[] = [];
+    for (const name of ["ann", "bo", "cy", "di"]) {
+      const [one, other] = await tokens(name);
+      for (let i = 0; i < 25; i++) opened.push(await open(i % 2 === 0 ? one : other));
+      for (const token of [one, other]) {
+        const refused = await open(token);
+        expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "60"]);
+        expect(await refused.json()).toMatchObject({ code: "too_many_own_streams", recoverable: true });
+      }
+    }
+    expect(opened.filter(({ status }) => status === 200)).toHaveLength(100);
+    const [another] = await tokens("ed");
+    expect((await open(another)).status).toBe(503);
+    await opened[0]?.body?.cancel();
+    expect((await open(another)).status).toBe(200);
+  });
+
+  it("of a person who has closed one leave room for another", async () => {
+    const longAnswers = new LongAnswers(new AbortController().signal, { streamsOfOne: 1 });
+    const server = testServer({ longAnswers, handlers: { stream: async () => talking().response } });
     const headers = bearer(await server.token("viewer"));
-    const open = () => server.request("/v1/stream", { headers });
-    for (let i = 0; i < 100; i++) expect((await open()).status).toBe(200);
-    expect((await open()).status).toBe(503);
+    for (let i = 0; i < 3; i++) {
+      const { status, body } = await server.request("/v1/stream", { headers });
+      expect(status).toBe(200);
+      expect((await server.request("/v1/stream", { headers })).status).toBe(429);
+      await body?.cancel();
+    }
   });
 });
 

@@ -53,6 +53,18 @@ test.each(READS)("%s of a large database leaves the event loop free, and reads t
   expect(await shape(large.store)).toBe(await shape(small.store));
 });
 
+test("the usage of a long run is added up on a thread, and that of a short one at once", async () => {
+  const { file, store } = await withRun(LARGE);
+  const usage = await store.readUsage("run-1");
+  expect(usage.modelCalls).toBe(2);
+  expect(await turnsDuring(store.readUsage("run-1"))).toBe(0);
+  const other = new DatabaseSync(file);
+  other.exec("UPDATE runs SET event_seq = 100000");
+  other.close();
+  expect(await turnsDuring(store.readUsage("run-1"))).toBeGreaterThan(0);
+  expect(await store.readUsage("run-1")).toEqual(usage);
+});
+
 test("what was committed a moment ago is read, and damage is found", async () => {
   const { file, store } = await withRun(LARGE);
   await SampleRun.create(store, "run-2");

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { listRunSummaries } from "../../../src/store/sql/queries/listed-runs.ts";
+import { listRunSummaries, readRunHead } from "../../../src/store/sql/queries/listed-runs.ts";
 import { listEndedRuns } from "../../../src/store/sql/queries/retention-queries.ts";
 import { countRuns } from "../../../src/store/sql/queries/run-counts.ts";
 import type { SqlScript } from "../../../src/store/sql/script.ts";
@@ -92,6 +92,14 @@ it("a count by status reads indexes, and no row but those of running runs", () =
     );
     expect([plans, others]).toEqual([plans, []]);
   }
+});
+
+it("the head of a run looks at its calls in doubt, and at no other call", () => {
+  const plans = plansOf(readRunHead("run-7")).filter((plan) => /tool_calls|doubted/.test(plan));
+  expect(plans.toSorted()).toEqual([
+    "SEARCH doubted USING COVERING INDEX calls_in_doubt (run_key=?)",
+    "SEARCH tool_calls USING PRIMARY KEY (run_key=? AND call_no=?)",
+  ]);
 });
 
 it("ended runs are listed in the order of their index", () => {

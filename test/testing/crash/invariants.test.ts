@@ -4,7 +4,7 @@ import type { Evidence } from "../../../src/testing/crash/evidence.ts";
 import { INVARIANTS } from "../../../src/testing/crash/invariants/index.ts";
 import { FALSIFIED_CALLS } from "./falsified/calls.ts";
 import { FALSIFIED_COMPACTIONS, FALSIFIED_EXCHANGES, FALSIFIED_FILES } from "./falsified/exchanges.ts";
-import { FALSIFIED_DELETIONS, FALSIFIED_QUEUES } from "./falsified/queues.ts";
+import { FALSIFIED_DELETIONS, FALSIFIED_FORKS, FALSIFIED_QUEUES } from "./falsified/queues.ts";
 import { FALSIFIED_REDOS, FALSIFIED_RESUMES } from "./falsified/resumes.ts";
 import { FALSIFIED_RUNS } from "./falsified/runs.ts";
 import { FALSIFIED_USAGE } from "./falsified/usage.ts";
@@ -21,7 +21,7 @@ import {
   takeOut,
 } from "./invariants-evidence.ts";
 import { deletion } from "./scenarios/advances.ts";
-import { diverged, fork } from "./scenarios/continuations.ts";
+import { diverged, fork, forkHeld } from "./scenarios/continuations.ts";
 import { conversationCompaction, conversationFiles, conversationStop } from "./scenarios/conversations.ts";
 import { planning } from "./scenarios/plans.ts";
 import { queueKeys } from "./scenarios/queues.ts";
@@ -55,6 +55,7 @@ const [, compacted] = (await evidenceOf(conversationCompaction(), "crash before 
   Evidence,
 ];
 const forks = await evidenceOf(fork(), "crash before store.forkRun 1", "crash after tool.charge 2");
+const [, held] = (await evidenceOf(forkHeld(), "crash before store.requestResume 1")) as [Evidence, Evidence];
 const [, scheduled] = (await evidenceOf(scheduleFires(), "crash after store.fireSchedule 2")) as [
   Evidence,
   Evidence,
@@ -87,6 +88,7 @@ describe("real evidence", () => {
     talked,
     pictured,
     compacted,
+    held,
     scheduled,
     queued,
     deleted,
@@ -107,6 +109,7 @@ describe("real evidence", () => {
       waited,
       talked,
       compacted,
+      held,
       scheduled,
       queued,
       deleted,
@@ -204,6 +207,7 @@ describe("an invariant notices that", () => {
     ...FALSIFIED_FILES.map((each) => [pictured, ...each] as const),
     ...FALSIFIED_COMPACTIONS.map((each) => [compacted, ...each] as const),
     ...FALSIFIED_QUEUES.map((each) => [queued, ...each] as const),
+    ...FALSIFIED_FORKS.map((each) => [held, ...each] as const),
     ...FALSIFIED_DELETIONS.map((each) => [deleted, ...each] as const),
     ...FALSIFIED_RESUMES.map((each) => [resumed, ...each] as const),
     ...FALSIFIED_REDOS.map((each) => [redone, ...each] as const),
@@ -249,6 +253,7 @@ describe("an invariant notices that", () => {
       ...FALSIFIED_EXCHANGES,
       ...FALSIFIED_COMPACTIONS,
       ...FALSIFIED_QUEUES,
+      ...FALSIFIED_FORKS,
       ...FALSIFIED_DELETIONS,
       ...FALSIFIED_RESUMES,
       ...FALSIFIED_VIEWERS,

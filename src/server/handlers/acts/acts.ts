@@ -64,8 +64,8 @@ export function actHandlers(parts: ServerParts): Handlers<ActOperation> {
       return { status: 200, body: { stopped: kind === "requested" } };
     },
 
-    bulk: async ({ body }, { principal }) => {
-      const { results, acts } = await actOnMany(parts, principal, body);
+    bulk: async ({ body }, context) => {
+      const { results, acts } = await actOnMany(parts, context, body);
       return { status: 200, body: { results }, acts };
     },
   };

@@ -8,7 +8,7 @@ import type { OperationId } from "../../api/operations.ts";
 import type { bulkRequest } from "../../api/schemas/story.ts";
 import { statusOfError } from "../../error-problems.ts";
 import type { PartialAct } from "../../handler.ts";
-import { HttpProblem } from "../../http-problem.ts";
+import { HttpProblem, internalProblem } from "../../http-problem.ts";
 import type { Principal } from "../../principal.ts";
 import { requireRun } from "../../scope/run-scope.ts";
 import type { ServerParts } from "../server-parts.ts";
@@ -31,10 +31,20 @@ const ACT_NAMES: { readonly [Action in BulkRequest["action"]]: OperationId } = {
   resume: "resumeRun",
 };
 
-/** Acts on many runs, each by itself: what is wrong with one is in its own result. */
+/** Who asks, and where errors are written that no one expected. */
+type BulkContext = {
+  readonly principal: Principal;
+  readonly requestId: string;
+  readonly report: (error: unknown) => void;
+};
+
+/**
+ * Acts on many runs, each by itself: what is wrong with one is in its own result. That holds for a fault of the server too: an
+ * answer 500 to the whole would be wrong about the runs before it.
+ */
 export async function actOnMany(
   parts: ServerParts,
-  principal: Principal,
+  { principal, requestId, report }: BulkContext,
   { action, runIds, isDryRun = false }: BulkRequest,
 ): Promise<ManyActs> {
   const act = isDryRun ? foreseen : performed;
@@ -49,7 +59,8 @@ export async function actOnMany(
       const isLater = !isDryRun && done.outcome === "requested";
       acts.push({ act: name, target: runId, status: isLater ? 202 : 200, problem: null });
     } catch (error) {
-      const { status, ...problem } = problemOf(error);
+      const { status, ...problem } = problemOf(error, requestId);
+      if (status === 500) report(error);
       results.push({ runId, outcome: null, problem });
       acts.push({ act: name, target: runId, status, problem: problem.code });
     }
@@ -57,13 +68,11 @@ export async function actOnMany(
   return { results, acts };
 }
 
-/** An error that nothing of Pawl has thrown is the server's, and ends the request. */
-function problemOf(error: unknown): {
-  readonly status: number;
-  readonly code: string;
-  readonly detail: string;
-} {
-  if (!(error instanceof HttpProblem || PawlError.isInstance(error))) throw error;
+function problemOf(
+  error: unknown,
+  requestId: string,
+): { readonly status: number; readonly code: string; readonly detail: string } {
+  if (!(error instanceof HttpProblem || PawlError.isInstance(error))) return internalProblem(requestId);
   const { code, message: detail } = error;
   return { status: error instanceof HttpProblem ? error.status : statusOfError(code), code, detail };
 }

@@ -1,8 +1,9 @@
 import { type LostWork, readLostWork } from "../../../account/story/lost-work.ts";
 import { RunStory } from "../../../account/story/run-story.ts";
 import type { Clock } from "../../../engine/ports/clock.ts";
+import { factsOf, numberIn, textIn } from "../../../export/event-facts.ts";
 import { betweenPages } from "../../../export/record-pages.ts";
-import type { StoreReader } from "../../../store/store.ts";
+import type { EventRecord, StoreReader } from "../../../store/store.ts";
 
 /** A run that a page shows: its story, and figures that take a look at all of its log. */
 type SeenRun = {
@@ -11,7 +12,12 @@ type SeenRun = {
 };
 
 /** What a run has done, counted from its log. */
-export type RunCount = { readonly turns: number; readonly lostWork: LostWork };
+export type RunCount = {
+  readonly turns: number;
+  /** The last turn that was committed. */
+  readonly lastTurn: { readonly stepPath: string; readonly turnIndex: number } | null;
+  readonly lostWork: LostWork;
+};
 
 /** A story of a long run has some megabytes. */
 const MOST_RUNS = 32;
@@ -56,6 +62,7 @@ class RunFigures {
   readonly #store: StoreReader;
   readonly #runId: string;
   #turns = 0;
+  #lastTurn: RunCount["lastTurn"] = null;
   /** The last event that was counted. */
   #seq = 0;
   #lost: { readonly seq: number; readonly at: number; readonly work: LostWork } | null = null;
@@ -78,15 +85,18 @@ class RunFigures {
     if (eventSeq < this.#seq) {
       this.#seq = 0;
       this.#turns = 0;
+      this.#lastTurn = null;
       this.#lost = null;
     }
     while (this.#seq < eventSeq) {
       const events = await this.#store.listEvents(this.#runId, { after: this.#seq, limit: EVENTS_AT_ONCE });
-      this.#turns += events.filter(({ type }) => type === "turn.committed").length;
+      const commits = events.filter(({ type }) => type === "turn.committed");
+      this.#turns += commits.length;
+      this.#lastTurn = committedTurn(commits.at(-1)) ?? this.#lastTurn;
       this.#seq = events.at(-1)?.seq ?? eventSeq;
       await betweenPages();
     }
-    return { turns: this.#turns, lostWork: await this.#readLost(eventSeq, now) };
+    return { turns: this.#turns, lastTurn: this.#lastTurn, lostWork: await this.#readLost(eventSeq, now) };
   }
 
   async #readLost(seq: number, now: number): Promise<LostWork> {
@@ -96,4 +106,11 @@ class RunFigures {
     this.#lost = { seq, at: now, work };
     return work;
   }
+}
+
+function committedTurn(event: EventRecord | undefined): RunCount["lastTurn"] {
+  if (event === undefined) return null;
+  const facts = factsOf(event);
+  const [stepPath, turnIndex] = [textIn(facts, "step"), numberIn(facts, "turn")];
+  return stepPath === null || turnIndex === null ? null : { stepPath, turnIndex };
 }

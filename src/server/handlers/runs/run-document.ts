@@ -1,7 +1,7 @@
 import { nextSteps } from "../../../account/next-steps.ts";
 import { outageDocument, readOutage } from "../../../account/run-outage.ts";
 import { isoTime } from "../../../export/figures.ts";
-import { everyRecord } from "../../../export/record-pages.ts";
+import { betweenPages, everyRecord } from "../../../export/record-pages.ts";
 import type { RunRecord, StoreReader, ToolCallRecord } from "../../../store/store.ts";
 import { budgetUses } from "../../documents/budget-uses.ts";
 import { decisionDocument } from "../../documents/decision-document.ts";
@@ -9,7 +9,7 @@ import { runHeadDocument } from "../../documents/run-head-document.ts";
 import { notFound } from "../../scope/run-scope.ts";
 import { isConversation } from "../known-pipeline.ts";
 import type { ServerParts } from "../server-parts.ts";
-import type { RunAccounts } from "./run-accounts.ts";
+import type { RunAccounts, RunCount } from "./run-accounts.ts";
 
 /** A run, and what can be done about it. */
 export async function readRun(parts: ServerParts, accounts: RunAccounts, run: RunRecord) {
@@ -19,11 +19,14 @@ export async function readRun(parts: ServerParts, accounts: RunAccounts, run: Ru
   const head = await store.readRunHead(runId);
   // Deleted since it was looked up.
   if (head === null) throw notFound("run", runId);
-  const { turns, lostWork } = await accounts.countsOf(runId, head.eventSeq);
+  const { turns, lastTurn, lostWork } = await accounts.countsOf(runId, head.eventSeq);
   const waits = await store.listWaits(runId, { open: true });
   const doubts = head.callsInDoubt === 0 ? [] : await callsInDoubt(store, runId);
+  // Of a long run each takes some ten milliseconds: other requests are answered in between.
+  await betweenPages();
   const work = await store.countWork(runId);
-  const outage = await readOutage(store, run, 0);
+  await betweenPages();
+  const outage = await readOutage(store, run, committedTurn(run, lastTurn));
   return {
     head: runHeadDocument(head, now),
     ...stored(run),
@@ -65,6 +68,12 @@ function stored(run: RunRecord) {
     concurrencyKey,
     priority,
   };
+}
+
+/** The last turn of the current step that is committed, if it has one. A fork has not committed those that it began with. */
+function committedTurn({ currentStep, forkedFrom }: RunRecord, lastTurn: RunCount["lastTurn"]): number {
+  const last = lastTurn ?? forkedFrom;
+  return last?.stepPath === currentStep ? last.turnIndex : 0;
 }
 
 async function callsInDoubt(store: StoreReader, runId: string): Promise<readonly ToolCallRecord[]> {

@@ -47,6 +47,10 @@ const OF_RUN = `waits.run_key = runs.run_key AND runs.status <> 'moved' AND ${AS
 const ofFirstWait = (column: string) =>
   `(SELECT ${column} FROM waits WHERE ${OF_RUN} ORDER BY wait_index LIMIT 1) AS first_${column}`;
 
+/** Without it, SQLite looks at each call of the run: it takes the index of these calls only if that has all it asks for. */
+const DOUBTED = `SELECT doubted.call_no FROM tool_calls AS doubted
+  WHERE doubted.run_key = runs.run_key AND doubted.status = 'in_doubt'`;
+
 const SUMMARY_COLUMNS = `runs.run_id, runs.created_at, runs.updated_at, runs.pipeline, runs.status, runs.queue,
   runs.metadata, runs.ready_at, runs.wake_at, runs.stalls, runs.owner, runs.epoch, runs.lease_until, runs.event_seq,
   runs.limit_tokens, runs.limit_micro_dollars, runs.charged_tokens, runs.charged_micro_dollars, runs.reserved_tokens,
@@ -55,7 +59,7 @@ const SUMMARY_COLUMNS = `runs.run_id, runs.created_at, runs.updated_at, runs.pip
   (SELECT count(*) FROM waits WHERE ${OF_RUN}) AS open_waits,
   ${["wait_index", "kind", "question"].map(ofFirstWait).join(", ")},
   (SELECT count(*) FROM tool_calls WHERE tool_calls.run_key = runs.run_key AND runs.status <> 'moved'
-     AND ${IS_IN_DOUBT}) AS calls_in_doubt`;
+     AND tool_calls.call_no IN (${DOUBTED}) AND ${IS_IN_DOUBT}) AS calls_in_doubt`;
 
 function runSummary(row: Row): RunSummary {
   const error = parseJson(row.optionalText("error"));

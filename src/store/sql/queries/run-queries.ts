@@ -44,6 +44,15 @@ const USAGE = `
          ${total("CASE WHEN basis = 'baseline' THEN charged_micro_dollars END")} AS charged_micro_dollars
     FROM (${SETTLED_CALLS}) AS settled`;
 
+/** The sum over the turns of a run with this many events takes some ten milliseconds, and a thread to read it as long to start. */
+const MANY_EVENTS = 10_000;
+
+/** True for a run whose rows are too many to be read between two other things. */
+export function* isLongRun(runId: string): SqlScript<boolean> {
+  const run = yield* get("SELECT event_seq FROM runs WHERE run_id = ?", runId);
+  return (run?.int("event_seq") ?? 0) > MANY_EVENTS;
+}
+
 export function* readUsage(runId: string): SqlScript<RunUsage> {
   const run = yield* get(
     "SELECT run_key, charged_tokens, charged_micro_dollars FROM runs WHERE run_id = ?",

@@ -10,7 +10,7 @@ import { divergedIsSilent, writesUnderTheEpoch } from "./fencing.ts";
 import { keysFitTheirCalls, wantedOnceHadOnce } from "./keys.ts";
 import { callsMatchTheLedger, journalBeforeTools, nothingRunsAtRest, receiptsImmutable } from "./ledger.ts";
 import { ledgerTransitions } from "./ledger-transitions.ts";
-import { abandonedIsFound, claimedByOne, enqueuedOnce, perKeyHeld } from "./queue.ts";
+import { abandonedIsFound, claimedByOne, enqueuedOnce, forksWaitForPeople, perKeyHeld } from "./queue.ts";
 import { noMoreEffectsThanUndisturbed } from "./repeats.ts";
 import { resumedAsRequested } from "./resume-requests.ts";
 import { sameEnd } from "./same-end.ts";
@@ -61,6 +61,7 @@ export const INVARIANTS: readonly Invariant[] = [
   claimedByOne,
   perKeyHeld,
   enqueuedOnce,
+  forksWaitForPeople,
   firesOnce,
   overlapHeld,
   skipsAreTold,

@@ -1,7 +1,8 @@
+import type { EventRecord } from "../../../store/store.ts";
 import type { Evidence, RunAccount } from "../evidence.ts";
 import { checkEach, FINE, type Invariant, type Problem, wrong } from "../invariant.ts";
 import type { NotedClaim } from "../ownership-log.ts";
-import { accountOf, allLines } from "./observations.ts";
+import { accountOf, allLines, objectOf } from "./observations.ts";
 
 const DEFAULT_LEASE_MS = 30_000;
 
@@ -78,6 +79,32 @@ function judgeServed({ run }: RunAccount, endedAt: number | null): readonly Prob
   if (status === "queued" && (endedAt === null || (readyAt ?? 0) <= endedAt))
     return wrong(`${runId} is ready, and no worker has taken it`);
   return FINE;
+}
+
+export const forksWaitForPeople: Invariant = {
+  name: "forks-wait-for-people",
+  promise: "No worker takes a fork before a person has it resumed.",
+  judge: ({ claims, again }) =>
+    checkEach(
+      claims.filter(({ isOfWorker, runId }) => isOfWorker && isFork(again.accounts, runId)),
+      ({ runId, epoch, life }) =>
+        wasStarted(accountOf(again.accounts, runId)?.events ?? [], epoch)
+          ? FINE
+          : wrong(`A worker of process ${life} took ${runId}, a fork that no person had resumed`),
+    ),
+};
+
+function isFork(accounts: readonly RunAccount[], runId: string): boolean {
+  return (accountOf(accounts, runId)?.run.forkedFrom ?? null) !== null;
+}
+
+/** True if a person had asked for the run before this claim, or had begun it in their own process. */
+function wasStarted(events: readonly EventRecord[], epoch: number): boolean {
+  const claimed = events.find(({ type, data }) => type === "run.claimed" && objectOf(data).epoch === epoch);
+  return events.some(
+    ({ type, seq }) =>
+      seq < (claimed?.seq ?? 0) && (type === "run.resume_requested" || type === "run.claimed"),
+  );
 }
 
 export const enqueuedOnce: Invariant = {

@@ -49,6 +49,19 @@ export const FALSIFIED_QUEUES: readonly Falsification[] = [
   ],
 ];
 
+/** Falsified evidence of a fork that waits for a person: the scenario `fork-held`. */
+export const FALSIFIED_FORKS: readonly Falsification[] = [
+  [
+    "forks-wait-for-people",
+    "a worker took a fork that no person had resumed",
+    ({ again }) => {
+      const { events } = one(again.accounts, ({ run }) => run.forkedFrom !== null);
+      takeOut(events, ({ type }) => type === "run.resume_requested");
+    },
+    /A worker of process 2 took explored-2, a fork that no person had resumed/,
+  ],
+];
+
 /** Falsified evidence of a run that was deleted: the scenario `deletion`. */
 export const FALSIFIED_DELETIONS: readonly Falsification[] = [
   [

@@ -71,6 +71,27 @@ export const QUEUE_MUTANTS: readonly Mutant[] = [
     scenario: "queue-keys",
   },
   {
+    what: "a fork is ready at once",
+    patches: [
+      { file: "store/sql/intents/fork-intents.ts", right: "isUnstarted: true", wrong: "isUnstarted: false" },
+    ],
+    breaks: "forks-wait-for-people",
+    scenario: "fork-held",
+  },
+  {
+    what: "a worker is not refused a fork that waits for a person",
+    patches: [
+      {
+        file: "store/sql/intents/run-intents.ts",
+        right:
+          "options.onlyIfReady === true && (row.isUnstarted || (row.wakeAt !== null && row.wakeAt > tx.now));",
+        wrong: "options.onlyIfReady === true && row.wakeAt !== null && row.wakeAt > tx.now;",
+      },
+    ],
+    breaks: "forks-wait-for-people",
+    scenario: "fork-held",
+  },
+  {
     what: "the same key is another run each time",
     patches: [
       {

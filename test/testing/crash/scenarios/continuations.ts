@@ -13,6 +13,7 @@ import {
 } from "../../../../src/testing/crash/scenario.ts";
 import { scriptedPort } from "../../scripted-port.ts";
 import { asks, charge, ERRAND_TOOLS, errandAgent, STAND_INS } from "./errand-tools.ts";
+import { advanceToEnd, askOnce } from "./resume-requests.ts";
 
 const FORK_ID = "explored-2";
 
@@ -25,20 +26,39 @@ export function fork(): Scenario {
     pipeline: errandAgent(TWO_CHARGES),
     input: "Charge a and b.",
     tools: STAND_INS,
-    act: async ({ runner, store }) => {
-      await runner.run("Charge a and b.", { runId: RUN_ID, wait: true });
-      const isThere = async () => (await store.getRun(FORK_ID)) !== null;
-      if (!(await isThere())) {
-        try {
-          await runner.fork(RUN_ID, { atTurn: 1, runId: FORK_ID });
-        } catch (error) {
-          // Another process may have been faster.
-          if (!ConfigurationError.isInstance(error) || !(await isThere())) throw error;
-        }
-      }
-      return runner.resume(FORK_ID, { wait: true });
+    act: async (tools) => {
+      await forkedOnce(tools, "Charge a and b.");
+      return tools.runner.resume(FORK_ID, { wait: true });
     },
   };
+}
+
+/** A worker looks at a fork before a person has it resumed, and works on it after. */
+export function forkHeld(): Scenario {
+  return {
+    name: "fork-held",
+    pipeline: errandAgent(TWO_CHARGES),
+    input: "Charge a and b.",
+    tools: STAND_INS,
+    act: async (tools) => {
+      await forkedOnce(tools, "Charge a and b.");
+      await tools.runner.advance(FORK_ID, { turns: 1 });
+      await askOnce(tools.store, FORK_ID, {});
+      return advanceToEnd(tools, tools.runner, { runId: FORK_ID, turns: 1 });
+    },
+  };
+}
+
+async function forkedOnce({ runner, store }: ProcessTools, input: string): Promise<void> {
+  await runner.run(input, { runId: RUN_ID, wait: true });
+  const isThere = async () => (await store.getRun(FORK_ID)) !== null;
+  if (await isThere()) return;
+  try {
+    await runner.fork(RUN_ID, { atTurn: 1, runId: FORK_ID });
+  } catch (error) {
+    // Another process may have been faster.
+    if (!ConfigurationError.isInstance(error) || !(await isThere())) throw error;
+  }
 }
 
 /** Released after its first turn, and claimed again. */

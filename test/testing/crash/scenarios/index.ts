@@ -1,7 +1,15 @@
 import type { Scenario } from "../../../../src/testing/crash/scenario.ts";
 import { IS_FULL_TEST } from "../../../full-test.ts";
 import { advance, deletion } from "./advances.ts";
-import { acceptDivergence, changedShape, diverged, fork, redoTurn, released } from "./continuations.ts";
+import {
+  acceptDivergence,
+  changedShape,
+  diverged,
+  fork,
+  forkHeld,
+  redoTurn,
+  released,
+} from "./continuations.ts";
 import {
   conversationCompaction,
   conversationDeploy,
@@ -108,6 +116,7 @@ export const SCENARIOS: { readonly [name: string]: () => Scenario } = {
   "cancelled-waiting": cancelledWaiting,
   released,
   fork,
+  "fork-held": forkHeld,
   "redo-turn": redoTurn,
   "milestone-after-change": milestoneAfterChange,
   "accept-divergence": acceptDivergence,

@@ -29,13 +29,17 @@ export function resumeFromMilestone(): Scenario {
     tools: { charge: recordingCharge },
     act: async (tools) => {
       const { runner, store } = tools;
-      if (!(await isAsked(store))) {
+      if (!(await isAsked(store, RUN_ID))) {
         await unless(ModelCallError, runner.run(INPUT, { runId: RUN_ID, wait: true }));
-        await ask(store, { from: "milestone", budgets: { maxToolCalls: 50 }, reason: "The history is bad." });
+        await askOnce(store, RUN_ID, {
+          from: "milestone",
+          budgets: { maxToolCalls: 50 },
+          reason: "The history is bad.",
+        });
       }
       const isUntaken = (await store.getRun(RUN_ID))?.resumeRequest?.takenSeq === null;
       if (isUntaken) await runner.advance(RUN_ID, { signal: AbortSignal.abort() });
-      return advanceToEnd(tools, runner, 1);
+      return advanceToEnd(tools, runner, { turns: 1 });
     },
   };
 }
@@ -57,12 +61,12 @@ export function resumeWithRedo(): Scenario {
     tools: STAND_INS,
     act: async (given) => {
       const { runnerOf, store } = given;
-      if (!(await isAsked(store))) {
+      if (!(await isAsked(store, RUN_ID))) {
         await runnerOf(old).run(input, { runId: RUN_ID, wait: true });
-        await ask(store, { redoTurn: true, acceptDivergence: "A better prompt." });
+        await askOnce(store, RUN_ID, { redoTurn: true, acceptDivergence: "A better prompt." });
       }
       // In one go: a process that still has the old prompt must not take the run in between.
-      return advanceToEnd(given, runnerOf(next), MOST_CALLS);
+      return advanceToEnd(given, runnerOf(next), { turns: MOST_CALLS });
     },
   };
 }
@@ -86,50 +90,50 @@ export function resumeChangedTwice(): Scenario {
     tools: STAND_INS,
     act: async (given) => {
       const { runnerOf, store, answer } = given;
-      if (!(await isAsked(store))) {
+      if (!(await isAsked(store, RUN_ID))) {
         await runnerOf(first).run(input, { runId: RUN_ID, wait: true });
-        await ask(store, { acceptDivergence: "A better prompt." });
+        await askOnce(store, RUN_ID, { acceptDivergence: "A better prompt." });
       }
       const open = () => store.listWaits(RUN_ID, { open: true });
       if ((await open()).length > 0) {
         await runnerOf(second).advance(RUN_ID, { turns: MOST_CALLS });
         await answer(await open());
       }
-      const end = await advanceToEnd(given, runnerOf(third), MOST_CALLS);
+      const end = await advanceToEnd(given, runnerOf(third), { turns: MOST_CALLS });
       if ((await store.getRun(RUN_ID))?.status !== "failed") return end;
       await store.requestResume(RUN_ID, { acceptDivergence: "An even better prompt." }, { by: "Ann" });
-      return advanceToEnd(given, runnerOf(third), MOST_CALLS);
+      return advanceToEnd(given, runnerOf(third), { turns: MOST_CALLS });
     },
   };
 }
 
-async function isAsked(store: Store): Promise<boolean> {
-  if ((await store.getRun(RUN_ID)) === null) return false;
-  return (await store.listEvents(RUN_ID)).some(({ type }) => type === "run.resume_requested");
+async function isAsked(store: Store, runId: string): Promise<boolean> {
+  if ((await store.getRun(runId)) === null) return false;
+  return (await store.listEvents(runId)).some(({ type }) => type === "run.resume_requested");
 }
 
 /** Asks once: a person who has not seen the last event looks again, and another process may have asked meanwhile. */
-async function ask(store: Store, request: ResumeRequest): Promise<void> {
+export async function askOnce(store: Store, runId: string, request: ResumeRequest): Promise<void> {
   for (;;) {
-    const ifSeq = (await store.listEvents(RUN_ID)).length;
-    if (await isAsked(store)) return;
-    const { kind } = await store.requestResume(RUN_ID, { ...request, ifSeq }, { by: "Ann" });
+    const ifSeq = (await store.listEvents(runId)).length;
+    if (await isAsked(store, runId)) return;
+    const { kind } = await store.requestResume(runId, { ...request, ifSeq }, { by: "Ann" });
     if (kind !== "changed") return;
   }
 }
 
 /** Works on the run as a worker does, some turns at a time. */
-async function advanceToEnd(
+export async function advanceToEnd(
   { options, store, answer }: ProcessTools,
   worker: Runner,
-  turns: number,
+  { runId = RUN_ID, turns }: { readonly runId?: string; readonly turns: number },
 ): Promise<unknown> {
   const { clock } = options;
   for (let calls = 0; calls < MOST_CALLS; calls++) {
-    const advanced = await worker.advance(RUN_ID, { turns });
-    if (advanced.next === "ended") return { runId: RUN_ID, status: advanced.status };
+    const advanced = await worker.advance(runId, { turns });
+    if (advanced.next === "ended") return { runId, status: advanced.status };
     if (advanced.next === "at") await clock.sleep(Math.max(0, advanced.at - clock.now()));
-    if (advanced.next === "wait") await answer(await store.listWaits(RUN_ID, { open: true }));
+    if (advanced.next === "wait") await answer(await store.listWaits(runId, { open: true }));
   }
   return null;
 }
