@@ -5,7 +5,7 @@ import type { DocumentAnswer } from "./operation-answer.ts";
 import { Slots } from "./slots.ts";
 
 const MOST_STREAMS = 100;
-/** Each has its bytes in memory. */
+/** Each has its bytes in memory, or those of one file of an archive. */
 const MOST_DOWNLOADS = 32;
 
 type Answer = DocumentAnswer | Response;
