@@ -52,7 +52,7 @@ export const ERROR_PROBLEMS = {
   forecast_end: { status: 409, title: "The forecast ends here." },
   network_refused: { status: 409, title: "A tool may not reach that address." },
   mirrored_run: { status: 409, title: "The mirrored run has not succeeded." },
-  export: { status: 500, title: "The export could not be written." },
+  export: { status: 409, title: "The run cannot be exported." },
 } as const satisfies { readonly [code: string]: ProblemKind };
 
 /** How the error of this code is answered; undefined for a code that is not Pawl's. */

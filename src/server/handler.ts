@@ -66,7 +66,9 @@ type HandlerAnswer<Id extends OperationId> =
         : never;
     }[keyof AnswersOf<Id>]
   /** Bytes, streams and empty answers. */
-  | Response;
+  | Response
+  /** The same for the audit log, if it was several acts with an outcome each. */
+  | { readonly response: Response; readonly acts: readonly PartialAct[] };
 
 /** Does what an operation is for. Throws a `PawlError` or an `HttpProblem` for everything else. */
 type Handler<Id extends OperationId> = (

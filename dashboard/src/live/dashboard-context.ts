@@ -23,3 +23,8 @@ export function useDashboard(): Dashboard {
 export function useMayAct(): boolean {
   return useDashboard().me.role !== "viewer";
 }
+
+/** False for people from whom contents are hidden: an export has all of them. */
+export function useMayExport(): boolean {
+  return !useDashboard().me.hidesContent;
+}

@@ -8,7 +8,7 @@ import type { PartialAct } from "../handler.ts";
 export type AuditKind = "act" | "read" | "none";
 
 /** Asking is not changing: these only look, although their method is POST. */
-const LOOKING: readonly OperationId[] = ["forecastRun", "verifyRun"];
+const LOOKING: readonly OperationId[] = ["forecastRun", "verifyRun", "exportRuns"];
 /** They show nothing of what is in a run. */
 const NOT_RECORDED: readonly OperationId[] = [
   "getHealth",

@@ -41,6 +41,8 @@ export const OPERATIONS = {
   listArtifacts: { method: "GET", path: "/v1/runs/{runId}/artifacts", role: "viewer" },
   getArtifact: { method: "GET", path: "/v1/runs/{runId}/artifacts/{name}", role: "viewer" },
   getBlob: { method: "GET", path: "/v1/runs/{runId}/blobs/{blobId}", role: "viewer" },
+  exportRun: { method: "GET", path: "/v1/runs/{runId}/export", role: "viewer" },
+  exportRuns: { method: "POST", path: "/v1/export", role: "viewer" },
   watchRun: { method: "GET", path: "/v1/runs/{runId}/watch", role: "viewer" },
 
   forecastRun: { method: "POST", path: "/v1/runs/{runId}/forecast", role: "viewer" },

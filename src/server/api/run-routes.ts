@@ -177,6 +177,19 @@ export const RUN_ROUTES = {
     answers: { 200: "bytes" },
     problems: { 404: "The run has no such blob.", 410: "Its bytes were deleted." },
   },
+  exportRun: {
+    tag: "runs",
+    summary: "The transcript, trace, log, receipts and artifacts of a run, as a ZIP archive",
+    answers: { 200: "bytes" },
+    problems: { ...NOT_FOUND, 409: "An artifact has a name that is not safe to unpack." },
+  },
+  exportRuns: {
+    tag: "runs",
+    summary: "The same of many runs, a folder for each; `export.json` in the archive lists them",
+    body: runs.exportRequest,
+    answers: { 200: "bytes" },
+    problems: { 404: "There is none of these runs, or all are outside of your scope." },
+  },
   watchRun: {
     tag: "live",
     summary: "What happens in a run, as it happens, with the answer that is being written",

@@ -8,6 +8,7 @@ import { chatHandlers } from "./chat.ts";
 import { liveHandlers } from "./live.ts";
 import { reportHandlers } from "./reports.ts";
 import { downloadHandlers } from "./runs/downloads.ts";
+import { exportHandlers } from "./runs/exports.ts";
 import { ledgerHandlers } from "./runs/ledger.ts";
 import { logHandlers } from "./runs/log.ts";
 import { RunAccounts } from "./runs/run-accounts.ts";
@@ -44,6 +45,7 @@ export function makeHandlers(parts: ServerParts): Handlers<RunOperation> {
     ...ledgerHandlers(parts),
     ...logHandlers(parts),
     ...downloadHandlers(parts),
+    ...exportHandlers(parts),
     ...startHandlers(parts),
     ...actHandlers(parts),
     ...waitHandlers(parts),

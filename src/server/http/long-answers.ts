@@ -6,8 +6,8 @@ import { Slots } from "./slots.ts";
 
 const MOST_STREAMS = 100;
 /** A browser takes two, however many tabs it has: so a person may have some browsers and scripts, and not the whole server. */
-const MOST_OF_ONE = 25;
-/** Each has its bytes in memory. */
+const MOST_OF_ONE = 50;
+/** Each has its bytes in memory, or those of one file of an archive. */
 const MOST_DOWNLOADS = 32;
 
 type Answer = DocumentAnswer | Response;

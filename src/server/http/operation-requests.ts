@@ -4,7 +4,7 @@ import type { AuditTrail } from "../access/audit-trail.ts";
 import { type AuditedRequest, auditKind, auditTargets } from "../access/audited-operations.ts";
 import type { OPERATIONS, OperationId } from "../api/operations.ts";
 import { type Route, routes } from "../api/routes.ts";
-import type { Handlers } from "../handler.ts";
+import type { Handlers, PartialAct } from "../handler.ts";
 import { HttpProblem } from "../http-problem.ts";
 import type { Principal } from "../principal.ts";
 import { assertNoBytes, hiddenDocument, hiddenStream } from "./hidden-answer.ts";
@@ -45,7 +45,9 @@ type AnyHandler = (
     readonly isContentHidden: boolean;
     readonly report: (error: unknown) => void;
   },
-) => Promise<DocumentAnswer | Response>;
+) => Promise<
+  DocumentAnswer | Response | { readonly response: Response; readonly acts: readonly PartialAct[] }
+>;
 
 /** What is known of a request by now, for the record. */
 type Recorded = { principal: Principal | null; cookie: string | null; about: AuditedRequest };
@@ -121,10 +123,15 @@ async function handled(
   const handle = handlers[id] as AnyHandler;
   const report = (error: unknown): void => onError(error, { requestId, operation: id });
   const context = { principal, request, requestId, isContentHidden: isHidden, report };
-  const answer = await longAnswers.hold(route, request, principal?.name ?? "", () => handle(input, context));
+  const answer = await longAnswers.hold(route, request, principal?.name ?? "", async () => {
+    const given = await handle(input, context);
+    if (!("response" in given)) return given;
+    recorded.about = { ...input, acts: given.acts };
+    return given.response;
+  });
   if (answer instanceof Response) {
     const shown = isHidden ? hiddenStream(answer) : answer;
-    return isStream(shown) ? whileRecognized(shown, () => isStill(principal, access, request)) : shown;
+    return isLong(route, shown) ? whileRecognized(shown, () => isStill(principal, access, request)) : shown;
   }
   recorded.about = {
     ...input,
@@ -135,7 +142,9 @@ async function handled(
   return documentResponse(request, isHidden ? hiddenDocument(route, answer) : answer);
 }
 
-function isStream({ headers }: Response): boolean {
+/** Streams and downloads may be read for longer than their reader has access. */
+function isLong({ answers }: Route, { headers }: Response): boolean {
+  if (answers[200] === "bytes") return true;
   return headers.get("content-type")?.startsWith("text/event-stream") === true;
 }
 
@@ -172,5 +181,5 @@ async function record(
     auditTargets(about).map((target) => ({ who, act: id, target, ...end }));
   if (kind === "act") await audit.act(entries);
   // What the client had already was read all the same.
-  else audit.read(entries.map((entry) => ({ ...entry, status: end.status === 304 ? 200 : end.status })));
+  else audit.read(entries.map((entry) => ({ ...entry, status: entry.status === 304 ? 200 : entry.status })));
 }

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import type { Locator, Page } from "playwright-core";
 import { expect } from "vitest";
 import type { Role } from "../../../src/core/access/role.ts";
@@ -108,6 +109,13 @@ export class Visitor {
   /** Waits until there is such a text. */
   async sees(text: string | RegExp, within: Page | Locator = this.page): Promise<void> {
     await within.getByText(text).first().waitFor(WAIT);
+  }
+
+  /** The file that the browser saves. */
+  async saves(act: () => Promise<void>): Promise<{ readonly name: string; readonly bytes: Buffer }> {
+    const [download] = await Promise.all([this.page.waitForEvent("download", WAIT), act()]);
+    // Rejects if it did not arrive whole.
+    return { name: download.suggestedFilename(), bytes: await readFile(await download.path()) };
   }
 
   /** Sends a request as the page would, and returns the status of its answer. */

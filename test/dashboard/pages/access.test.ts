@@ -48,6 +48,7 @@ describe("the target of an act", () => {
     ["settleCall", "q-1/triage#3.1", "/runs/q-1?view=ledger&at=q-1%2Ftriage%233.1"],
     ["getArtifact", "q-1/report.pdf", "/runs/q-1"],
     ["bulk", "q-1", "/runs/q-1"],
+    ["exportRuns", "q-1", "/runs/q-1"],
     ["fireSchedule", "nightly", "/schedules?at=nightly"],
     ["revokeToken", "t-1", "/access?all=1"],
     ["chat", "desk/7", null],

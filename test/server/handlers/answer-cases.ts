@@ -2,6 +2,7 @@
 
 import { expect } from "vitest";
 import type { RunOperation } from "../../../src/server/handlers/make-handlers.ts";
+import { unzippedBody } from "../../export/archive/read-zip.ts";
 import { ACME_OPERATOR, putRun, type SampleWorld } from "./sample-world.ts";
 import type { Answered } from "./server-world.ts";
 
@@ -126,6 +127,8 @@ export const answerCases: { readonly [Id in RunOperation]: Case } = {
     });
     return answer;
   },
+  exportRun: ({ call }) => withFiles(call("exportRun", REPORT), 5),
+  exportRuns: ({ call }) => withFiles(call("exportRuns", { body: { runIds: ["report-1", "talk-1"] } }), 10),
   getBlob: async ({ call, blobId }) => {
     const asked = { params: { runId: "clerk-1", blobId } };
     const answer = await call("getBlob", asked);
@@ -388,5 +391,10 @@ function chatted({ call }: SampleWorld): Promise<Answered> {
 async function notEmpty(answer: Promise<Answered>): Promise<Answered> {
   const { body } = await answer;
   expect(body.items).not.toHaveLength(0);
+  return answer;
+}
+
+async function withFiles(answer: Promise<Answered>, count: number): Promise<Answered> {
+  expect((await unzippedBody((await answer).response)).size).toBe(count);
   return answer;
 }

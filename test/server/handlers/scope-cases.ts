@@ -3,6 +3,7 @@
 import { expect } from "vitest";
 import type { RunOperation } from "../../../src/server/handlers/make-handlers.ts";
 import type { Principal } from "../../../src/server/principal.ts";
+import { unzippedBody } from "../../export/archive/read-zip.ts";
 import type { SampleWorld } from "./sample-world.ts";
 import { type Asked, OTHER, principal } from "./server-world.ts";
 
@@ -97,6 +98,24 @@ export const scopeCases: { readonly [Id in RunOperation]: Case } = {
   listArtifacts: missing("listArtifacts", CLERK),
   getArtifact: missing("getArtifact", { params: { runId: "report-1", name: "report.html" } }),
   getBlob: missing("getBlob", ({ blobId }) => ({ params: { runId: "clerk-1", blobId } })),
+  exportRun: missing("exportRun", CLERK),
+  exportRuns: async (world) => {
+    await missing("exportRuns", { body: { runIds: ["clerk-1", "report-1"] } })(world);
+    // Beside a run of their own, it is listed as one that does not exist.
+    await world.call("putRun", {
+      params: { runId: "own-2" },
+      body: { pipeline: "clerk", input: "Refund 7" },
+      as: STRANGER,
+    });
+    const asked = { body: { runIds: ["own-2", "clerk-1", "no-such"] }, as: STRANGER };
+    const { response } = await world.call("exportRuns", asked);
+    const files = await unzippedBody(response);
+    const [own, theirs, nothing] = JSON.parse(files.get("export.json")?.toString() ?? "").runs;
+    expect(own).toMatchObject({ folder: "own-2", problem: null });
+    expect(theirs.problem.code).toBe("run_not_found");
+    expect(JSON.parse(JSON.stringify(nothing).replaceAll("no-such", "clerk-1"))).toEqual(theirs);
+    expect([...files.keys()].filter((name) => !name.startsWith("own-2/"))).toEqual(["export.json"]);
+  },
   watchRun: missing("watchRun", CLERK),
   forecastRun: missing("forecastRun", { ...CLERK, body: {} }),
   verifyRun: missing("verifyRun", CLERK),

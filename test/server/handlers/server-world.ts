@@ -43,6 +43,7 @@ export type Answered = {
 };
 
 type HandlerResult = Response | { readonly status: number; readonly body: unknown };
+type ResponseWithActs = { readonly response: Response };
 
 export const RUN_OPERATIONS = (Object.keys(OPERATIONS) as OperationId[]).filter(
   (id): id is RunOperation => OPERATIONS[id].path.startsWith("/v1/") && !isOfRequests(id),
@@ -109,7 +110,7 @@ export function serverWorld(store: Store, clock: Clock = systemClock) {
   });
 
   /** What a handler answers, without a look at the schema: chats have problems of their own. */
-  const answer = (id: RunOperation, asked: Asked = {}): Promise<HandlerResult> => {
+  const answer = async (id: RunOperation, asked: Asked = {}): Promise<HandlerResult> => {
     const route: Route & { readonly method: string } = routes[id];
     const input = {
       params: asked.params ?? {},
@@ -122,8 +123,12 @@ export function serverWorld(store: Store, clock: Clock = systemClock) {
       headers: asked.headers ?? {},
     });
     const context = { principal: asked.as ?? principal(), request, requestId: "request-1" };
-    const handler = handlers[id] as (input: unknown, context: unknown) => Promise<HandlerResult>;
-    return handler(input, context);
+    const handler = handlers[id] as (
+      input: unknown,
+      context: unknown,
+    ) => Promise<HandlerResult | ResponseWithActs>;
+    const given = await handler(input, context);
+    return "response" in given ? given.response : given;
   };
 
   const call = async (id: RunOperation, asked: Asked = {}): Promise<Answered> => {

@@ -41,10 +41,18 @@ it("a look that fails does not break it, and nobody looks after the reader has g
   expect(looks).toBe(before);
 });
 
-it("a stream of the server breaks after its token was revoked", async () => {
-  const server = testServer({ handlers: { stream: async () => talking().response } });
+it.each([
+  ["stream", "/v1/stream"],
+  ["download", "/v1/runs/q-1/export"],
+])("a %s of the server breaks after its token was revoked", async (_, path) => {
+  const server = testServer({
+    handlers: {
+      stream: async () => talking().response,
+      exportRun: async () => new Response(talking().response.body),
+    },
+  });
   const token = await server.token("viewer");
-  const response = await server.request("/v1/stream", { headers: bearer(token) });
+  const response = await server.request(path, { headers: bearer(token) });
   const reader = response.body?.getReader();
   await reader?.read();
   for (const { id } of await server.store.listAccess()) await server.store.revokeAccess(id);

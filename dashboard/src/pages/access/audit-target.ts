@@ -7,6 +7,7 @@ const ABOUT_RUNS: ReadonlySet<string> = new Set([
   "bulk.dryRun",
   "startRun",
   "compareRuns",
+  "exportRuns",
   "stream",
   "listWaits",
 ]);

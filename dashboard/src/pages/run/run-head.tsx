@@ -1,4 +1,6 @@
 import { type ReactNode, useMemo, useState } from "react";
+import { operationAddress } from "../../api/client.ts";
+import { useMayExport } from "../../live/dashboard-context.ts";
 import { Spent } from "../../parts/charts/budget-bar.tsx";
 import { CopyButton } from "../../parts/controls/copy-button.tsx";
 import { Link } from "../../parts/controls/link.tsx";
@@ -21,6 +23,7 @@ export function RunTitle({
   readonly document: Run;
   readonly verification: Verification;
 }): ReactNode {
+  const mayExport = useMayExport();
   const json = useMemo(() => JSON.stringify(document, null, 2), [document]);
   const { runId, status, pipeline } = run.head;
   return (
@@ -32,6 +35,16 @@ export function RunTitle({
       </Link>
       <span className="ml-auto flex items-center gap-2">
         <VerifiedBadge verification={verification} />
+        {mayExport && (
+          <a
+            href={operationAddress("exportRun", { runId })}
+            download
+            title="Transcript, trace, log, receipts and artifacts, as a ZIP archive"
+            className="text-xs text-accent hover:underline"
+          >
+            Export
+          </a>
+        )}
         <span className="inline-flex items-center gap-0.5 text-xs text-ink-3">
           JSON
           <CopyButton text={json} what="JSON" />

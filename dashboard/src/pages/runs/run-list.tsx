@@ -13,7 +13,7 @@ const OVERSCAN = 8;
 
 type RunRowsProps = {
   readonly list: RunList;
-  readonly mayAct: boolean;
+  readonly maySelect: boolean;
   readonly at: string | null;
   readonly onAt: (runId: string) => void;
   readonly selected: ReadonlySet<string>;
@@ -21,7 +21,7 @@ type RunRowsProps = {
 };
 
 /** The rows that are in the window. All others are only a height. */
-export function RunRows({ list, mayAct, at, onAt, selected, onSelect }: RunRowsProps): ReactNode {
+export function RunRows({ list, maySelect, at, onAt, selected, onSelect }: RunRowsProps): ReactNode {
   const isNarrow = useIsNarrow();
   const body = useRef<HTMLDivElement>(null);
   const { heads } = list;
@@ -53,7 +53,7 @@ export function RunRows({ list, mayAct, at, onAt, selected, onSelect }: RunRowsP
     { keys: "j", does: "Next run", run: () => move(1) },
     { keys: "k", does: "Previous run", run: () => move(-1) },
     { keys: "Enter", does: "Open the run", run: () => at !== null && navigate(runPath(at)) },
-    ...(mayAct
+    ...(maySelect
       ? [{ keys: "x", does: "Select the run", run: () => at !== null && onSelect(at, !selected.has(at)) }]
       : []),
   ]);
@@ -80,7 +80,7 @@ export function RunRows({ list, mayAct, at, onAt, selected, onSelect }: RunRowsP
                   fetched={head}
                   isAt={head.runId === at}
                   isSelected={selected.has(head.runId)}
-                  mayAct={mayAct}
+                  maySelect={maySelect}
                   onSelect={onSelect}
                 />
               )

@@ -22,7 +22,7 @@ type RunRowProps = {
   readonly fetched: RunHead;
   readonly isAt: boolean;
   readonly isSelected: boolean;
-  readonly mayAct: boolean;
+  readonly maySelect: boolean;
   readonly onSelect: (runId: string, isSelected: boolean) => void;
 };
 
@@ -38,7 +38,7 @@ export const RunRow = memo(function RunRow(props: RunRowProps): ReactNode {
       className={`grid grid-cols-[1.25rem_minmax(0,1fr)_auto] items-center gap-x-3 border-b border-line px-2 max-md:h-[58px] max-md:content-center md:h-[30px] ${ROW_COLUMNS} ${props.isAt ? "shadow-[inset_2px_0_var(--color-accent)]" : ""} ${props.isSelected ? "bg-selected" : "hover:bg-hover"}`}
     >
       <span role="cell" className="max-md:row-span-2">
-        {props.mayAct && (
+        {props.maySelect && (
           <input
             type="checkbox"
             aria-label={`Select ${runId}`}

@@ -2,7 +2,7 @@ import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useCallback, useMemo, useState } from "react";
 import { useKeys } from "../../browser/keyboard.ts";
 import { useSearchParams } from "../../browser/use-search-params.ts";
-import { useDashboard, useMayAct } from "../../live/dashboard-context.ts";
+import { useDashboard, useMayAct, useMayExport } from "../../live/dashboard-context.ts";
 import { useLive } from "../../live/use-live.ts";
 import { Button } from "../../parts/controls/button.tsx";
 import { Icon } from "../../parts/controls/icon.tsx";
@@ -11,6 +11,7 @@ import { Page } from "../../parts/layout/page.tsx";
 import { counted, countWords } from "../../words/money-words.ts";
 import { type BulkAction, BulkDialog, MOST_AT_ONCE } from "./bulk-dialog.tsx";
 import { ErrorGroups, useErrorGroups } from "./error-groups.tsx";
+import { ExportDialog } from "./export-dialog.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import { NoRuns } from "./no-runs.tsx";
 import { filterOf, filterSearch, RUN_PARAMS, type RunFilter, usualFilter } from "./run-filter.ts";
@@ -91,10 +92,10 @@ type RunsProps = {
 };
 
 function Runs({ filter, at, total, onAt, onChoose }: RunsProps): ReactNode {
-  const mayAct = useMayAct();
+  const [mayAct, mayExport] = [useMayAct(), useMayExport()];
   const list = useRunList(filter);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  const [action, setAction] = useState<BulkAction | null>(null);
+  const [action, setAction] = useState<SelectionAction | null>(null);
   const onSelect = useCallback((runId: string, isSelected: boolean) => {
     setSelected((before) => {
       const after = new Set(before);
@@ -130,13 +131,29 @@ function Runs({ filter, at, total, onAt, onChoose }: RunsProps): ReactNode {
       {list.heads.length === 0 ? (
         <NoRuns filter={filter} onChoose={onChoose} />
       ) : (
-        <RunRows list={list} mayAct={mayAct} at={at} onAt={onAt} selected={selected} onSelect={onSelect} />
+        <RunRows
+          list={list}
+          maySelect={mayAct || mayExport}
+          at={at}
+          onAt={onAt}
+          selected={selected}
+          onSelect={onSelect}
+        />
       )}
       <Foot list={list} total={total} />
       {selected.size > 0 && (
-        <BulkBar count={selected.size} onAction={setAction} onClear={() => setSelected(new Set())} />
+        <BulkBar
+          count={selected.size}
+          actions={[
+            ...(mayAct ? (["resume", "cancel"] as const) : []),
+            ...(mayExport ? (["export"] as const) : []),
+          ]}
+          onAction={setAction}
+          onClear={() => setSelected(new Set())}
+        />
       )}
-      {action !== null && (
+      {action === "export" && <ExportDialog runIds={[...selected]} onClose={() => setAction(null)} />}
+      {action !== null && action !== "export" && (
         <BulkDialog action={action} runIds={[...selected]} onClose={() => setAction(null)} />
       )}
     </div>
@@ -174,13 +191,23 @@ function Foot({ list, total }: { readonly list: RunList; readonly total: number 
   );
 }
 
+/** What can be done about the selected runs. */
+type SelectionAction = BulkAction | "export";
+
+const ACTION_WORDS: { readonly [Action in SelectionAction]: string } = {
+  resume: "Resume…",
+  cancel: "Cancel…",
+  export: "Export…",
+};
+
 type BulkBarProps = {
   readonly count: number;
-  readonly onAction: (action: BulkAction) => void;
+  readonly actions: readonly SelectionAction[];
+  readonly onAction: (action: SelectionAction) => void;
   readonly onClear: () => void;
 };
 
-function BulkBar({ count, onAction, onClear }: BulkBarProps): ReactNode {
+function BulkBar({ count, actions, onAction, onClear }: BulkBarProps): ReactNode {
   const isTooMany = count > MOST_AT_ONCE;
   return (
     <div
@@ -189,12 +216,16 @@ function BulkBar({ count, onAction, onClear }: BulkBarProps): ReactNode {
       className="sticky bottom-3 z-10 flex flex-wrap items-center gap-2 self-center rounded-lg border border-line bg-panel px-3 py-2 shadow-raised"
     >
       <span className="mr-1 font-medium">{countWords(count)} selected</span>
-      <Button disabled={isTooMany} onClick={() => onAction("resume")}>
-        Resume…
-      </Button>
-      <Button kind="danger" disabled={isTooMany} onClick={() => onAction("cancel")}>
-        Cancel…
-      </Button>
+      {actions.map((action) => (
+        <Button
+          key={action}
+          kind={action === "cancel" ? "danger" : "plain"}
+          disabled={isTooMany}
+          onClick={() => onAction(action)}
+        >
+          {ACTION_WORDS[action]}
+        </Button>
+      ))}
       <Button kind="quiet" onClick={onClear}>
         Clear
       </Button>

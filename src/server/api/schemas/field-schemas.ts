@@ -91,3 +91,6 @@ export const problem = z
     details: z.record(z.string(), json).optional(),
   })
   .meta({ id: "Problem", description: "An error, by RFC 9457." });
+
+/** What is done about many runs at once is done about at most this many. */
+export const manyRunIds = z.array(z.string().min(1).max(200)).min(1).max(500);

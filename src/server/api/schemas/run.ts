@@ -4,6 +4,7 @@ import {
   decision,
   json,
   limit,
+  manyRunIds,
   metadata,
   optionalTime,
   pageOf,
@@ -154,3 +155,5 @@ export const newRun = z
   .meta({ id: "NewRun", description: "A run to start: a worker takes it from the queue." });
 
 export const startedRun = z.object({ runId: z.string(), existed: z.boolean() }).meta({ id: "StartedRun" });
+
+export const exportRequest = z.strictObject({ runIds: manyRunIds }).meta({ id: "ExportRequest" });

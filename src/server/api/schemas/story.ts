@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { BudgetName } from "../../../core/job/budgets.ts";
-import { amount, json, optionalTime, time } from "./field-schemas.ts";
+import { amount, json, manyRunIds, optionalTime, time } from "./field-schemas.ts";
 import { waitKind } from "./run.ts";
 
 const life = z
@@ -296,7 +296,7 @@ export const messageOutcome = z
 export const bulkRequest = z
   .strictObject({
     action: z.enum(["cancel", "resume"]),
-    runIds: z.array(z.string().min(1).max(200)).min(1).max(500),
+    runIds: manyRunIds,
     isDryRun: z.boolean().optional().meta({ description: "Only says what would become of each." }),
   })
   .meta({ id: "BulkRequest" });

@@ -1,16 +1,15 @@
 import type { z } from "zod";
-import { PawlError } from "../../../core/errors.ts";
 import { decideCancel } from "../../../core/run/cancel-decision.ts";
 import { decideResume } from "../../../core/run/resume-decision.ts";
 import { everyRecord } from "../../../export/record-pages.ts";
 import type { RunRecord, ToolCallRecord } from "../../../store/store.ts";
 import type { OperationId } from "../../api/operations.ts";
 import type { bulkRequest } from "../../api/schemas/story.ts";
-import { statusOfError } from "../../error-problems.ts";
 import type { PartialAct } from "../../handler.ts";
-import { HttpProblem, internalProblem } from "../../http-problem.ts";
+import { internalProblem } from "../../http-problem.ts";
 import type { Principal } from "../../principal.ts";
 import { requireRun } from "../../scope/run-scope.ts";
+import { partialProblem } from "../partial-problem.ts";
 import type { ServerParts } from "../server-parts.ts";
 import { cancelRun } from "./cancel.ts";
 import { requestResume } from "./resume.ts";
@@ -59,22 +58,13 @@ export async function actOnMany(
       const isLater = !isDryRun && done.outcome === "requested";
       acts.push({ act: name, target: runId, status: isLater ? 202 : 200, problem: null });
     } catch (error) {
-      const { status, ...problem } = problemOf(error, requestId);
+      const { status, ...problem } = partialProblem(error) ?? internalProblem(requestId);
       if (status === 500) report(error);
       results.push({ runId, outcome: null, problem });
       acts.push({ act: name, target: runId, status, problem: problem.code });
     }
   }
   return { results, acts };
-}
-
-function problemOf(
-  error: unknown,
-  requestId: string,
-): { readonly status: number; readonly code: string; readonly detail: string } {
-  if (!(error instanceof HttpProblem || PawlError.isInstance(error))) return internalProblem(requestId);
-  const { code, message: detail } = error;
-  return { status: error instanceof HttpProblem ? error.status : statusOfError(code), code, detail };
 }
 
 type Foreseen = { readonly outcome: string; readonly callsRunning?: number };

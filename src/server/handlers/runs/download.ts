@@ -1,19 +1,30 @@
-/**
- * Bytes that a run has made, as a file to save. A model may have written them, so a browser must never show them as a page of
- * this origin: they have no type of their own, and a policy under which nothing runs.
- */
+/** Bytes that a run has made, as a file to save. */
 export function download(bytes: Uint8Array, name: string): Response {
-  return new Response(new Uint8Array(bytes), {
-    headers: {
-      "content-type": "application/octet-stream",
-      "content-length": String(bytes.byteLength),
-      "content-disposition": attachment(name),
-      "content-security-policy": "sandbox; default-src 'none'",
-      "x-content-type-options": "nosniff",
-      "cross-origin-resource-policy": "same-origin",
-      "cache-control": "private, no-store",
-    },
-  });
+  const headers = { ...downloadHeaders(name), "content-length": String(bytes.byteLength) };
+  return new Response(new Uint8Array(bytes), { headers });
+}
+
+/**
+ * The same for bytes that are made while they are read: each piece when it is asked for. If one cannot be made, the response
+ * fails and does not end. A reader who leaves ends what makes them.
+ */
+export function streamedDownload(pieces: AsyncGenerator<Uint8Array>, name: string): Response {
+  return new Response(ReadableStream.from(pieces), { headers: downloadHeaders(name) });
+}
+
+/**
+ * A model may have written what is downloaded, so a browser must never show it as a page of this origin: it has no type of its
+ * own, and a policy under which nothing runs.
+ */
+function downloadHeaders(name: string): Readonly<Record<string, string>> {
+  return {
+    "content-type": "application/octet-stream",
+    "content-disposition": attachment(name),
+    "content-security-policy": "sandbox; default-src 'none'",
+    "x-content-type-options": "nosniff",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "private, no-store",
+  };
 }
 
 /** What a header can carry inside of quotes, without what means something there or in a path. */

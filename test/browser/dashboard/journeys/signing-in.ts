@@ -1,6 +1,7 @@
 // Who comes in, and what each role is shown.
 
 import { expect } from "vitest";
+import { unzipped } from "../../../export/archive/read-zip.ts";
 import { WAIT } from "../dashboard-world.ts";
 import type { Journey } from "../journey.ts";
 
@@ -24,7 +25,7 @@ export const SIGNING_IN: readonly Journey[] = [
     },
   },
   {
-    title: "may only look: there are no buttons, and what the buttons do is refused",
+    title: "may only look and save what is seen: there are no other buttons, and what those do is refused",
     isMain: true,
     run: async (test) => {
       const { world, name } = test;
@@ -41,9 +42,17 @@ export const SIGNING_IN: readonly Journey[] = [
       await vera.press("What would a resume do?");
       await vera.sees("A resume would:");
       expect(await vera.page.getByRole("button", { name: /^(Resume|Fork|Cancel|Answer)/ }).count()).toBe(0);
+      const one = await vera.saves(() => vera.page.getByRole("link", { name: "Export" }).click());
+      expect(one.name).toBe(`${runId}.zip`);
+      expect(unzipped(one.bytes).get(`${runId}/transcript.md`)?.toString()).toContain("refund");
       await vera.goto("/?view=all");
-      await vera.page.getByRole("row").filter({ hasText: runId }).waitFor();
-      expect(await vera.page.getByRole("checkbox").count()).toBe(0);
+      await vera.page.getByRole("checkbox", { name: `Select ${runId}` }).check();
+      const selected = vera.page.getByRole("toolbar", { name: "Selected runs" });
+      expect(await selected.getByRole("button").allInnerTexts()).toEqual(["Export…", "Clear"]);
+      await vera.press("Export…", selected);
+      const several = await vera.saves(() => vera.press("Export", vera.dialog));
+      expect([...unzipped(several.bytes).keys()]).toContain("export.json");
+      await expect.poll(() => vera.dialog.count(), WAIT).toBe(0);
 
       vera.expectStatus(403);
       const wait = await world.store.listWaits(runId);
