@@ -2,7 +2,10 @@ import { useMutation } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useRef } from "react";
 import { saveFile } from "../../browser/save-file.ts";
 import { useDashboard } from "../../live/dashboard-context.ts";
-import { ConfirmDialog } from "../../parts/layout/confirm-dialog.tsx";
+import { Button } from "../../parts/controls/button.tsx";
+import { Dialog } from "../../parts/controls/dialog.tsx";
+import { ProblemNotice } from "../../parts/layout/notice.tsx";
+import { RecordedAs } from "../../parts/text/recorded-as.tsx";
 import { counted } from "../../words/money-words.ts";
 
 type ExportDialogProps = { readonly runIds: readonly string[]; readonly onClose: () => void };
@@ -21,20 +24,31 @@ export function ExportDialog({ runIds, onClose }: ExportDialogProps): ReactNode 
     },
     onSuccess: onClose,
   });
+  const confirm = (): void => {
+    if (!save.isPending) save.mutate();
+  };
   return (
-    <ConfirmDialog
+    <Dialog
       title={`Export ${counted(runIds.length, "run")}?`}
-      verb={save.isPending ? "Exporting…" : "Export"}
-      isBusy={save.isPending}
-      error={save.error}
-      failure="The archive did not come whole: nothing was saved."
-      onConfirm={() => save.mutate()}
       onClose={onClose}
+      onConfirm={confirm}
+      footer={
+        <>
+          <RecordedAs />
+          <Button onClick={onClose}>Back</Button>
+          <Button kind="primary" disabled={save.isPending} onClick={confirm}>
+            {save.isPending ? "Exporting…" : "Export"}
+          </Button>
+        </>
+      }
     >
       <p>
         A ZIP archive with a folder for each run: its transcript, trace, log, receipts and artifacts.{" "}
         <code>export.json</code> lists the runs, and what could not be exported.
       </p>
-    </ConfirmDialog>
+      {save.error !== null && (
+        <ProblemNotice error={save.error} what="The archive did not come whole: nothing was saved." />
+      )}
+    </Dialog>
   );
 }

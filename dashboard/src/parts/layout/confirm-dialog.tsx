@@ -13,8 +13,6 @@ type ConfirmDialogProps = {
   readonly isReady?: boolean;
   readonly isBusy: boolean;
   readonly error: Error | null;
-  /** What an error means. */
-  readonly failure?: string;
   readonly onConfirm: () => void;
   readonly onClose: () => void;
 };
@@ -22,7 +20,6 @@ type ConfirmDialogProps = {
 /** Asks before something is done, and says who it will be recorded as. */
 export function ConfirmDialog(props: ConfirmDialogProps): ReactNode {
   const { title, children, verb, kind = "primary", isReady = true, isBusy, error, onClose } = props;
-  const { failure = "Nothing was changed." } = props;
   const confirm = (): void => {
     if (isReady && !isBusy) props.onConfirm();
   };
@@ -43,7 +40,7 @@ export function ConfirmDialog(props: ConfirmDialogProps): ReactNode {
     >
       <div className="flex flex-col gap-3">
         {children}
-        {error !== null && <ProblemNotice error={error} what={failure} />}
+        {error !== null && <ProblemNotice error={error} what="Nothing was changed." />}
       </div>
     </Dialog>
   );
