@@ -8,7 +8,13 @@ import { scopeCases } from "./scope-cases.ts";
 import { RUN_OPERATIONS } from "./server-world.ts";
 
 /** They change what others would see: each has a database of its own, and the rest share one. */
-const CHANGING: readonly RunOperation[] = ["startRun", "listWaits", "compareRuns", "listErrors"];
+const CHANGING: readonly RunOperation[] = [
+  "startRun",
+  "listWaits",
+  "compareRuns",
+  "listErrors",
+  "listToolErrors",
+];
 
 test("every operation about runs is tried", () => {
   expect(Object.keys(scopeCases).toSorted()).toEqual([...RUN_OPERATIONS].toSorted());
