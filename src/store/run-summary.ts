@@ -42,6 +42,11 @@ export type RunFilter = {
   readonly text?: string;
   /** Only those that a person has to look at: they ask people, are interrupted, or have a call in doubt. */
   readonly needsPerson?: true;
+  /**
+   * Only those with a call of this tool that failed, `*` for a call of any tool: its receipt has the status `failed`. An
+   * attempt that was repeated counts for nothing, and neither does a call that was refused or is in doubt.
+   */
+  readonly toolError?: string;
   /** Only those behind this one. Runs that are created meanwhile are before it, so that pages are stable. */
   readonly after?: RunCursor;
   /** At most this many; 1,000 by default, and no more than that. */
@@ -75,6 +80,8 @@ export type RunSummary = RunCursor & {
   readonly reserved: Amount;
   /** How many tool calls are in its ledger. */
   readonly toolCalls: number;
+  /** How many of them failed: their receipts have the status `failed`. */
+  readonly failedCalls: number;
   /** How many of them are in doubt, and not decided by a person. */
   readonly callsInDoubt: number;
   /** How many of its open waits ask people, and the first of them. */
@@ -139,11 +146,21 @@ export type ErrorGroup = {
   /** The run that failed last, and the first 300 characters of its error's message. */
   readonly newestRunId: string;
   readonly newestMessage: string | null;
+  /** How many of them failed when: the parts of the time in which some did, oldest first. */
+  readonly buckets: readonly ErrorBucket[];
 };
+
+/** How many runs failed from `at` on, for the length of a bucket. */
+export type ErrorBucket = { readonly at: number; readonly runs: number };
 
 /** Which failed runs to group by their errors. */
 export type ErrorQuery = RunScope & {
   /** Failed then or later, in milliseconds since 1970. */
   readonly since: number;
+  /** How long a bucket is. The first one begins at `since`. */
+  readonly bucketMs: number;
   readonly limit: number;
 };
+
+/** A tool with calls that failed, and how many runs have one of them. */
+export type ToolErrors = { readonly tool: string; readonly runs: number };

@@ -24,6 +24,7 @@ import type {
   RunFilter,
   RunScope,
   RunSummary,
+  ToolErrors,
 } from "./run-summary.ts";
 import type { CostlyQuery, RunNearBudget, RunUsage, SpendBucket, SpendQuery } from "./run-usage.ts";
 import type { DueSchedule, FiringRecord, ScheduleRecord } from "./schedule-records.ts";
@@ -120,6 +121,8 @@ export interface StoreReader extends AccessReader, WebhookReader {
   listRunsNearBudget(query: RunScope & { readonly limit: number }): Promise<readonly RunNearBudget[]>;
   /** The runs that failed since then, grouped by pipeline, code and step; the largest group first. Looks at the last 10,000. */
   listErrors(query: ErrorQuery): Promise<readonly ErrorGroup[]>;
+  /** The tools with calls that failed, those of the most runs first. Takes as long as there are such calls: keep the answer. */
+  listToolErrors(scope?: RunScope): Promise<readonly ToolErrors[]>;
   /** Which database it is, and how large. */
   describeStore(): Promise<StoreDescription>;
   /** Runs that a worker left without releasing them: no living process holds them. */

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import {
+  filterOf,
+  filterSearch,
   isInFilter,
   NO_FILTER,
   needsPerson,
@@ -9,6 +11,7 @@ import {
   VIEWS,
 } from "../../dashboard/src/pages/runs/run-filter.ts";
 import { runWords } from "../../dashboard/src/pages/runs/run-words.ts";
+import { parseViews } from "../../dashboard/src/pages/runs/saved-views.ts";
 import { runHead } from "./run-head.ts";
 
 const NOW = Date.parse("2026-11-18T12:00:30.500Z");
@@ -42,10 +45,38 @@ test("a run of the stream is counted as new only where it belongs to the list", 
   expect(isInFilter(head, { ...NO_FILTER, q: "museum" }, NOW)).toBe(true);
 });
 
+test("a run of the stream has a tool error if one of its calls failed; of which tool, only the server knows", () => {
+  const [failed, fine] = [runHead({ failedCalls: 1 }), runHead({ status: "failed" })];
+  const any = { ...NO_FILTER, toolError: "*" };
+  expect([isInFilter(failed, any, NOW), isInFilter(fine, any, NOW)]).toEqual([true, false]);
+  expect(isInFilter(failed, { ...NO_FILTER, toolError: "send_email" }, NOW)).toBe(false);
+  expect(isInFilter(failed, NO_FILTER, NOW)).toBe(true);
+});
+
+test("a filter by tool error is in the address, in saved views and in the query", () => {
+  for (const [toolError, search] of [
+    ["*", "toolError=*"],
+    ["mcp__mail&x__send", "toolError=mcp__mail%26x__send"],
+  ] as const) {
+    const filter = { ...NO_FILTER, toolError };
+    expect(filterSearch(filter)).toBe(search);
+    expect(filterOf(search)).toEqual(filter);
+    expect(parseViews(JSON.stringify([{ name: "errors", search }]))).toEqual([{ name: "errors", filter }]);
+    expect(runQuery(filter, NOW)).toEqual({ toolError });
+  }
+  expect(filterOf("toolError=")).toEqual(NO_FILTER);
+});
+
 test("each filter can be dropped by itself", () => {
   const parts = partsOf({ ...VIEWS.failed.filter, q: "mail" });
   expect(parts.map(({ words }) => words)).toEqual(["status failed", "since 24h", "“mail”"]);
   expect(parts[0]?.without).toMatchObject({ status: [], since: "24h", q: "mail" });
+  const ofTool = partsOf({ ...VIEWS.failed.filter, toolError: "send_email" });
+  expect(ofTool.map(({ words }) => words)).toEqual(["status failed", "since 24h", "error of send_email"]);
+  expect(ofTool[2]?.without).toEqual(VIEWS.failed.filter);
+  expect(partsOf({ ...NO_FILTER, toolError: "*" })).toEqual([
+    { words: "error of any tool", without: NO_FILTER },
+  ]);
 });
 
 test("a row says what is going on", () => {

@@ -23,6 +23,7 @@ export function runHead(given: Partial<RunHead> = {}): RunHead {
     reserved: { tokens: 0, microDollars: 0 },
     limit: { tokens: null, microDollars: null },
     toolCalls: 0,
+    failedCalls: 0,
     callsInDoubt: 0,
     openWaits: 0,
     firstWait: null,

@@ -37,6 +37,10 @@ export const ls: Command = {
       summary: "only runs with this in their metadata; may be repeated",
       isRepeatable: true,
     },
+    {
+      flags: "--tool-error <name>",
+      summary: "only runs with a failed call of this tool; '*' for any tool",
+    },
     { flags: "--limit <n>", summary: `the maximum number of runs (default: ${DEFAULT_LIMIT})` },
     { flags: "--after <cursor>", summary: "the next page, behind the cursor that a page ends with" },
   ],
@@ -68,14 +72,19 @@ export const ls: Command = {
 };
 
 function filterOf(input: CommandInput): RunFilter {
-  const [status, pipeline, queue, after] = ["status", "pipeline", "queue", "after"].map((name) =>
-    input.text(name),
-  );
+  const [status, pipeline, queue, toolError, after] = [
+    "status",
+    "pipeline",
+    "queue",
+    "toolError",
+    "after",
+  ].map((name) => input.text(name));
   const where = input.list("where");
   return {
     ...(typeof status === "string" ? { status: status as ShownStatus } : {}),
     ...(typeof pipeline === "string" ? { pipeline } : {}),
     ...(typeof queue === "string" ? { queue } : {}),
+    ...(typeof toolError === "string" ? { toolError } : {}),
     ...(typeof after === "string" ? { after: readCursor(after) } : {}),
     ...(where.length === 0
       ? {}
@@ -181,7 +190,7 @@ function readiness({ status, wakeAt, readyAt }: RunSummary, now: number): string
 function nothing(filter: RunFilter): string {
   return Object.keys(filter).length === 0
     ? "There are no runs yet: `pawl run <pipeline>` starts one."
-    : "No run matches: leave out --status, --pipeline, --queue, --where or --after to see more.";
+    : "No run matches: leave out --status, --pipeline, --queue, --where, --tool-error or --after to see more.";
 }
 
 function more({ stdout }: CliContext, next: string | null, limit: number): string {

@@ -16,6 +16,7 @@ const NOT_RECORDED: readonly OperationId[] = [
   "getMe",
   "countRuns",
   "listPipelines",
+  "listToolErrors",
   "getActivity",
   "listWorkers",
   "getServer",

@@ -64,6 +64,7 @@ export const OPERATIONS = {
   compareRuns: { method: "GET", path: "/v1/compare", role: "viewer" },
   getSpend: { method: "GET", path: "/v1/spend", role: "viewer" },
   listErrors: { method: "GET", path: "/v1/errors", role: "viewer" },
+  listToolErrors: { method: "GET", path: "/v1/tool-errors", role: "viewer" },
   listPipelines: { method: "GET", path: "/v1/pipelines", role: "viewer" },
   getActivity: { method: "GET", path: "/v1/activity", role: "viewer" },
   listWorkers: { method: "GET", path: "/v1/workers", role: "viewer" },

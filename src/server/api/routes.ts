@@ -158,6 +158,12 @@ const ROUTES = {
     query: z.object({ since: since.since, ...limitQuery(200, 50) }),
     answers: { 200: house.errorList },
   },
+  listToolErrors: {
+    tag: "reports",
+    summary: "The tools with calls that failed",
+    query: z.object(limitQuery(200, 50)),
+    answers: { 200: house.toolErrorList },
+  },
   listPipelines: {
     tag: "reports",
     summary: "The pipelines that the server or the store knows",

@@ -23,6 +23,12 @@ export const RUN_ROUTES = {
         .optional()
         .meta({ description: "The beginning of a run id, or words of the objective or error." }),
       needs: z.enum(["person"]).optional(),
+      toolError: z
+        .string()
+        .min(1)
+        .max(200)
+        .optional()
+        .meta({ description: "Runs with a call of this tool that failed; `*` for any tool." }),
       ...cursorQuery,
       ...limitQuery(200, 50),
     }),

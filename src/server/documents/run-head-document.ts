@@ -5,7 +5,7 @@ import type { RunSummary } from "../../store/store.ts";
 /** A run in a list, with the status that it has for people at this time. */
 export function runHeadDocument(run: RunSummary, now: number) {
   const { runId, pipeline, queue, eventSeq, epoch, owner, stalls, currentStep, objective, metadata } = run;
-  const { charged, reserved, limit, toolCalls, callsInDoubt, openWaits, firstWait } = run;
+  const { charged, reserved, limit, toolCalls, failedCalls, callsInDoubt, openWaits, firstWait } = run;
   const { errorCode, errorMessage, startedBy, forkedFrom } = run;
   return {
     runId,
@@ -28,6 +28,7 @@ export function runHeadDocument(run: RunSummary, now: number) {
     reserved,
     limit,
     toolCalls,
+    failedCalls,
     callsInDoubt,
     openWaits,
     firstWait,

@@ -11,9 +11,13 @@ import type { ServerParts } from "./server-parts.ts";
 import { readSpend } from "./spend.ts";
 
 const WEEK_MS = 7 * 24 * 3_600_000;
+/** The parts of the time that failed runs are counted in. */
+const ERROR_BUCKETS = 24;
 
 /** Figures about many runs. */
-export function reportHandlers(parts: ServerParts): Handlers<"getSpend" | "listErrors" | "listPipelines"> {
+export function reportHandlers(
+  parts: ServerParts,
+): Handlers<"getSpend" | "listErrors" | "listToolErrors" | "listPipelines"> {
   const { store, clock, pipelines } = parts;
   const figures = new KeptReads(clock);
   return {
@@ -25,8 +29,17 @@ export function reportHandlers(parts: ServerParts): Handlers<"getSpend" | "listE
     listErrors: async ({ query: { since, limit } }, { principal }) => {
       const now = clock.now();
       const from = since === undefined ? now - WEEK_MS : Date.parse(since);
-      const groups = await store.listErrors({ ...principal.scope, since: from, limit });
-      return { status: 200, body: { items: groups.map(errorGroupDocument), asOf: isoTime(now) } };
+      // A little longer than a part, so that the last one has this moment.
+      const bucketMs = 1 + Math.floor(Math.max(0, now - from) / ERROR_BUCKETS);
+      const groups = await store.listErrors({ ...principal.scope, since: from, bucketMs, limit });
+      const items = groups.map(errorGroupDocument);
+      return { status: 200, body: { since: isoTime(from), bucketMs, items, asOf: isoTime(now) } };
+    },
+
+    listToolErrors: async ({ query: { limit } }, { principal: { scope } }) => {
+      const what = JSON.stringify(["tool errors", scopeKey(scope)]);
+      const tools = await figures.read(what, () => store.listToolErrors(scope));
+      return { status: 200, body: { items: tools.slice(0, limit), asOf: isoTime(clock.now()) } };
     },
 
     listPipelines: async (_, { principal: { scope } }) => {
@@ -64,6 +77,7 @@ function errorGroupDocument({
   lastAt,
   newestRunId,
   newestMessage,
+  buckets,
 }: ErrorGroup) {
   return {
     pipeline,
@@ -74,5 +88,6 @@ function errorGroupDocument({
     lastAt: isoTime(lastAt),
     newestRunId,
     newestMessage,
+    buckets: buckets.map((bucket) => ({ at: isoTime(bucket.at), count: bucket.runs })),
   };
 }

@@ -11,6 +11,7 @@ export type RunQuery = {
   readonly since?: string | undefined;
   readonly until?: string | undefined;
   readonly needs?: "person" | undefined;
+  readonly toolError?: string | undefined;
 };
 
 /** The filter of the store for what is asked for, inside of the scope; null if no run can be both. */
@@ -18,7 +19,7 @@ export function runFilterIn(scope: AccessScope, query: RunQuery = {}): RunFilter
   const pipelines = pipelinesIn(scope, query.pipeline);
   const metadata = metadataIn(scope, query.where ?? []);
   if (pipelines?.length === 0 || metadata === null) return null;
-  const { status, queue, since, until, needs } = query;
+  const { status, queue, since, until, needs, toolError } = query;
   return {
     ...(status === undefined ? {} : { status }),
     ...(pipelines === undefined ? {} : { pipelines }),
@@ -27,6 +28,7 @@ export function runFilterIn(scope: AccessScope, query: RunQuery = {}): RunFilter
     ...(since === undefined ? {} : { createdSince: Date.parse(since) }),
     ...(until === undefined ? {} : { createdBefore: Date.parse(until) }),
     ...(needs === undefined ? {} : { needsPerson: true }),
+    ...(toolError === undefined ? {} : { toolError }),
   };
 }
 

@@ -4,7 +4,7 @@ import type { Driver } from "./driver.ts";
 import { readActivity } from "./queries/activity-queries.ts";
 import { listChangedRuns } from "./queries/changed-runs.ts";
 import * as costly from "./queries/costly-runs.ts";
-import { listErrors } from "./queries/error-queries.ts";
+import * as errors from "./queries/error-queries.ts";
 import * as listed from "./queries/listed-runs.ts";
 import { countRuns } from "./queries/run-counts.ts";
 import { readSpend } from "./queries/spend-queries.ts";
@@ -36,8 +36,9 @@ export abstract class SqlOverview {
 
   listRunSummaries(filter: contract.RunFilter = {}): Listed<"listRunSummaries"> {
     const list = () => listed.listRunSummaries(this.driver.now(), filter);
-    // A text is looked for in the texts of thousands of runs.
-    return filter.text === undefined ? this.read(list) : this.readLong(list);
+    // A text is looked for in the texts of thousands of runs, and a failed call in the ledgers of all of them.
+    const isLong = filter.text !== undefined || filter.toolError !== undefined;
+    return isLong ? this.readLong(list) : this.read(list);
   }
 
   countRuns(filter: contract.RunFilter = {}): Promise<contract.RunCounts> {
@@ -73,7 +74,11 @@ export abstract class SqlOverview {
   }
 
   listErrors(query: contract.ErrorQuery): Listed<"listErrors"> {
-    return this.read(() => listErrors(query));
+    return this.read(() => errors.listErrors(query));
+  }
+
+  listToolErrors(scope: contract.RunScope = {}): Listed<"listToolErrors"> {
+    return this.readLong(() => errors.listToolErrors(scope));
   }
 
   describeStore(): Promise<contract.StoreDescription> {

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { queuedRun } from "../../../src/testing/store/runs/queue.ts";
+import { newReceipt, SampleRun, SUCCEEDED } from "../../../src/testing/store/sample-run.ts";
 import { pawl, pawlJson } from "../recording-context.ts";
 import { type CliFolder, cliFolder, runSamples, SEARCHING } from "../sample-runs.ts";
 
@@ -35,6 +36,22 @@ it("ls lists runs by queue and metadata, one page after the other", async () => 
   expect([first.ids, all.next]).toEqual([all.ids.slice(0, 3), null]);
   const rest = await page("--limit", "3", "--after", first.next ?? "");
   expect([...first.ids, ...rest.ids]).toEqual(all.ids);
+});
+
+it("ls lists runs with a failed call, of one tool or of any", async () => {
+  const folder = await queuedFolder();
+  await folder.withStore(async (store) => {
+    const run = await SampleRun.create(store, "broken-1");
+    await run.committedWithCall(1, newReceipt(1, { status: "failed", errorCode: "tool_failed" }));
+    await store.releaseRun(run.fence, SUCCEEDED);
+  });
+  const ids = async (tool: string) => {
+    const { document } = await pawlJson<Page>(["ls", "--tool-error", tool], folder);
+    return document.runs.map(({ runId }) => runId);
+  };
+  expect([await ids("*"), await ids("search"), await ids("send")]).toEqual([["broken-1"], ["broken-1"], []]);
+  const { stdout } = await pawl(["ls", "--tool-error", "send"], { ...folder, columns: 300 });
+  expect(stdout).toMatch(/^No run matches: leave out .*--tool-error/);
 });
 
 it("ls shows until when a run sleeps, and since when one waits for a worker", async () => {

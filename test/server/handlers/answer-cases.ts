@@ -3,7 +3,7 @@
 import { expect } from "vitest";
 import type { RunOperation } from "../../../src/server/handlers/make-handlers.ts";
 import { unzippedBody } from "../../export/archive/read-zip.ts";
-import { ACME_OPERATOR, putRun, type SampleWorld } from "./sample-world.ts";
+import { ACME_OPERATOR, failCall, failRun, putRun, type SampleWorld } from "./sample-world.ts";
 import type { Answered } from "./server-world.ts";
 
 const CLERK = { params: { runId: "clerk-1" } };
@@ -300,15 +300,23 @@ export const answerCases: { readonly [Id in RunOperation]: Case } = {
     expect(answer.body.total.tokens).toBeGreaterThan(0);
     return answer;
   },
-  listErrors: async ({ call, store }) => {
-    const claimed = await store.claimRun("report-1", { leaseMs: 30_000, from: ["running"] });
-    if (claimed.kind !== "claimed") throw new Error("It is not claimed.");
-    await store.releaseRun(
-      { runId: "report-1", epoch: claimed.claim.epoch },
-      { status: "failed", error: { code: "broken", message: "It broke.", details: {} } },
-    );
-    const answer = await call("listErrors");
-    expect(answer.body.items).toMatchObject([{ code: "broken", count: 1, newestRunId: "report-1" }]);
+  listErrors: async (world) => {
+    await failRun(world, "running");
+    const answer = await world.call("listErrors");
+    const { since, bucketMs, asOf, items } = answer.body;
+    expect(24 * bucketMs).toBeGreaterThan(Date.parse(asOf) - Date.parse(since));
+    const buckets = [{ at: new Date(Date.parse(since) + 23 * bucketMs).toISOString(), count: 1 }];
+    expect(items).toMatchObject([{ code: "broken", count: 1, newestRunId: "report-1", buckets }]);
+    return answer;
+  },
+  listToolErrors: async (world) => {
+    await failCall(world);
+    const answer = await world.call("listToolErrors");
+    expect(answer.body.items).toEqual([{ tool: "search", runs: 1 }]);
+    const of = async (toolError: string) =>
+      (await world.call("listRuns", { query: { toolError } })).body.items;
+    const found = [{ runId: "report-1", failedCalls: 1 }];
+    expect([await of("*"), await of("search"), await of("send")]).toMatchObject([found, found, []]);
     return answer;
   },
   listPipelines: async ({ call }) => {

@@ -83,6 +83,24 @@ export async function sampleWorld(store: Store) {
 
 export type SampleWorld = Awaited<ReturnType<typeof sampleWorld>>;
 
+/** A worker claims `report-1`, which has this status, and it fails. */
+export async function failRun({ store }: SampleWorld, from: "running" | "cancelled"): Promise<void> {
+  const claimed = await store.claimRun("report-1", { leaseMs: 30_000, from: [from] });
+  if (claimed.kind !== "claimed") throw new Error("It is not claimed.");
+  await store.releaseRun(
+    { runId: "report-1", epoch: claimed.claim.epoch },
+    { status: "failed", error: { code: "broken", message: "It broke.", details: {} } },
+  );
+}
+
+/** A person says that the call in doubt of `report-1` did not happen. */
+export function failCall({ call, inDoubt }: SampleWorld) {
+  return call("settleCall", {
+    params: { callId: inDoubt },
+    body: { as: "failed", why: "It did not happen." },
+  });
+}
+
 export function putRun(world: ServerWorld, runId: string, as = ACME_OPERATOR) {
   return world.call("putRun", { params: { runId }, body: { pipeline: "clerk", input: "Refund 7" }, as });
 }

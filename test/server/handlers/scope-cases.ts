@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import type { RunOperation } from "../../../src/server/handlers/make-handlers.ts";
 import type { Principal } from "../../../src/server/principal.ts";
 import { unzippedBody } from "../../export/archive/read-zip.ts";
-import type { SampleWorld } from "./sample-world.ts";
+import { failCall, failRun, type SampleWorld } from "./sample-world.ts";
 import { type Asked, OTHER, principal } from "./server-world.ts";
 
 const STRANGER: Principal = principal({ name: "eve", id: "token-other", scope: OTHER });
@@ -174,13 +174,13 @@ export const scopeCases: { readonly [Id in RunOperation]: Case } = {
   },
   listErrors: async (world) => {
     await world.store.requestCancel("report-1");
-    const claimed = await world.store.claimRun("report-1", { leaseMs: 30_000, from: ["cancelled"] });
-    if (claimed.kind !== "claimed") throw new Error("It is not claimed.");
-    await world.store.releaseRun(
-      { runId: "report-1", epoch: claimed.claim.epoch },
-      { status: "failed", error: { code: "broken", message: "It broke.", details: {} } },
-    );
+    await failRun(world, "cancelled");
     await empty("listErrors")(world);
+  },
+  listToolErrors: async (world) => {
+    await failCall(world);
+    await empty("listToolErrors")(world);
+    await empty("listRuns", { query: { toolError: "*" } })(world);
   },
   listPipelines: async ({ call }) => {
     const own = principal({ scope: { pipelines: ["talk"], labels: null } });

@@ -14,6 +14,7 @@ const CHANGING: readonly RunOperation[] = [
   "compareRuns",
   "exportRuns",
   "listErrors",
+  "listToolErrors",
 ];
 
 test("every operation about runs is tried", () => {

@@ -34,6 +34,10 @@ export const FAN_OUTS: readonly { readonly text: RegExp; readonly why: string }[
     why: "The errors of failed runs, for people.",
   },
   {
+    text: /^SELECT (?:count\(\*\) AS n FROM \(SELECT receipts\.run_key|tool_calls\.tool_name, count\(DISTINCT receipts\.run_key\) AS n) FROM receipts /,
+    why: "The failed calls of all runs, for people.",
+  },
+  {
     text: /^SELECT (?:run_id, count\(\*\) AS events|rowid AS place, hash) FROM/,
     why: "The feed of changes, for people.",
   },

@@ -738,6 +738,8 @@ CREATE INDEX events_of_runs ON events (run_key, seq) WHERE of_run = 1;
 CREATE INDEX failed_model_calls_by_time
   ON failed_model_calls (settled_at, run_key, basis, charged_tokens, charged_micro_dollars);
 
+CREATE INDEX failed_receipts ON receipts (run_key, call_no) WHERE status = 'failed';
+
 CREATE INDEX failed_runs ON runs (status, ended_at, run_id) WHERE status = 'failed';
 
 CREATE INDEX messages_of_turns ON messages (run_key, taken_step, taken_turn, message_no) WHERE taken_turn IS NOT NULL;

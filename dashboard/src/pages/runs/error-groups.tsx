@@ -1,13 +1,15 @@
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { useDashboard } from "../../live/dashboard-context.ts";
+import { Sparkline } from "../../parts/charts/sparkline.tsx";
 import { EmptyState } from "../../parts/layout/empty-state.tsx";
 import { ProblemNotice } from "../../parts/layout/notice.tsx";
 import { RunId } from "../../parts/text/id.tsx";
 import { Ago } from "../../parts/text/time.tsx";
 import { VisibleLine } from "../../parts/text/visible.tsx";
 import { countWords } from "../../words/money-words.ts";
-import { type RunFilter, runQuery } from "./run-filter.ts";
+import { failedCounts, failedWords } from "./error-times.ts";
+import { NO_FILTER, type RunFilter, runQuery } from "./run-filter.ts";
 
 /** The errors of failed runs since a time, counted: also what the view "failed 24 h" is counted by. */
 export function useErrorGroups(since: RunFilter["since"], isWanted = true) {
@@ -15,7 +17,7 @@ export function useErrorGroups(since: RunFilter["since"], isWanted = true) {
   return useQuery({
     queryKey: ["errors", since],
     queryFn: ({ signal }) => {
-      const query = runQuery({ needs: false, status: [], pipeline: [], since, q: "" }, Date.now());
+      const query = runQuery({ ...NO_FILTER, since }, Date.now());
       return client.listErrors({ since: query.since, limit: 200, signal });
     },
     staleTime: 60_000,
@@ -36,11 +38,12 @@ export function ErrorGroups({ since }: { readonly since: RunFilter["since"] }): 
       />
     );
   }
-  if (groups.data === undefined) return null;
-  if (groups.data.items.length === 0) return <EmptyState title="No run has failed in this time." />;
+  const { data } = groups;
+  if (data === undefined) return null;
+  if (data.items.length === 0) return <EmptyState title="No run has failed in this time." />;
   return (
     <ul aria-label="Errors" className="rounded-lg border border-line bg-panel">
-      {groups.data.items.map((group) => (
+      {data.items.map((group) => (
         <li
           key={`${group.pipeline} ${group.code} ${group.step}`}
           className="grid grid-cols-[3rem_minmax(0,1fr)] gap-x-3 gap-y-0.5 border-b border-line px-3 py-2 last:border-0 md:grid-cols-[3rem_minmax(0,1fr)_auto]"
@@ -55,6 +58,7 @@ export function ErrorGroups({ since }: { readonly since: RunFilter["since"] }): 
             </span>
           </span>
           <span className="flex flex-wrap items-center gap-x-3 text-xs text-ink-3 max-md:col-start-2">
+            <Sparkline values={failedCounts(data, group)} label={failedWords(data, group)} />
             <span>
               first <Ago at={group.firstAt} />, last <Ago at={group.lastAt} />
             </span>

@@ -8,7 +8,9 @@ import { Status } from "../../parts/text/status.tsx";
 import { VisibleLine } from "../../parts/text/visible.tsx";
 import { PERIODS } from "../../words/periods.ts";
 import { STATUSES } from "../../words/statuses.ts";
+import { FilterLabel } from "./filter-label.tsx";
 import type { RunFilter } from "./run-filter.ts";
+import { ToolErrorMenu } from "./tool-error-menu.tsx";
 
 type FilterBarProps = {
   readonly filter: RunFilter;
@@ -26,7 +28,7 @@ export function FilterBar({ filter, onChange }: FilterBarProps): ReactNode {
   useKeys([{ keys: "f", does: "Filter", run: () => bar.current?.querySelector("button")?.click() }]);
   return (
     <div ref={bar} role="group" aria-label="Filters" className="flex flex-wrap items-center gap-1">
-      <Menu label={<Label name="Status" value={filter.status.join(", ")} />}>
+      <Menu label={<FilterLabel name="Status" value={filter.status.join(", ")} />}>
         {STATUSES.map((status) => (
           <MenuItem
             key={status}
@@ -37,7 +39,7 @@ export function FilterBar({ filter, onChange }: FilterBarProps): ReactNode {
           </MenuItem>
         ))}
       </Menu>
-      <Menu label={<Label name="Pipeline" value={filter.pipeline.join(", ")} />}>
+      <Menu label={<FilterLabel name="Pipeline" value={filter.pipeline.join(", ")} />}>
         {(pipelines.data?.items ?? []).map(({ name }) => (
           <MenuItem
             key={name}
@@ -51,7 +53,7 @@ export function FilterBar({ filter, onChange }: FilterBarProps): ReactNode {
           <p className="px-2 py-1 text-ink-3">No pipeline is known yet.</p>
         )}
       </Menu>
-      <Menu label={<Label name="Since" value={filter.since ?? ""} />}>
+      <Menu label={<FilterLabel name="Since" value={filter.since ?? ""} />}>
         {[null, ...PERIODS].map((since) => (
           <MenuItem
             key={since}
@@ -62,20 +64,9 @@ export function FilterBar({ filter, onChange }: FilterBarProps): ReactNode {
           </MenuItem>
         ))}
       </Menu>
+      <ToolErrorMenu chosen={filter.toolError} onChoose={(toolError) => onChange({ ...filter, toolError })} />
       <Search filter={filter} onChange={onChange} />
     </div>
-  );
-}
-
-function Label({ name, value }: { readonly name: string; readonly value: string }): ReactNode {
-  if (value === "") return name;
-  return (
-    <>
-      {name}
-      <span className="one-line max-w-40 font-medium text-accent">
-        <VisibleLine text={value} />
-      </span>
-    </>
   );
 }
 

@@ -1,3 +1,4 @@
+import { ANY_TOOL } from "../../../../src/core/call/any-tool.ts";
 import type { RunCounts, RunHead } from "../../api/documents.ts";
 import {
   changedSearch,
@@ -19,6 +20,7 @@ const FILTER_PARAMS = {
   status: someOf(STATUSES),
   pipeline: words,
   since: maybeOneOf(PERIODS),
+  toolError: optional,
   q: text,
 } as const;
 
@@ -64,11 +66,12 @@ export function runQuery(filter: RunFilter, now: number) {
     ...(filter.status.length === 0 ? {} : { status: [...filter.status] }),
     ...(filter.pipeline.length === 0 ? {} : { pipeline: [...filter.pipeline] }),
     ...(filter.since === null ? {} : { since: periodStartText(filter.since, now) }),
+    ...(filter.toolError === null ? {} : { toolError: filter.toolError }),
     ...(filter.q.trim() === "" ? {} : { q: filter.q.trim() }),
   };
 }
 
-/** Whether a run that the stream brought belongs to the list. Words are looked for by the server alone. */
+/** Whether a run that the stream brought belongs to the list. Only the server looks for words, and for the tools of failed calls. */
 export function isInFilter(head: RunHead, filter: RunFilter, now: number): boolean {
   const since = filter.since === null ? 0 : periodStart(filter.since, now);
   return (
@@ -76,12 +79,17 @@ export function isInFilter(head: RunHead, filter: RunFilter, now: number): boole
     (filter.status.length === 0 || filter.status.includes(head.status)) &&
     (filter.pipeline.length === 0 || filter.pipeline.includes(head.pipeline)) &&
     Date.parse(head.createdAt) >= since &&
+    (filter.toolError === null || (filter.toolError === ANY_TOOL && head.failedCalls > 0)) &&
     (filter.q.trim() === "" || head.runId.startsWith(filter.q.trim()))
   );
 }
 
 export function needsPerson(head: RunHead): boolean {
   return head.openWaits > 0 || head.status === "interrupted" || head.callsInDoubt > 0;
+}
+
+export function toolWords(tool: string): string {
+  return tool === ANY_TOOL ? "any tool" : tool;
 }
 
 /** Each filter by itself, in words, with what is left without it. */
@@ -99,6 +107,9 @@ export function partsOf(
     ...(filter.since === null
       ? []
       : [{ words: `since ${filter.since}`, without: { ...filter, since: null } }]),
+    ...(filter.toolError === null
+      ? []
+      : [{ words: `error of ${toolWords(filter.toolError)}`, without: { ...filter, toolError: null } }]),
     ...(filter.q.trim() === "" ? [] : [{ words: `“${filter.q.trim()}”`, without: { ...filter, q: "" } }]),
   ];
 }

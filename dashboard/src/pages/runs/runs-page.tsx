@@ -44,7 +44,8 @@ export function RunsPage(): ReactNode {
     change({ ...next, view: filterSearch(next) === "" ? "all" : null, at: null, groups: false }, options);
   };
   if (filter === null) return <Page title="Runs">{null}</Page>;
-  const isFailed = filter.status.length === 1 && filter.status[0] === "failed";
+  // The groups are of all failed runs, whatever calls of theirs failed.
+  const isFailed = filter.status.join() === "failed" && filter.toolError === null;
   return (
     <Page
       title="Runs"

@@ -49,9 +49,26 @@ const errorGroup = z
     lastAt: time,
     newestRunId: z.string(),
     newestMessage: z.string().nullable(),
+    buckets: z
+      .array(z.object({ at: time, count: z.int() }))
+      .meta({ description: "The parts of the time in which some of them failed, oldest first." }),
   })
   .meta({ id: "ErrorGroup", description: "Failed runs with the same error." });
-export const errorList = z.object({ items: z.array(errorGroup), asOf: time }).meta({ id: "ErrorList" });
+export const errorList = z
+  .object({
+    since: time,
+    bucketMs: z.int().meta({ description: "The length of a bucket. The first one begins at `since`." }),
+    items: z.array(errorGroup),
+    asOf: time,
+  })
+  .meta({ id: "ErrorList" });
+
+const toolErrors = z
+  .object({ tool: z.string(), runs: z.int() })
+  .meta({ id: "ToolErrors", description: "How many runs have a call of a tool that failed." });
+export const toolErrorList = z
+  .object({ items: z.array(toolErrors), asOf: time })
+  .meta({ id: "ToolErrorList" });
 
 export const pipelineList = z
   .object({

@@ -47,6 +47,7 @@ export const runHead = z
     reserved: amount,
     limit,
     toolCalls: z.int(),
+    failedCalls: z.int().meta({ description: "Tool calls whose receipt has the status `failed`." }),
     callsInDoubt: z.int(),
     openWaits: z.int().meta({ description: "Those that ask people." }),
     firstWait: z.object({ waitId: z.string(), kind: waitKind, question: z.string() }).nullable(),

@@ -9,6 +9,7 @@ import { PERSON_WAIT_KINDS, RUN_STATUSES } from "../stored-words.ts";
 import { chargedAmount, limitOf, reservedAmount } from "../tables/run-quota.ts";
 import { CURRENT_STEP, RUN_COLUMNS, runRecord } from "../tables/run-record.ts";
 import { parseJson } from "../tables/run-row.ts";
+import { HAS_FAILED } from "./failed-calls.ts";
 import { ASKS_PEOPLE, IS_IN_DOUBT } from "./needed-people.ts";
 import { pageOf, rowsOf } from "./run-page.ts";
 
@@ -58,6 +59,7 @@ const SUMMARY_COLUMNS = `runs.run_id, runs.created_at, runs.updated_at, runs.pip
   (SELECT contract FROM run_inputs WHERE run_inputs.run_key = runs.run_key) AS contract,
   (SELECT count(*) FROM waits WHERE ${OF_RUN}) AS open_waits,
   ${["wait_index", "kind", "question"].map(ofFirstWait).join(", ")},
+  (SELECT count(*) FROM receipts WHERE receipts.run_key = runs.run_key AND ${HAS_FAILED}) AS failed_calls,
   (SELECT count(*) FROM tool_calls WHERE tool_calls.run_key = runs.run_key AND runs.status <> 'moved'
      AND tool_calls.call_no IN (${DOUBTED}) AND ${IS_IN_DOUBT}) AS calls_in_doubt`;
 
@@ -86,6 +88,7 @@ function runSummary(row: Row): RunSummary {
     charged: chargedAmount(row),
     reserved: reservedAmount(row),
     toolCalls: row.int("calls"),
+    failedCalls: row.int("failed_calls"),
     callsInDoubt: row.int("calls_in_doubt"),
     openWaits: row.int("open_waits"),
     firstWait: firstWaitOf(row),

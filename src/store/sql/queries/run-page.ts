@@ -3,6 +3,7 @@ import type { RunCursor, RunFilter } from "../../store.ts";
 import type { Row } from "../row.ts";
 import { all, type SqlScript } from "../script.ts";
 import { parseJson } from "../tables/run-row.ts";
+import { FAILED_RECEIPTS, failedKeys } from "./failed-calls.ts";
 import { neededKeys } from "./needed-people.ts";
 import { hasPrefix, type RunsOf, type Walk, walkOfKeys, walksOf } from "./run-walks.ts";
 import { oneOf, type SqlCondition } from "./sql-condition.ts";
@@ -66,15 +67,28 @@ export function mergedWalks(
 
 export function* walksFor(filter: RunsOf, now: number): SqlScript<readonly Walk[]> {
   if (filter.needsPerson === true) return walkOfKeys(neededKeys(now), filter, now);
-  const { idPrefix } = filter;
-  if (idPrefix === undefined || idPrefix === "") return walksOf(filter, now);
-  // Few ids are sorted by time. Where there are many, a walk by time soon finds enough of them.
-  const range = hasPrefix("runs.run_id", idPrefix);
-  const keys = { text: `SELECT runs.run_key FROM runs WHERE ${range.text} LIMIT ?`, values: range.values };
-  const [row] = yield* all(`SELECT count(*) AS n FROM (${keys.text}) AS named`, ...keys.values, MOST_SEEN);
-  return (row?.int("n") ?? 0) < MOST_SEEN
-    ? walkOfKeys({ ...keys, values: [...keys.values, MOST_SEEN] }, filter, now)
-    : walksOf(filter, now);
+  const { idPrefix, toolError, ...others } = filter;
+  // Few ids are sorted by time, and few runs with failed calls. Where there are many, a walk by time soon finds enough of them.
+  if (idPrefix !== undefined && idPrefix !== "") {
+    const range = hasPrefix("runs.run_id", idPrefix);
+    const keys = atMost(MOST_SEEN, {
+      text: `SELECT runs.run_key FROM runs WHERE ${range.text}`,
+      values: range.values,
+    });
+    if (yield* isSmall(keys)) return walkOfKeys(keys, filter, now);
+  } else if (toolError !== undefined && (yield* isSmall(atMost(MOST_SEEN, FAILED_RECEIPTS)))) {
+    return walkOfKeys(failedKeys(toolError), others, now);
+  }
+  return walksOf(filter, now);
+}
+
+function atMost(limit: number, { text, values }: SqlCondition): SqlCondition {
+  return { text: `${text} LIMIT ?`, values: [...values, limit] };
+}
+
+function* isSmall({ text, values }: SqlCondition): SqlScript<boolean> {
+  const [row] = yield* all(`SELECT count(*) AS n FROM (${text}) AS named`, ...values);
+  return (row?.int("n") ?? 0) < MOST_SEEN;
 }
 
 /** Looks at the newest runs of the filter, whichever page is asked for, so that all pages are of the same search. */

@@ -1,6 +1,7 @@
 import type { RunFilter, RunStatus, ShownStatus } from "../../store.ts";
 import type { SqlValue } from "../script.ts";
 import { SHOWN_STATUSES } from "../stored-words.ts";
+import { hasToolError } from "./failed-calls.ts";
 import { hasLabel, inScope } from "./run-scope.ts";
 import { allOf, type SqlCondition } from "./sql-condition.ts";
 
@@ -131,11 +132,12 @@ function created(table: "runs" | "label", { createdSince, createdBefore, after }
 }
 
 /** What no index of a walk is chosen by. */
-function restOf({ queue, idPrefix }: RunsOf): SqlCondition[] {
+function restOf({ queue, idPrefix, toolError }: RunsOf): SqlCondition[] {
   return [
     ...(queue === undefined ? [] : [is("runs.queue", queue)]),
     // Not the column itself: SQLite would look all of these ids up, and sort them.
     ...(idPrefix === undefined ? [] : [hasPrefix("(runs.run_id || '')", idPrefix)]),
+    ...(toolError === undefined ? [] : [hasToolError(toolError)]),
   ];
 }
 

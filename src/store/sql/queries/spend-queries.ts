@@ -1,4 +1,3 @@
-import { ConfigurationError } from "../../../core/errors.ts";
 import { type Amount, addAmount, NOTHING } from "../../../core/usage/usage.ts";
 import type { SpendBucket, SpendCharge, SpendQuery } from "../../store.ts";
 import type { Row } from "../row.ts";
@@ -7,11 +6,11 @@ import { CHARGE_BASES } from "../stored-words.ts";
 import { chargedAmount } from "../tables/run-quota.ts";
 import { inScope } from "./run-scope.ts";
 import { allOf, type SqlCondition } from "./sql-condition.ts";
+import { requireBucketMs } from "./time-bucket.ts";
 
 export function* readSpend(query: SpendQuery): SqlScript<SpendBucket[]> {
   const { since, until, bucketMs } = query;
-  if (!Number.isSafeInteger(bucketMs) || bucketMs < 1)
-    throw new ConfigurationError(`bucketMs is ${bucketMs}: give a whole number of milliseconds, 1 or more.`);
+  requireBucketMs(bucketMs);
   const buckets = new Buckets(query);
   const times = [since, bucketMs, since, until];
   for (const row of yield* sums(query, `${SETTLED_TURNS} UNION ALL ${FAILED}`, [...times, ...times]))

@@ -3,6 +3,7 @@ import type { RunFilter, Store } from "../../../store/store.ts";
 import { type Check, check } from "../check.ts";
 import { newSpec } from "../sample-contract.ts";
 import { FAILED, LEASE_MS, SampleRun, SUCCEEDED, sha256 } from "../sample-run.ts";
+import { failedCalls } from "./failed-calls.ts";
 import { queuedRun } from "./queue.ts";
 
 async function ids(store: Store, filter: RunFilter): Promise<string[]> {
@@ -163,5 +164,66 @@ export const runFilterChecks: readonly Check[] = [
       "q-1",
     ]);
     assert.deepEqual(await ids(store, { text: "mus_um" }), [], "it is no pattern");
+  }),
+
+  check("runs are found by the tool of a call that failed", async (scene) => {
+    const { store } = scene;
+    const created = await failedCalls(scene);
+    const filters: readonly (readonly [RunFilter, readonly string[]])[] = [
+      [{ toolError: "*" }, ["settled", "sends", "searches", "both"]],
+      [{ toolError: "send" }, ["settled", "sends", "both"]],
+      [{ toolError: "search" }, ["searches", "both"]],
+      [{ toolError: "crawl" }, []],
+      [{ toolError: "sen%" }, []],
+      [{ toolError: "*", status: ["failed", "cancelled"] }, ["both"]],
+      [{ toolError: "*", pipelines: ["mail", "other"] }, ["settled", "sends"]],
+      [{ toolError: "send", pipeline: "report" }, ["both"]],
+      [{ toolError: "send", metadata: { tenant: "acme" } }, ["sends"]],
+      [{ toolError: "search", metadata: { tenant: "acme" }, status: "running" }, []],
+      [{ toolError: "*", needsPerson: true }, ["searches"]],
+      [{ toolError: "*", idPrefix: "se" }, ["settled", "sends", "searches"]],
+      [{ toolError: "*", createdSince: created("searches") }, ["settled", "sends", "searches"]],
+      [{ toolError: "send", createdBefore: created("searches") }, ["both"]],
+      [{ toolError: "send", text: "SE" }, ["settled", "sends"]],
+    ];
+    for (const [filter, expected] of filters) {
+      assert.deepEqual(await ids(store, filter), expected, JSON.stringify(filter));
+      assert.deepEqual(await paged(store, filter), expected, `${JSON.stringify(filter)} in pages`);
+      assert.equal((await store.countRuns(filter)).total, expected.length, JSON.stringify(filter));
+    }
+    const { counts, needsPerson } = await store.countRuns({ toolError: "*" });
+    assert.deepEqual([counts.failed, counts.running, needsPerson], [1, 3, 1]);
+  }),
+
+  check("a summary counts the calls that failed, and a deleted run has none", async (scene) => {
+    const { store } = scene;
+    await failedCalls(scene);
+    const failed = (await store.listRunSummaries()).flatMap(({ runId, failedCalls: calls }) =>
+      calls === 0 ? [] : [[runId, calls]],
+    );
+    const expected = [
+      ["settled", 1],
+      ["sends", 2],
+      ["searches", 1],
+      ["both", 2],
+    ];
+    assert.deepEqual(failed, expected);
+    await store.deleteRun("both", { why: "old" });
+    assert.deepEqual(await ids(store, { toolError: "search" }), ["searches"]);
+  }),
+
+  check("the tools of failed calls are listed by the number of their runs", async (scene) => {
+    const { store } = scene;
+    assert.deepEqual(await store.listToolErrors(), []);
+    await failedCalls(scene);
+    const all = [
+      { tool: "send", runs: 3 },
+      { tool: "search", runs: 2 },
+    ];
+    assert.deepEqual(await store.listToolErrors(), all);
+    assert.deepEqual(await store.listToolErrors({ pipelines: null, labels: null }), all);
+    assert.deepEqual(await store.listToolErrors({ pipelines: ["mail"] }), [{ tool: "send", runs: 2 }]);
+    assert.deepEqual(await store.listToolErrors({ labels: { tenant: "acme" } }), [{ tool: "send", runs: 1 }]);
+    assert.deepEqual(await store.listToolErrors({ pipelines: [] }), []);
   }),
 ];

@@ -124,6 +124,7 @@ export const runPageChecks: readonly Check[] = [
       charged: record.charged,
       reserved: { tokens: 0, microDollars: 0 },
       toolCalls: 1,
+      failedCalls: 0,
       callsInDoubt: 0,
       openWaits: 0,
       firstWait: null,

@@ -30,8 +30,10 @@ export const overviewChecks: readonly Check[] = [
       lastAt: start + 10,
       newestRunId: "run-2",
       newestMessage: "x".repeat(300),
+      buckets: [{ at: start, runs: 2 }],
     };
-    const groups = await store.listErrors({ since: start, limit: 10 });
+    const query = { since: start, bucketMs: 1_000 };
+    const groups = await store.listErrors({ ...query, limit: 10 });
     assert.deepEqual(groups[0], first, "the largest group, and the newest run of it");
     assert.deepEqual(
       groups.slice(1).map(({ pipeline, code, step, newestRunId }) => [pipeline, code, step, newestRunId]),
@@ -41,13 +43,39 @@ export const overviewChecks: readonly Check[] = [
       ],
       "the last one first",
     );
-    assert.equal((await store.listErrors({ since: start, limit: 1 })).length, 1);
-    assert.equal((await store.listErrors({ since: start + 30, limit: 9 })).length, 1);
-    assert.equal((await store.listErrors({ since: start, limit: 9, pipelines: ["mail"] })).length, 2);
-    assert.equal(
-      (await store.listErrors({ since: start, limit: 9, labels: { tenant: "report" } })).length,
-      1,
-    );
+    assert.equal((await store.listErrors({ ...query, limit: 1 })).length, 1);
+    assert.equal((await store.listErrors({ ...query, since: start + 30, limit: 9 })).length, 1);
+    assert.equal((await store.listErrors({ ...query, limit: 9, pipelines: ["mail"] })).length, 2);
+    assert.equal((await store.listErrors({ ...query, limit: 9, labels: { tenant: "report" } })).length, 1);
+  }),
+
+  check("a group of errors says how many runs failed when", async ({ store, now, advance }) => {
+    const since = now();
+    for (const [i, waitMs] of [5, 4, 1, 0, 25].entries()) {
+      advance(waitMs);
+      const run = await SampleRun.create(store, `run-${i}`, { pipeline: i === 3 ? "mail" : "report" });
+      await store.releaseRun(run.fence, FAILED);
+    }
+    const query = { since, bucketMs: 10, limit: 9 };
+    const buckets = async (more: object = {}) =>
+      (await store.listErrors({ ...query, ...more })).map((group) => [group.pipeline, group.buckets]);
+    const report = [
+      { at: since, runs: 2 },
+      { at: since + 10, runs: 1 },
+      { at: since + 30, runs: 1 },
+    ];
+    assert.deepEqual(await buckets(), [
+      ["report", report],
+      ["mail", [{ at: since + 10, runs: 1 }]],
+    ]);
+    const later = { since: since + 6, pipelines: ["report"] };
+    const [of6, of26] = [
+      { at: since + 6, runs: 2 },
+      { at: since + 26, runs: 1 },
+    ];
+    assert.deepEqual(await buckets(later), [["report", [of6, of26]]], "the first one begins at `since`");
+    for (const bucketMs of [0, 1.5, Number.NaN])
+      await assert.rejects(store.listErrors({ ...query, bucketMs }), { code: "configuration" });
   }),
 
   check("the activity of a scope has its runs alone", async ({ store, now, advance }) => {

@@ -1,6 +1,7 @@
 // Finding a run, and reading all of it.
 
 import { expect } from "vitest";
+import { FAILED, newReceipt, SampleRun } from "../../../../src/testing/store/sample-run.ts";
 import { WAIT } from "../dashboard-world.ts";
 import type { Journey, Visitor } from "../journey.ts";
 
@@ -65,6 +66,42 @@ export const LOOKING: readonly Journey[] = [
           WAIT,
         )
         .toBe(1);
+    },
+  },
+  {
+    title:
+      "finds the runs with a failed call of a tool, drops the filter that hides them, and sees when they failed",
+    run: async (test) => {
+      const { world, name } = test;
+      const broken = await SampleRun.create(world.store, `${name}-broken`);
+      await broken.committedWithCall(1, newReceipt(1, { status: "failed", errorCode: "tool_failed" }));
+      await world.store.releaseRun(broken.fence, FAILED);
+      const done = await world.worked(`${name}-done`, [NOTIFY]);
+      const ana = await test.person("ana", "viewer", "/?view=all");
+      const { page } = ana;
+      const shows = (...expected: readonly string[]) =>
+        expect.poll(() => shownRuns(ana, `${name}-`), WAIT).toEqual([...expected].sort());
+      await shows(broken.runId, done);
+      const filters = page.getByRole("group", { name: "Filters" });
+      await ana.press("Tool error", filters);
+      await ana.press("search 1 run", filters);
+      await page.keyboard.press("Escape");
+      await shows(broken.runId);
+      expect(new URL(page.url()).searchParams.get("toolError")).toBe("search");
+
+      await ana.goto(`/?status=succeeded&toolError=search&q=${name}-`);
+      const drops = page.getByRole("listitem").filter({ hasText: "without" });
+      await expect
+        .poll(() => drops.allInnerTexts(), WAIT)
+        .toEqual(["without status succeeded: 1", "without error of search: 1", `without “${name}-”: 0`]);
+      await ana.press("without error of search");
+      await shows(done);
+
+      await ana.goto("/?status=failed&groups=1");
+      const errors = page.getByRole("list", { name: "Errors" });
+      const group = errors.getByRole("listitem").filter({ hasText: broken.runId });
+      const bars = group.getByRole("img", { name: /^1 run failed in 7 d, in the 7 h from / });
+      await expect.poll(() => bars.locator("rect").count(), WAIT).toBe(1);
     },
   },
   {
