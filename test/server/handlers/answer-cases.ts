@@ -349,6 +349,13 @@ export const answerCases: { readonly [Id in RunOperation]: Case } = {
     return answer;
   },
   getServer: ({ call }) => call("getServer"),
+  getDoctor: async ({ call }) => {
+    const both = await Promise.allSettled([call("getDoctor"), call("getDoctor")]);
+    expect(both.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+    const answer = await call("getDoctor");
+    expect(answer.body.checks).toContainEqual(expect.objectContaining({ name: "leases", status: "warn" }));
+    return answer;
+  },
   checkIntegrity: async ({ call }) => {
     const answer = await call("checkIntegrity");
     expect(answer.body.problems).toEqual([]);
