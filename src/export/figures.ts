@@ -16,6 +16,14 @@ export function counted(count: number, one: string, many = `${one}s`): string {
   return `${wholeNumber(count)} ${count === 1 ? one : many}`;
 }
 
+/** `420 B`, `1.2 kB`, `3.4 MB`. */
+export function byteText(bytes: number): string {
+  if (bytes < 1_000) return `${bytes} B`;
+  const unit = bytes < 999_950 ? "kB" : bytes < 999_950_000 ? "MB" : "GB";
+  const size = { kB: 1e3, MB: 1e6, GB: 1e9 }[unit];
+  return `${(bytes / size).toFixed(1)} ${unit}`;
+}
+
 /** `250 ms`, `1.2 s`, `5 min 3 s`, `2 h 5 min`. */
 export function duration(ms: number): string {
   if (ms < 1_000) return `${Math.max(0, ms)} ms`;

@@ -11,7 +11,7 @@ import {
   rm,
   writeFile,
 } from "node:fs/promises";
-import { dirname, isAbsolute, join, relative, sep } from "node:path";
+import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
 
 // Files in a folder that others may write to as well. A file exists whole or not at all, and a name never leads out
 // of the folder: not through a planted link, and not through a folder that is swapped for a link between check and
@@ -215,4 +215,25 @@ async function withFile(
 export function codeOf(error: unknown): string | null {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === "string" ? code : null;
+}
+
+/**
+ * The real path with all symlinks resolved; segments that do not exist yet are appended as written. Null for a dangling
+ * symlink: a file created through it could be anywhere.
+ */
+export async function realPath(path: string): Promise<string | null> {
+  try {
+    return await realpath(path);
+  } catch {
+    if ((await exists(path)) || dirname(path) === path) return null;
+    const above = await realPath(dirname(path));
+    return above === null ? null : join(above, basename(path));
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return lstat(path).then(
+    () => true,
+    () => false,
+  );
 }

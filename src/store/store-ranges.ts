@@ -52,6 +52,11 @@ export type OpenWaitRange = RunScope & {
 
 /** Which answers of people to list, newest first. */
 export type AnsweredWaitRange = RunScope & {
+  /** Only those behind this one. */
+  readonly after?: { readonly answeredAt: number; readonly waitId: string };
+  /** One of these kinds. */
+  readonly kinds?: readonly WaitKind[];
+  readonly runId?: string;
   /** Answered then or later, in milliseconds since 1970. */
   readonly since: number;
   readonly limit: number;

@@ -14,6 +14,7 @@ import type {
   ReadyRun,
   SleepingRun,
 } from "./queue-records.ts";
+import type { DatabaseReport } from "./report/database-report.ts";
 import type { EndedQuery, EndedRun, Tombstone, TombstoneRange } from "./retention.ts";
 import type {
   ErrorGroup,
@@ -125,6 +126,8 @@ export interface StoreReader extends AccessReader, WebhookReader {
   listToolErrors(scope?: RunScope): Promise<readonly ToolErrors[]>;
   /** Which database it is, and how large. */
   describeStore(): Promise<StoreDescription>;
+  /** What checks of the installation look at: the file of the database, or its server. For people who operate it. */
+  inspectDatabase(): Promise<DatabaseReport>;
   /** Runs that a worker left without releasing them: no living process holds them. */
   listAbandoned(): Promise<readonly AbandonedRun[]>;
   /**
@@ -220,6 +223,8 @@ export interface StoreReader extends AccessReader, WebhookReader {
   listCheckpoints(runId: string, range?: CheckpointRange): Promise<readonly CheckpointRecord[]>;
   /** A checkpoint with its snapshot: the one of this number, or the latest that no rollback has superseded. */
   readCheckpoint(runId: string, checkpoint?: number): Promise<CheckpointSnapshot | null>;
+  /** The checkpoint that `readCheckpoint(runId)` has, without its snapshot: a resume from the last milestone begins with it. */
+  findMilestone(runId: string): Promise<CheckpointRecord | null>;
   listLineages(runId: string): Promise<readonly LineageRecord[]>;
   /** The run attempts: each time a worker claimed the run, and why. */
   listAttempts(runId: string): Promise<readonly AttemptRecord[]>;

@@ -49,6 +49,7 @@ export type * from "./exchange/exchange-records.ts";
 export type * from "./live-parts.ts";
 export type * from "./queue-records.ts";
 export type * from "./queue-store.ts";
+export type * from "./report/database-report.ts";
 export type * from "./retention.ts";
 export type { OwnStatus, RunMove, RunStatus } from "./run-move.ts";
 export type * from "./run-summary.ts";

@@ -22,7 +22,7 @@ export const rooms: Readonly<Record<string, readonly Rank[]>> = {
     "webhook",
   ],
   "src/store": [
-    ["exchange", "access", "webhook"],
+    ["exchange", "access", "report", "webhook"],
     ".",
     "live",
     "sql",
@@ -52,7 +52,7 @@ export const rooms: Readonly<Record<string, readonly Rank[]>> = {
   "src/store/sqlite": [".", "sqlite-store.ts", "migrations"],
   "src/store/postgres": [".", "postgres-store.ts", "migrations"],
   "src/export": [".", "transcript", "run-telemetry.ts", "export-run.ts", "archive"],
-  "src/account": [".", "documents", "run-report.ts", "story", "transcript", "compare"],
+  "src/account": [".", "health", "documents", "run-report.ts", "story", "transcript", "compare"],
   "src/engine": ["ports", "definition", "run", "call", "turn", "steps", "watch", "runner", "worker"],
   "src/engine/definition": ["artifact-access.ts", "value-schema.ts", "tool.ts", "waiting", ".", "pipeline"],
   "src/engine/steps": [".", "blueprint", "built-in-executors.ts"],

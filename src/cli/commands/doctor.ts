@@ -1,30 +1,21 @@
 import { existsSync } from "node:fs";
-import { StoreUnavailableError } from "../../core/errors.ts";
+import { diskHealth, placeHealth } from "../../account/health/file-health.ts";
+import { failed, type Health, ok } from "../../account/health/health.ts";
+import { postgresHealth } from "../../account/health/postgres-health.ts";
+import { storeHealth } from "../../account/health/store-health.ts";
 import { openStore } from "../../store/open-store.ts";
 import { isPostgres } from "../../store/postgres-address.ts";
-import type { Store } from "../../store/store.ts";
+import type { ServerReport, Store } from "../../store/store.ts";
 import { assertNotMoved } from "../../store/store-home.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { Command, CommandInput } from "../context/command.ts";
+import { commandHint } from "../context/command-hint.ts";
 import { cleanLine, pad, wrap } from "../context/terminal-text.ts";
 import { fileOfStore, redactionKeyIn, shownAddress, storeAddress } from "../run/command-store.ts";
-import {
-  checkConfig,
-  databaseHealth,
-  diskHealth,
-  failed,
-  type Health,
-  ok,
-  rightsHealth,
-  runHealth,
-} from "../run/health-checks.ts";
+import { checkConfig } from "../run/config-health.ts";
+import { type KnownFolders, knownFolders } from "../run/known-folders.ts";
 import { packageHealth } from "../run/package-health.ts";
-import { queueHealth } from "../run/queue-health.ts";
-import { locationHealth } from "../run/store-location.ts";
 import { paint, paintStatus } from "../screen/format.ts";
-
-/** How many of the newest runs are checked for the folder they work in. */
-const MAX_RUN_FOLDERS = 100;
 
 export const doctor: Command = {
   name: "doctor",
@@ -38,7 +29,7 @@ export const doctor: Command = {
       ok("node", process.versions.node),
       health,
       await packageHealth(config),
-      ...(await storeHealth(context, input)),
+      ...(await storeChecks(context, input)),
     ];
     return {
       exitCode: checks.some(({ status }) => status === "fail") ? 1 : 0,
@@ -49,92 +40,74 @@ export const doctor: Command = {
 };
 
 /** The checks of the store and its content, as far as it can be opened. */
-async function storeHealth(context: CliContext, input: CommandInput): Promise<readonly Health[]> {
+async function storeChecks(context: CliContext, input: CommandInput): Promise<readonly Health[]> {
   let url: string;
   try {
     url = await storeAddress(context, input);
   } catch (error) {
     return [failed("store", error)];
   }
-  if (isPostgres(url)) return serverHealth(context, input, url);
+  if (isPostgres(url)) return serverChecks(context, input, url);
   const file = fileOfStore(url);
+  const folders = await knownFolders(context, input);
   if (file !== null && !existsSync(file))
-    return [missingStore(file), await diskHealth(file), await locationHealth(context, input, file, [])];
-  const disk = file === null ? [] : [await diskHealth(file)];
+    return [missingStore(file), await diskHealth(file), await placeHealth(file, folders([]))];
   try {
-    const store = await openStore(url);
-    try {
-      // Opening the store checks both, and fails if one does not hold.
-      const durable = ok("durability", "journal_mode WAL and synchronous FULL hold");
-      const runs = [
-        await databaseHealth(store),
-        ...(await runHealth(store, input, context.clock.now())),
-        await queueHealth(store),
-      ];
-      const place =
-        file === null
-          ? []
-          : [
-              await rightsHealth(file),
-              await locationHealth(context, input, file, await store.listRuns({ limit: MAX_RUN_FOLDERS })),
-            ];
-      return [
-        ok("store", shownAddress(url)),
-        await identityHealth(store),
-        ...disk,
-        ...place,
-        ...(file === null ? [] : [durable]),
-        ...runs,
-      ];
-    } finally {
-      await store.close();
-    }
+    return await openChecks(context, input, { url, readsAll: true, folders }, await openStore(url));
   } catch (error) {
-    return [failed("store", error), ...disk];
-  }
-}
-
-/** Bundles of runs name their target by it. A database that is only read here may have none yet. */
-async function identityHealth(store: Store): Promise<Health> {
-  try {
-    return ok("store id", await store.storeId());
-  } catch (error) {
-    if (!StoreUnavailableError.isInstance(error)) throw error;
-    return ok("store id", "none yet: `pawl migrate` gives it one");
+    return [failed("store", error), ...(file === null ? [] : [await diskHealth(file)])];
   }
 }
 
 /** The checks of a PostgreSQL server, and of the runs if the store can be opened. It creates and changes nothing. */
-async function serverHealth(
+async function serverChecks(
   context: CliContext,
   input: CommandInput,
   url: string,
 ): Promise<readonly Health[]> {
-  let server: readonly Health[];
+  let server: ServerReport;
   try {
     const { reportOnServer } = await import("../../store/postgres/server-report.ts");
-    const { postgresHealth } = await import("../run/postgres-health.ts");
-    const report = await reportOnServer(url);
-    server = postgresHealth(report);
-    if (report.schemaVersion === 0) return server;
+    server = await reportOnServer(url);
+    if (server.schemaVersion === 0) return postgresHealth(server);
   } catch (error) {
     return [failed("store", error)];
   }
   try {
     const store = await openStore(url, { readOnly: true, ...redactionKeyIn(context, url) });
-    try {
-      return [
-        ok("store", shownAddress(url)),
-        await identityHealth(store),
-        ...server,
-        ...(await runHealth(store, input, context.clock.now())),
-        await queueHealth(store),
-      ];
-    } finally {
-      await store.close();
-    }
+    return await openChecks(context, input, { url, readsAll: false, server }, store);
   } catch (error) {
-    return [failed("store", error), ...server];
+    return [failed("store", error), ...postgresHealth(server)];
+  }
+}
+
+type OpenedStore = {
+  readonly url: string;
+  readonly readsAll: boolean;
+  readonly folders?: KnownFolders;
+  /** If the server was asked already. */
+  readonly server?: ServerReport;
+};
+
+/** The checks of a store that is open, which is closed afterwards. */
+async function openChecks(
+  context: CliContext,
+  input: CommandInput,
+  { url, readsAll, folders = () => [], server }: OpenedStore,
+  store: Store,
+): Promise<readonly Health[]> {
+  try {
+    return await storeHealth({
+      store,
+      name: shownAddress(url),
+      database: server === undefined ? await store.inspectDatabase() : { database: "postgres", server },
+      readsAll,
+      workFolders: folders,
+      hint: (...words) => commandHint(input, ...words),
+      now: context.clock.now(),
+    });
+  } finally {
+    await store.close();
   }
 }
 

@@ -1,7 +1,7 @@
 import { basename, relative, resolve } from "node:path";
+import { quoted } from "../../account/command-line.ts";
 import type { CliContext } from "../context/cli-context.ts";
 import type { Command } from "../context/command.ts";
-import { quoted } from "../context/command-hint.ts";
 import { cleanLine, cut, pad, paragraph } from "../context/terminal-text.ts";
 import { WrongUseError } from "../context/wrong-use-error.ts";
 import { detectPackageManager, type PackageManager } from "../init/package-manager.ts";

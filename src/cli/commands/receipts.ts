@@ -1,8 +1,8 @@
+import { callsInDoubt } from "../../account/calls-in-doubt.ts";
 import { callDocument } from "../../account/documents/call-documents.ts";
 import { doubtStep } from "../../account/next-steps.ts";
 import type { Command } from "../context/command.ts";
 import { paragraph } from "../context/terminal-text.ts";
-import { callsInDoubt } from "../run/calls-in-doubt.ts";
 import { withExistingStore } from "../run/command-store.ts";
 import { findRun } from "../run/find-run.ts";
 import { counted } from "../screen/format.ts";

@@ -1,3 +1,4 @@
+import { quoted } from "../../account/command-line.ts";
 import { withoutPassword } from "../../store/postgres-address.ts";
 import type { CliContext } from "./cli-context.ts";
 import type { CommandInput } from "./command.ts";
@@ -14,11 +15,6 @@ export function commandHint(input: CommandInput, ...words: readonly string[]): s
   });
   // Words may come from a model, so they are cleaned before they can reach a terminal.
   return ["pawl", ...words, ...given].map((word) => quoted(cleanLine(word))).join(" ");
-}
-
-/** Quotes a word for a POSIX shell, if needed. */
-export function quoted(word: string): string {
-  return /^[\w@%+=:,./-][\w@%+=:,./~#-]*$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
 /** Command lines for a terminal; a line that is too long is continued with a backslash. */

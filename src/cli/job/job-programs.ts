@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import type { BlueprintServer } from "../../core/job/blueprint.ts";
 import { type Environment, fillEnvironment } from "../../core/job/blueprint-environment.ts";
 import { type JobCeiling, type ListedCommand, listedCommand } from "../../engine/definition/job-ceiling.ts";
-import { realPath } from "../config/real-path.ts";
+import { realPath } from "../../store/guarded-folder.ts";
 
 export type ServerProgram = Extract<BlueprintServer, { readonly command: string }>;
 

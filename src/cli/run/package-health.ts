@@ -1,6 +1,6 @@
+import { failed, type Health, ok, problem } from "../../account/health/health.ts";
 import { loadAiSdk } from "../../adapters/ai-sdk/ai-sdk-package.ts";
 import type { PawlConfig } from "../../engine/definition/config.ts";
-import { failed, type Health, ok, problem } from "./health-checks.ts";
 
 /**
  * Whether the AI SDK can be loaded, which is an optional peer dependency. `config` is null if it was not executed: then only

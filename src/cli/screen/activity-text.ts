@@ -1,3 +1,4 @@
+import { SILENT_WORKER_MS } from "../../account/health/queue-health.ts";
 import { asksPeople } from "../../core/wait.ts";
 import type { HeldRun } from "../../store/store.ts";
 import type { CliContext } from "../context/cli-context.ts";
@@ -12,9 +13,6 @@ import {
   paint,
 } from "./format.ts";
 import { type Column, formatTable } from "./table.ts";
-
-/** A worker reports every five seconds. */
-export const SILENT_WORKER_MS = 15_000;
 
 /** More queues and workers than this are counted. */
 const MOST_ROWS = 10;

@@ -63,14 +63,12 @@ export function formatMoney(microDollars: number): string {
 }
 
 export { formatMoment, formatTime, formatTimeOfDay } from "../../account/local-time.ts";
-export { counted, isoTime, wholeNumber as formatWholeNumber } from "../../export/figures.ts";
-
-export function formatBytes(bytes: number): string {
-  if (bytes < 1_000) return `${bytes} B`;
-  const unit = bytes < 999_950 ? "kB" : bytes < 999_950_000 ? "MB" : "GB";
-  const size = { kB: 1e3, MB: 1e6, GB: 1e9 }[unit];
-  return `${(bytes / size).toFixed(1)} ${unit}`;
-}
+export {
+  byteText as formatBytes,
+  counted,
+  isoTime,
+  wholeNumber as formatWholeNumber,
+} from "../../export/figures.ts";
 
 /** A value on one line: strings as they are, everything else as JSON. */
 export function formatValue(value: Json): string {

@@ -1,7 +1,11 @@
 import { join, resolve } from "node:path";
+import type { WorkFolder } from "../../account/health/file-health.ts";
 import { type RunSpec, runDirectory } from "../../core/job/run-spec.ts";
 import { isBelow } from "../../store/guarded-folder.ts";
-import type { ForkOrigin } from "../../store/store.ts";
+import type { ForkOrigin, RunRecord } from "../../store/store.ts";
+import type { Agent } from "../definition/agent.ts";
+import { agentSteps } from "../definition/known-tools.ts";
+import type { StepNode } from "../definition/step.ts";
 import type { RunFolder } from "./workspace.ts";
 
 /**
@@ -31,4 +35,26 @@ function fixedPart(named: string, runId: string): string {
   const parts = named.split("/");
   const first = parts.findIndex((part) => runDirectory(part, runId) !== part);
   return first === -1 ? named : parts.slice(0, first).join("/") || (named.startsWith("/") ? "/" : ".");
+}
+
+/** The folders that tools work in: those of these runs below `root`, and those that MCP servers of the pipelines are given. */
+export function workFolders(
+  pipelines: readonly (Agent | StepNode)[],
+  root: string,
+  runs: readonly RunRecord[],
+): readonly WorkFolder[] {
+  return [...pipelines.flatMap(serverFolders), ...runs.map((run) => runFolder(run, root))];
+}
+
+/** Arguments of MCP server programs that may be folders. */
+function serverFolders(target: Agent | StepNode): readonly WorkFolder[] {
+  return agentSteps(target)
+    .flatMap(({ agent }) => Object.entries(agent.sources))
+    .flatMap(([name, { places = [] }]) =>
+      places.map((folder) => ({ folder: resolve(folder), whose: `the MCP server ${name}` })),
+    );
+}
+
+function runFolder({ runId, spec, forkedFrom }: RunRecord, root: string): WorkFolder {
+  return { folder: folderOf(runId, spec, root, forkedFrom).path, whose: `run ${runId}` };
 }

@@ -23,6 +23,7 @@ export const WRITTEN_TEXTS: ReadonlySet<string> = new Set([
   "objective",
   "question",
   "reason",
+  "remedy",
   "story",
   "suggested",
   "text",

@@ -75,6 +75,7 @@ export const OPERATIONS = {
   fireSchedule: { method: "POST", path: "/v1/schedules/{name}/fire", role: "operator" },
 
   getServer: { method: "GET", path: "/v1/server", role: "viewer" },
+  getDoctor: { method: "GET", path: "/v1/doctor", role: "admin" },
   checkIntegrity: { method: "POST", path: "/v1/integrity", role: "admin" },
   listTokens: { method: "GET", path: "/v1/tokens", role: "admin" },
   createToken: { method: "POST", path: "/v1/tokens", role: "admin" },

@@ -207,6 +207,11 @@ const ROUTES = {
   },
 
   getServer: { tag: "server", summary: "The server and its store", answers: { 200: house.serverInfo } },
+  getDoctor: {
+    tag: "server",
+    summary: "Check the installation and the store, as `pawl doctor` does, and suggest fixes",
+    answers: { 200: house.doctor },
+  },
   checkIntegrity: {
     tag: "server",
     summary: "Check the database itself; reads all of it",

@@ -1,6 +1,7 @@
+import type { WorkFolder } from "../../account/health/file-health.ts";
 import type { Clock } from "../../engine/ports/clock.ts";
 import type { Runner } from "../../engine/runner/runner.ts";
-import type { Store } from "../../store/store.ts";
+import type { RunRecord, Store } from "../../store/store.ts";
 
 /** What the handlers work with. */
 export type ServerParts = {
@@ -14,6 +15,8 @@ export type ServerParts = {
   readonly instance: string;
   /** What people call the store. */
   readonly storeName: string;
+  /** Where tools work: those of the pipelines, and of these runs. */
+  readonly workFolders: (runs: readonly RunRecord[]) => readonly WorkFolder[];
   /** A worker runs inside the server. */
   readonly hasWorker: boolean;
   readonly isReadOnly: boolean;

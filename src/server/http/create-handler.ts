@@ -7,6 +7,7 @@ import { rootOf } from "../../engine/definition/pipeline-root.ts";
 import type { StepNode } from "../../engine/definition/step.ts";
 import type { Clock } from "../../engine/ports/clock.ts";
 import { systemClock } from "../../engine/ports/system-clock.ts";
+import { workFolders } from "../../engine/run/run-folder.ts";
 import { Runner } from "../../engine/runner/runner.ts";
 import { assertStore, type RunnerOptions } from "../../engine/runner/runner-options.ts";
 import type { Store } from "../../store/store.ts";
@@ -154,6 +155,7 @@ async function setUp(
     version: packageVersion(),
     instance: randomUUID(),
     storeName: options.storeName ?? "store",
+    workFolders: workFoldersOf(options),
     hasWorker,
     isReadOnly: readOnly,
     openStreams: () => longAnswers.streams,
@@ -223,6 +225,10 @@ function runnersOf({
     runners.set(name, new Runner(target, { ...runnerOptions, store }));
   }
   return runners;
+}
+
+function workFoldersOf({ pipelines = {}, runnerOptions = {} }: HandlerOptions): ServerParts["workFolders"] {
+  return (runs) => workFolders(Object.values(pipelines), runnerOptions.workspaceRoot ?? ".", runs);
 }
 
 function dashboardOf(given: string | false | undefined): DashboardFiles | null {

@@ -2,6 +2,7 @@ import { ConfigurationError } from "../../core/errors.ts";
 import type { Connection } from "../postgres-wire/connection.ts";
 import type { Network } from "../postgres-wire/pg-driver.ts";
 import type { ReadyChannel } from "../postgres-wire/ready-channel.ts";
+import type { JobsState } from "../report/database-report.ts";
 import type { Readers } from "../sql/planned/readers.ts";
 import type { Statement } from "../sql/planned/server-session.ts";
 import { ReadyListeners } from "../sql/ready-listeners.ts";
@@ -9,7 +10,7 @@ import { all } from "../sql/script.ts";
 import type { Write } from "../sql/write.ts";
 import { loadGraphile } from "./graphile.ts";
 import { JobRunner } from "./job-runner.ts";
-import { type JobsState, jobsSchema, lookForJobs } from "./jobs-schema.ts";
+import { jobsSchema, lookForJobs } from "./jobs-schema.ts";
 import { WakeJobs } from "./wake-jobs.ts";
 
 export type WakingOptions = {

@@ -1,23 +1,7 @@
 import { quoted } from "../postgres-wire/connection.ts";
+import type { JobsReport } from "../report/database-report.ts";
 import { isGraphileInstalled } from "./graphile.ts";
-import { type Ask, type JobsState, jobsSchema, lookForJobs } from "./jobs-schema.ts";
-
-/** What there is of the jobs that wake workers. */
-export type JobsReport = {
-  readonly schema: string;
-  /** True if the package graphile-worker is installed beside this Pawl. */
-  readonly isInstalled: boolean;
-  readonly state: JobsState;
-  /** True if this role may create the tables where they are missing. */
-  readonly mayCreate: boolean;
-  /** The version of the tables, and the number of jobs; null unless they are usable. */
-  readonly tables: {
-    readonly version: number;
-    readonly waiting: number;
-    /** Should have come a minute ago or more. */
-    readonly overdue: number;
-  } | null;
-};
+import { type Ask, jobsSchema, lookForJobs } from "./jobs-schema.ts";
 
 const MAY_CREATE = `
   SELECT coalesce(has_schema_privilege(to_regnamespace(?), 'CREATE'),

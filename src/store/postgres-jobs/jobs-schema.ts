@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { JobsState } from "../report/database-report.ts";
 import type { Row, SqlValue } from "../sql/row.ts";
 
 /** The names of statements that graphile-worker prepares contain the schema, and have at most 63 characters. */
@@ -14,13 +15,6 @@ export function jobsSchema(schema: string): string {
   const digest = createHash("sha256").update(schema).digest("hex").slice(0, 8);
   return `${schema.slice(0, MAX_NAME - 14)}_${digest}_jobs`;
 }
-
-/** What there is of the jobs of a store. */
-export type JobsState =
-  | "missing"
-  /** The tables are there, but this role may not use them. */
-  | "forbidden"
-  | "usable";
 
 /** Rows of tables with row security and without a policy are seen by their owner only, so grants are not enough. */
 const LOOK = `

@@ -8,6 +8,7 @@ import {
   postgresError,
   unknownCommit,
 } from "../postgres-wire/postgres-error.ts";
+import type { DatabaseReport } from "../report/database-report.ts";
 import type { Driver } from "../sql/driver.ts";
 import type { Leases } from "../sql/leases.ts";
 import { newerSchema } from "../sql/migration.ts";
@@ -22,10 +23,12 @@ import { commitOrder } from "./commit-order.ts";
 import { LATEST_VERSION } from "./migrate.ts";
 import type { OwnerSession } from "./owner-session.ts";
 import { planContext, runKeyOf } from "./plan-context.ts";
+import { readServer } from "./server-report.ts";
 import { SERVER_NOW, statementsOf } from "./write-statements.ts";
 
 export type PostgresDriverParts = {
   readonly name: string;
+  readonly schema: string;
   readonly isReadOnly: boolean;
   readonly connect: () => Promise<Connection>;
   readonly readers: Readers;
@@ -116,6 +119,20 @@ export class PostgresDriver implements Driver {
     return checked?.text("checksums") === "off"
       ? ["The server does not check the pages of its files (data_checksums is off): it cannot notice damage."]
       : [];
+  }
+
+  /** Over a connection of its own: the others are in use, and its age is no part of what it finds. */
+  async inspect(): Promise<DatabaseReport> {
+    try {
+      const connection = await this.#parts.connect();
+      try {
+        return { database: "postgres", server: await readServer(connection, this.#parts.schema) };
+      } finally {
+        await connection.end();
+      }
+    } catch (error) {
+      throw postgresError(error, this.name);
+    }
   }
 
   async describe(): Promise<StoreDescription> {

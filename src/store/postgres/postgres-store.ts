@@ -72,6 +72,7 @@ export class PostgresStore extends SqlStore {
       const readers = new Readers(connect, isConnectionLost);
       const parts = {
         name,
+        schema,
         isReadOnly: readOnly,
         connect,
         readers,

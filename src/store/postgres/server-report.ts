@@ -1,49 +1,11 @@
 import { postgresAddress } from "../postgres-address.ts";
-import { type JobsReport, reportOnJobs } from "../postgres-jobs/jobs-report.ts";
+import { reportOnJobs } from "../postgres-jobs/jobs-report.ts";
 import { Connection, quoted } from "../postgres-wire/connection.ts";
 import { realNetwork } from "../postgres-wire/pg-driver.ts";
 import { postgresError } from "../postgres-wire/postgres-error.ts";
+import type { ServerReport, TableReport } from "../report/database-report.ts";
 import type { Row } from "../sql/row.ts";
 import { LATEST_VERSION, versionOf } from "./migrate.ts";
-
-/** What a PostgreSQL server says about itself, as far as the role may see it. Nothing is created or changed. */
-export type ServerReport = {
-  readonly version: string;
-  /** 180004 for 18.4. */
-  readonly versionNumber: number;
-  readonly role: string;
-  readonly schema: string;
-  /** The schema of the tables: 0 if there are none, null if the role may not see it. */
-  readonly schemaVersion: number | null;
-  readonly knownVersion: number;
-  readonly isReplica: boolean;
-  /** Another program is between this process and the server, and shares its sessions. */
-  readonly isPooled: boolean;
-  /** Settings as a new session has them: `fsync`, `synchronous_commit`, … */
-  readonly settings: Readonly<Record<string, string>>;
-  readonly replicas: number;
-  readonly sessions: { readonly used: number; readonly most: number; readonly hidden: number };
-  /** The oldest transaction that is open in a session that the role may see, in seconds. */
-  readonly oldestTransactionSeconds: number;
-  readonly preparedTransactions: number;
-  readonly unusedSlots: number;
-  /** The server's clock minus that of this process, give or take half of the round trip. */
-  readonly clockOffMs: number;
-  readonly roundTripMs: number;
-  /** What the role may not do with the tables: `INSERT on events`. */
-  readonly missingRights: readonly string[];
-  readonly tables: readonly TableReport[];
-  readonly jobs: JobsReport;
-};
-
-export type TableReport = {
-  readonly table: string;
-  readonly bytes: number;
-  readonly live: number;
-  readonly dead: number;
-  readonly updates: number;
-  readonly hotUpdates: number;
-};
 
 const SETTINGS = [
   "autovacuum",
@@ -62,7 +24,7 @@ export async function reportOnServer(address: string): Promise<ServerReport> {
   try {
     const connection = await Connection.open(realNetwork, { url, schema });
     try {
-      return await read(connection, schema);
+      return await readServer(connection, schema);
     } finally {
       await connection.end();
     }
@@ -71,7 +33,8 @@ export async function reportOnServer(address: string): Promise<ServerReport> {
   }
 }
 
-async function read(connection: Connection, schema: string): Promise<ServerReport> {
+/** What the server says over a connection of its own, in the schema of the store. */
+export async function readServer(connection: Connection, schema: string): Promise<ServerReport> {
   const one = async (text: string, ...values: readonly string[]) => {
     const [row] = await connection.rows(text, values);
     if (row === undefined) throw new Error(`The server gave no answer to ${text}`);

@@ -1,4 +1,5 @@
 import type { LiveParts } from "../live-parts.ts";
+import type { DatabaseReport } from "../report/database-report.ts";
 import type { StoreDescription } from "../store.ts";
 import type { ChangeLog } from "./change-log.ts";
 import type { SqlScript } from "./script.ts";
@@ -45,6 +46,8 @@ export interface Driver {
   checkIntegrity(): Promise<readonly string[]>;
   /** Which database it is, and how large. */
   describe(): Promise<StoreDescription>;
+  /** What checks of the installation look at. Creates and changes nothing. */
+  inspect(): Promise<DatabaseReport>;
   /** True if the path leads to one of the database's own files. */
   isOwnFile(path: string): Promise<boolean>;
   /** The key for digests of hidden values. */

@@ -86,6 +86,11 @@ export abstract class SqlOverview {
     return this.driver.describe();
   }
 
+  inspectDatabase(): Promise<contract.DatabaseReport> {
+    if (this.isOver) return Promise.reject(closedError(this.driver.name));
+    return this.driver.inspect();
+  }
+
   listOpenWaits(range?: contract.OpenWaitRange): Listed<"listOpenWaits"> {
     return this.read(() => listTrustedWaits(range));
   }

@@ -285,6 +285,10 @@ export abstract class SqlReader extends SqlOverview implements contract.StoreRea
     return this.read(() => sessions.isForgotten(runId, toolCallId));
   }
 
+  findMilestone(runId: string): Promise<contract.CheckpointRecord | null> {
+    return this.read(() => sessions.findMilestone(runId));
+  }
+
   listCheckpoints(runId: string, range?: contract.CheckpointRange): Listed<"listCheckpoints"> {
     return this.read(() => sessions.listCheckpoints(runId, range));
   }

@@ -1,7 +1,9 @@
 import { statSync } from "node:fs";
 import type { LiveParts } from "../live-parts.ts";
+import type { DatabaseReport } from "../report/database-report.ts";
 import type { Driver } from "../sql/driver.ts";
 import type { Leases } from "../sql/leases.ts";
+import { latestVersion } from "../sql/migration.ts";
 import type { RunHead } from "../sql/run-head.ts";
 import { all, get, known, type SqlScript } from "../sql/script.ts";
 import type { RunKey } from "../sql/table-list.ts";
@@ -11,6 +13,7 @@ import { StoreFiles } from "../store-files.ts";
 import { commitOrder } from "./commit-order.ts";
 import { CommitWatch } from "./commit-watch.ts";
 import type { Database } from "./database.ts";
+import { MIGRATIONS } from "./embedded-migrations.ts";
 import { type CommitObserver, GroupCommit } from "./group-commit.ts";
 import { schemaVersion } from "./migrate.ts";
 import type { OwnerLock } from "./owner-lock.ts";
@@ -201,6 +204,15 @@ export class SqliteDriver implements Driver {
         };
       }),
     );
+  }
+
+  inspect(): Promise<DatabaseReport> {
+    return whileBusy(this.name, () => ({
+      database: "sqlite",
+      file: this.#path === ":memory:" ? null : this.#path,
+      schemaVersion: this.#database.snapshot(() => schemaVersion(this.#database)),
+      knownVersion: latestVersion(MIGRATIONS),
+    }));
   }
 
   isOwnFile(path: string): Promise<boolean> {

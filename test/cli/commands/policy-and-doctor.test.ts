@@ -126,6 +126,7 @@ describe("doctor", () => {
       "packages ok",
       "store ok",
       "store id ok",
+      "schema ok",
       "disk ok",
       "rights ok",
       "place ok",

@@ -85,7 +85,7 @@ describe("doctor", () => {
     await anHourAgo.close();
     expect(await line()).toEqual([
       "warn",
-      "a run of default should have been woken 30 min 00 s ago",
+      "a run of default should have been woken 30 min 0 s ago",
       "any worker wakes runs of all queues: start one with pawl worker",
     ]);
   });

@@ -9,6 +9,8 @@ import {
 } from "../../../dashboard/src/pages/run/money/spending.ts";
 import { type Forecast, forecastWords } from "../../../dashboard/src/pages/run/next/forecast-words.ts";
 
+import { milestoneWords, resumePlaces } from "../../../dashboard/src/pages/run/next/resume-places.ts";
+
 const FORECAST: Forecast = {
   runId: "q-1",
   status: "interrupted",
@@ -47,6 +49,29 @@ describe("a forecast in words", () => {
     expect(words).toContain("run se\\u202end again (2×)");
     expect(words).toContain("ask the model for turn 2");
     expect(words).toContain("leave 1 question open");
+  });
+});
+
+describe("the places to continue a run from", () => {
+  const milestone = {
+    checkpoint: 3,
+    type: "milestone",
+    stepPath: "crawl[2]",
+    turnIndex: 14,
+    at: "2026-01-01T00:00:00Z",
+  };
+
+  test("have its last milestone if it has one", () => {
+    expect(resumePlaces({ milestone })).toEqual(["turn", "milestone", "beginning"]);
+    expect(resumePlaces({ milestone: null })).toEqual(["turn", "beginning"]);
+  });
+
+  test("say which milestone that is: a turn of a step, or the end of a step or a phase", () => {
+    expect(milestoneWords(milestone)).toBe("crawl[2], turn 14");
+    expect(milestoneWords({ ...milestone, type: "step_boundary" })).toBe("the end of crawl[2]");
+    expect(milestoneWords({ ...milestone, type: "phase_boundary" })).toBe(
+      "the end of a phase, with crawl[2]",
+    );
   });
 });
 

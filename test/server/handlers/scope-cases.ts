@@ -207,6 +207,9 @@ export const scopeCases: { readonly [Id in RunOperation]: Case } = {
     const answer = JSON.stringify((await call("getServer", { as: STRANGER })).body);
     for (const theirs of ["acme", "clerk-1", "report-1"]) expect(answer).not.toContain(theirs);
   },
+  getDoctor: async ({ call }) => {
+    await expect(call("getDoctor", { as: STRANGER })).rejects.toMatchObject({ status: 403 });
+  },
   checkIntegrity: async ({ call }) => {
     await expect(call("checkIntegrity", { as: STRANGER })).rejects.toMatchObject({ status: 403 });
   },

@@ -104,6 +104,7 @@ export function serverWorld(store: Store, clock: Clock = systemClock) {
     version: "1.0.0",
     instance: "server-1",
     storeName: "pawl.db",
+    workFolders: () => [],
     hasWorker: false,
     isReadOnly: false,
     openStreams: () => 0,

@@ -11,6 +11,7 @@ import { Section } from "../../parts/layout/section.tsx";
 import { Exact } from "../../parts/text/time.tsx";
 import { counted } from "../../words/money-words.ts";
 import { longDurationWords } from "../../words/time-words.ts";
+import { InstallationChecks } from "./installation-checks.tsx";
 import { StoreHealth } from "./store-health.tsx";
 import { Webhooks } from "./webhooks.tsx";
 import { WhoWorks } from "./who-works.tsx";
@@ -37,6 +38,7 @@ export default function HealthPage(): ReactNode {
             </div>
           )}
         </Loaded>
+        {me.role === "admin" && <InstallationChecks />}
         {me.role === "admin" && <Webhooks />}
       </div>
     </Page>

@@ -1,5 +1,4 @@
-import { useQuery, useQueryClient } from "@tanstack/react-query";
-import type { ReactNode } from "react";
+import { type ReactNode, useEffect, useMemo, useRef } from "react";
 import { navigate } from "wouter/use-browser-location";
 import type { Wait } from "../../api/documents.ts";
 import { useKeys } from "../../browser/keyboard.ts";
@@ -8,8 +7,7 @@ import { optional, someOf } from "../../browser/search-params.ts";
 import { useTellMe } from "../../browser/tell-me.ts";
 import { useIsNarrow } from "../../browser/use-is-narrow.ts";
 import { useSearchParams } from "../../browser/use-search-params.ts";
-import { useDashboard } from "../../live/dashboard-context.ts";
-import { useLiveSignal } from "../../live/use-live.ts";
+import { useLive } from "../../live/use-live.ts";
 import { Button } from "../../parts/controls/button.tsx";
 import { Icon } from "../../parts/controls/icon.tsx";
 import { Link } from "../../parts/controls/link.tsx";
@@ -18,9 +16,11 @@ import { EmptyState } from "../../parts/layout/empty-state.tsx";
 import { ProblemNotice } from "../../parts/layout/notice.tsx";
 import { Page } from "../../parts/layout/page.tsx";
 import { VisibleLine } from "../../parts/text/visible.tsx";
-import { counted } from "../../words/money-words.ts";
+import { OpenWaits } from "./open-waits.tsx";
+import { useWaitPages, type WaitFilter, type WaitPages } from "./use-wait-pages.ts";
 import { WaitPane } from "./wait-detail.tsx";
 import { WaitList } from "./wait-list.tsx";
+import { listedWords, neighbour } from "./wait-order.ts";
 import { kindWords, PERSON_KINDS } from "./wait-words.ts";
 
 const INBOX_PARAMS = { kind: someOf(PERSON_KINDS), run: optional } as const;
@@ -33,19 +33,9 @@ export default function InboxPage({ waitId }: { readonly waitId: string | null }
     kind: kind.length === 0 ? [...PERSON_KINDS] : [...kind],
     ...(run === null ? {} : { runId: run }),
   };
-  const open = useWaits("open", filter);
-  const answered = useWaits("answered", filter);
-  const waits = open.data?.items ?? [];
-  const today = (answered.data?.items ?? []).filter(isToday);
-  const move = (by: number): void => {
-    const from = waits.findIndex((wait) => wait.waitId === waitId);
-    const next = waits[Math.min(waits.length - 1, Math.max(0, from + by))];
-    if (next !== undefined) navigate(waitPath(next.waitId) + location.search, { replace: waitId !== null });
-  };
-  useKeys([
-    { keys: "j", does: "Next wait", run: () => move(1) },
-    { keys: "k", does: "Previous wait", run: () => move(-1) },
-  ]);
+  const open = useWaitPages("open", filter);
+  const { waits } = open;
+  useMoving(open, waitId);
   if (isNarrow && waitId !== null) {
     return (
       <Page title="Inbox" beside={<BackLink />}>
@@ -58,11 +48,7 @@ export default function InboxPage({ waitId }: { readonly waitId: string | null }
       title="Inbox"
       beside={
         <>
-          {open.data !== undefined && (
-            <span className="text-ink-3">
-              {waits.length === 0 ? "nothing open" : `${counted(waits.length, "open wait")}, oldest first`}
-            </span>
-          )}
+          {open.isLoaded && <OpenCount list={open} isFiltered={kind.length > 0 || run !== null} />}
           <KindMenu kinds={kind} onChange={(next) => change({ kind: next })} />
           {run !== null && (
             <Button kind="quiet" onClick={() => change({ run: null })}>
@@ -75,33 +61,18 @@ export default function InboxPage({ waitId }: { readonly waitId: string | null }
     >
       <div className="grid min-h-0 gap-4 md:grid-cols-[minmax(16rem,24rem)_minmax(0,1fr)]">
         <div className="flex min-w-0 flex-col gap-3">
-          {open.error !== null && open.data === undefined && (
-            <ProblemNotice
-              error={open.error}
-              what="The waits could not be read."
-              since={open.errorUpdatedAt}
-              onRetry={() => void open.refetch()}
-            />
-          )}
-          {open.data !== undefined && waits.length === 0 && (
+          {!open.isLoaded && <Unread list={open} what="The waits could not be read." />}
+          {open.isLoaded && waits.length === 0 && (
             <EmptyState title="Nothing waits for a person." command="pawl waits">
               Approvals, questions and calls in doubt appear here. A terminal shows them with
             </EmptyState>
           )}
-          {waits.length > 0 && <WaitList waits={waits} at={waitId} label="Open waits" />}
-          {today.length > 0 && (
-            <details open={waits.length === 0}>
-              <summary className="disclosure py-1 text-ink-2 hover:text-ink">
-                Answered today: {today.length}
-              </summary>
-              <div className="mt-1">
-                <WaitList waits={today} at={waitId} label="Answered today" />
-              </div>
-            </details>
-          )}
+          {waits.length > 0 && <OpenWaits list={open} at={waitId} />}
+          {open.isStuck && <Unread list={open} what="The next waits could not be read." />}
+          <AnsweredToday filter={filter} at={waitId} isOpen={open.isLoaded && waits.length === 0} />
         </div>
         {!isNarrow && (
-          <div className="max-w-3xl min-w-0">
+          <div className="sticky top-14 max-h-[calc(100dvh-4.25rem)] max-w-3xl min-w-0 self-start overflow-y-auto">
             {waitId === null ? (
               waits.length > 0 && <EmptyState title="Choose a wait to read all of it." />
             ) : (
@@ -114,20 +85,74 @@ export default function InboxPage({ waitId }: { readonly waitId: string | null }
   );
 }
 
-type WaitFilter = { readonly kind: Wait["kind"][]; readonly runId?: string };
+/** `j` and `k`. The place of a wait is kept: once it is answered, the next one is behind it, and not the first of all. */
+function useMoving({ waits, loadMore }: WaitPages, waitId: string | null): void {
+  const place = useRef(0);
+  const ids = useMemo(() => waits.map((wait) => wait.waitId), [waits]);
+  const at = waitId === null ? -1 : ids.indexOf(waitId);
+  useEffect(() => {
+    if (at !== -1) place.current = at;
+  }, [at]);
+  const move = (by: 1 | -1): void => {
+    const next = neighbour(ids, waitId, place.current, by);
+    if (next === undefined) return;
+    if (next === ids.at(-1)) loadMore();
+    navigate(waitPath(next) + location.search, { replace: waitId !== null });
+  };
+  useKeys([
+    { keys: "j", does: "Next wait", run: () => move(1) },
+    { keys: "k", does: "Previous wait", run: () => move(-1) },
+  ]);
+}
 
-/** They are read again whenever a wait is opened or answered anywhere. */
-function useWaits(status: "open" | "answered", filter: WaitFilter) {
-  const { client } = useDashboard();
-  const queries = useQueryClient();
-  useLiveSignal((signal) => {
-    if (signal.kind === "waits") void queries.invalidateQueries({ queryKey: ["waits"] });
-  });
-  return useQuery({
-    queryKey: ["waits", status, filter],
-    queryFn: ({ signal }) => client.listWaits({ status, ...filter, limit: 200, signal }),
-    placeholderData: (before) => before,
-  });
+function Unread({ list, what }: { readonly list: WaitPages; readonly what: string }): ReactNode {
+  if (list.error === null) return null;
+  return <ProblemNotice error={list.error} what={what} since={list.errorAt} onRetry={list.retry} />;
+}
+
+/** The stream counts all waits that ask people: of a filter, only those that were read are known. */
+function OpenCount({
+  list: { waits, hasMore },
+  isFiltered,
+}: {
+  readonly list: WaitPages;
+  readonly isFiltered: boolean;
+}): ReactNode {
+  const { openWaits } = useLive();
+  if (waits.length === 0) return <span className="text-ink-3">nothing open</span>;
+  const count = listedWords(waits.length, hasMore, isFiltered ? null : openWaits);
+  return (
+    <span className="text-ink-3">
+      {count} {count === "1" ? "open wait" : "open waits"}, oldest first
+    </span>
+  );
+}
+
+type AnsweredTodayProps = {
+  readonly filter: WaitFilter;
+  readonly at: string | null;
+  readonly isOpen: boolean;
+};
+
+function AnsweredToday({ filter, at, isOpen }: AnsweredTodayProps): ReactNode {
+  const answered = useWaitPages("answered", filter);
+  const today = answered.waits.filter(isToday);
+  // The newest are first: a page with older ones is the last one of today.
+  const hasMore = answered.hasMore && today.length === answered.waits.length;
+  if (today.length === 0) return null;
+  return (
+    <details open={isOpen}>
+      <summary className="disclosure py-1 text-ink-2 hover:text-ink">
+        Answered today: {listedWords(today.length, hasMore, null)}
+      </summary>
+      <div className="mt-1 flex flex-col items-start gap-2">
+        <div className="w-full">
+          <WaitList waits={today} at={at} label="Answered today" />
+        </div>
+        {hasMore && <Button onClick={answered.loadMore}>Show more</Button>}
+      </div>
+    </details>
+  );
 }
 
 function isToday({ answeredAt }: Wait): boolean {

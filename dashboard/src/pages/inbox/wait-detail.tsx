@@ -1,12 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useRef, useState } from "react";
+import { type ReactNode, useState } from "react";
 import { navigate } from "wouter/use-browser-location";
 import { PawlProblem } from "../../api/client.ts";
 import type { WaitDetail } from "../../api/documents.ts";
 import { useKeys } from "../../browser/keyboard.ts";
 import { runPath } from "../../browser/places.ts";
 import { useDashboard, useMayAct } from "../../live/dashboard-context.ts";
-import { useLiveSignal } from "../../live/use-live.ts";
+import { useReadAfter } from "../../live/use-read-after.ts";
 import { Button } from "../../parts/controls/button.tsx";
 import { Link } from "../../parts/controls/link.tsx";
 import { Notice, ProblemNotice } from "../../parts/layout/notice.tsx";
@@ -27,19 +27,7 @@ export function WaitPane({ waitId }: { readonly waitId: string }): ReactNode {
     queryKey: ["wait", waitId],
     queryFn: ({ signal }) => client.getWait({ waitId, signal }),
   });
-  // One reading after the other: a run that moves faster than it is read would cancel each of them.
-  const isStale = useRef(false);
-  const { isFetching, refetch } = wait;
-  useLiveSignal((signal) => {
-    if (signal.kind !== "head" || signal.head.runId !== wait.data?.runId) return;
-    if (isFetching) isStale.current = true;
-    else void refetch();
-  });
-  useEffect(() => {
-    if (isFetching || !isStale.current) return;
-    isStale.current = false;
-    void refetch();
-  }, [isFetching, refetch]);
+  useReadAfter(wait, (signal) => signal.kind === "head" && signal.head.runId === wait.data?.runId);
   if (wait.data !== undefined) return <Detail key={waitId} wait={wait.data} />;
   if (wait.error === null) return null;
   return (

@@ -176,6 +176,20 @@ export const serverInfo = z
   })
   .meta({ id: "ServerInfo" });
 
+const check = z
+  .object({
+    name: z.string(),
+    status: z.enum(["ok", "warn", "fail"]),
+    what: z.string(),
+    remedy: z
+      .string()
+      .nullable()
+      .meta({ description: "What to do about it; null if nothing has to be done." }),
+  })
+  .meta({ id: "Check", description: "The result of one check." });
+
+export const doctor = z.object({ checks: z.array(check), checkedAt: time }).meta({ id: "Doctor" });
+
 export const integrity = z
   .object({ problems: z.array(z.string()), checkedAt: time })
   .meta({ id: "Integrity" });

@@ -136,6 +136,10 @@ export const run = z
     steps: z.int(),
     turns: z.int(),
     isConversation: z.boolean(),
+    milestone: z
+      .object({ checkpoint: z.int(), type: z.string(), stepPath: z.string(), turnIndex: z.int(), at: time })
+      .nullable()
+      .meta({ description: "Where a resume from its last milestone begins; null if it has none." }),
     resumeRequested: z.object({ at: time, by: z.string(), from: z.string() }).nullable(),
     next: z.array(nextStep),
   })

@@ -38,6 +38,7 @@ export async function readRun(parts: ServerParts, accounts: RunAccounts, run: Ru
     steps: work.steps,
     turns,
     isConversation: await hasConversation(parts, run),
+    milestone: await readMilestone(store, runId),
     resumeRequested:
       resumeRequest === null
         ? null
@@ -81,6 +82,13 @@ async function callsInDoubt(store: StoreReader, runId: string): Promise<readonly
   for await (const call of everyRecord<ToolCallRecord>((range) => store.listToolCalls(runId, range)))
     if (call.status === "in_doubt") doubts.push(call);
   return doubts;
+}
+
+async function readMilestone(store: StoreReader, runId: string) {
+  const found = await store.findMilestone(runId);
+  if (found === null) return null;
+  const { checkpoint, type, stepPath, turnIndex, at } = found;
+  return { checkpoint, type, stepPath, turnIndex, at: isoTime(at) };
 }
 
 /** The code says it where the server has it; otherwise what has happened in the run. */

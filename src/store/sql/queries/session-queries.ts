@@ -75,8 +75,16 @@ export function* listCheckpoints(
 
 const SNAPSHOTS = `SELECT ${CHECKPOINT_COLUMNS}, snapshot ${WITH_STEPS}`;
 const SNAPSHOT = `${SNAPSHOTS} AND checkpoint_index = ?`;
-const LATEST_SNAPSHOT = `${SNAPSHOTS} AND superseded = 0 AND checkpoint_type <> 'pre_side_effect'
-  ORDER BY checkpoint_index DESC LIMIT 1`;
+const LATEST =
+  "AND superseded = 0 AND checkpoint_type <> 'pre_side_effect' ORDER BY checkpoint_index DESC LIMIT 1";
+const LATEST_SNAPSHOT = `${SNAPSHOTS} ${LATEST}`;
+const LATEST_CHECKPOINT = `SELECT ${CHECKPOINT_COLUMNS} ${WITH_STEPS} ${LATEST}`;
+
+/** The checkpoint that a resume from the last milestone begins with, without its snapshot. */
+export function* findMilestone(runId: string): SqlScript<CheckpointRecord | null> {
+  const row = yield* get(LATEST_CHECKPOINT, yield* requireRunKey(runId));
+  return row === null ? null : checkpointRecord(row);
+}
 
 export function* readCheckpoint(
   runId: string,

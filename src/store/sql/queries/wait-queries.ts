@@ -76,15 +76,42 @@ function* behindWait({
 const ANSWERED_BY_PEOPLE = "waits.status = 'answered' AND waits.kind <> 'time' AND waits.kind <> 'message'";
 
 /** What people have answered, newest first. */
-export function* listAnsweredWaits({ since, limit, ...scope }: AnsweredWaitRange): SqlScript<WaitRecord[]> {
+export function* listAnsweredWaits({
+  since,
+  after,
+  limit,
+  kinds,
+  runId,
+  ...scope
+}: AnsweredWaitRange): SqlScript<WaitRecord[]> {
+  const behind = after === undefined ? [] : behindAnswer(after);
+  if (behind === null) return [];
   const { text, values } = allOf([
     plain(`${ANSWERED_BY_PEOPLE} AND runs.run_key = waits.run_key`),
     { text: "waits.answered_at >= ?", values: [since] },
+    ...(kinds === undefined ? [] : [oneOf("waits.kind", kinds)]),
+    ...(runId === undefined ? [] : [{ text: OF_RUN, values: [runId] }]),
+    ...behind,
     ...inScope(scope),
   ]);
   const order = "ORDER BY waits.answered_at DESC, runs.run_id DESC, waits.wait_index DESC LIMIT ?";
   const rows = yield* all(`${WAITS} WHERE ${text} ${order}`, ...values, limit);
   return rows.map(waitRecord);
+}
+
+/** Null if the cursor names no wait. */
+function behindAnswer({
+  waitId: id,
+  answeredAt,
+}: NonNullable<AnsweredWaitRange["after"]>): SqlCondition[] | null {
+  const last = parseWaitId(id);
+  if (last === null) return null;
+  // The first condition is in the index; the row is compared among the answers of the same time.
+  const text = "(waits.answered_at, runs.run_id, waits.wait_index) < (?, ?, ?)";
+  return [
+    { text: "waits.answered_at <= ?", values: [answeredAt] },
+    { text, values: [answeredAt, last.runId, last.index] },
+  ];
 }
 
 function plain(text: string): SqlCondition {

@@ -125,6 +125,10 @@ export const overviewChecks: readonly Check[] = [
     assert.ok(schemaVersion >= 200, `schema ${schemaVersion}`);
     assert.ok(sizeBytes > 10_000, `${sizeBytes} bytes`);
     assert.ok(logBytes === null || logBytes >= 0);
+    const report = await store.inspectDatabase();
+    const known = report.database === "sqlite" ? report : report.server;
+    assert.deepEqual([report.database, known.schemaVersion], [database, schemaVersion]);
+    assert.equal(known.knownVersion, schemaVersion, "an open store has the schema of its program");
     const run = await SampleRun.create(store);
     await store.keepArtifact(run.fence, {
       stepKey: run.stepKey,

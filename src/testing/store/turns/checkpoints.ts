@@ -51,9 +51,12 @@ async function numbersOf(run: SampleRun): Promise<string[]> {
   );
 }
 
+/** The last one that a run can go back to. It is the same with its snapshot and without. */
 async function lastOf(run: SampleRun): Promise<unknown> {
   const last = await run.store.readCheckpoint(run.runId);
-  return last === null ? null : [last.checkpoint, last.snapshot];
+  const record = await run.store.findMilestone(run.runId);
+  assert.deepEqual(last === null ? null : { ...record, snapshot: last.snapshot }, last);
+  return last === null ? record : [last.checkpoint, last.snapshot];
 }
 
 export const checkpointChecks: readonly Check[] = [

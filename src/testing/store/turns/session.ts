@@ -28,6 +28,7 @@ const READERS: readonly ((store: Store) => Promise<unknown>)[] = [
   (store) => store.listCheckpoints("nobody"),
   (store) => store.readCheckpoint("nobody"),
   (store) => store.readCheckpoint("nobody", 1),
+  (store) => store.findMilestone("nobody"),
   (store) => store.listLineages("nobody"),
   (store) => store.listAttempts("nobody"),
 ];
@@ -50,6 +51,7 @@ export const sessionChecks: readonly Check[] = [
     assert.deepEqual(await store.readSession(run.runId), []);
     assert.deepEqual(await store.listCheckpoints(run.runId), []);
     assert.equal(await store.readCheckpoint(run.runId), null);
+    assert.equal(await store.findMilestone(run.runId), null);
     assert.deepEqual(await store.listLineages(run.runId), []);
     assert.equal(await store.isApplied(run.runId, run.callId(1, 1)), false);
   }),

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import type { OpenWaitRange, Store } from "../../../store/store.ts";
+import type { AnsweredWaitRange, OpenWaitRange, Store } from "../../../store/store.ts";
 import { type Check, check } from "../check.ts";
 import { SampleRun, sha256 } from "../sample-run.ts";
 
@@ -80,7 +80,34 @@ export const waitListChecks: readonly Check[] = [
     assert.deepEqual(await answered({ since: since + 1 }), ["run-1~1"]);
     assert.deepEqual(await answered({ pipelines: ["report"] }), ["run-2~1"]);
     assert.deepEqual(await answered({ labels: { tenant: "other" } }), []);
+    assert.deepEqual(await answered({ kinds: ["question"] }), []);
+    assert.deepEqual(await answered({ kinds: ["approval"], runId: "run-2" }), ["run-2~1"]);
     const [first] = await store.listAnsweredWaits({ since, limit: 1 });
     assert.deepEqual([first?.answeredBy, first?.status, first?.answeredAt], ["Bob", "answered", now()]);
   }),
+
+  check(
+    "what people have answered is listed in pages, also what they answered at the same time",
+    async (world) => {
+      const { store, advance, now } = world;
+      await threeRuns(store, () => advance(10));
+      await store.approve("run-2~1", { by: "Ann" });
+      advance(1);
+      await store.approve("run-1~1", { by: "Ann" });
+      await store.approve("run-3~1", { by: "Ann" });
+      for (const limit of [1, 2, 3]) {
+        const found: string[] = [];
+        for (let range: AnsweredWaitRange = { since: 0, limit }; ; ) {
+          const page = await store.listAnsweredWaits(range);
+          found.push(...page.map(({ waitId }) => waitId));
+          const last = page.at(-1);
+          if (last === undefined || page.length < limit) break;
+          range = { ...range, after: { answeredAt: last.answeredAt ?? 0, waitId: last.waitId } };
+        }
+        assert.deepEqual(found, ["run-3~1", "run-1~1", "run-2~1"], `in pages of ${limit}`);
+      }
+      const nonsense = { answeredAt: now(), waitId: "nonsense" };
+      assert.deepEqual(await store.listAnsweredWaits({ since: 0, limit: 1, after: nonsense }), []);
+    },
+  ),
 ];

@@ -1,6 +1,7 @@
 // Questions to people: what is shown is what happens, once, and it is known who decided.
 
 import { expect } from "vitest";
+import { SampleRun, sha256 } from "../../../../src/testing/store/sample-run.ts";
 import { WAIT } from "../dashboard-world.ts";
 import type { Journey, JourneyTest, Visitor } from "../journey.ts";
 
@@ -104,6 +105,46 @@ export const ANSWERING: readonly Journey[] = [
       world.startWorker(name);
       for (const runId of runs) await expect.poll(() => world.status(runId), WAIT).toBe("succeeded");
       expect(runs.flatMap((runId) => world.effects(runId))).toEqual([["refund", { order: "1" }]]);
+    },
+  },
+  {
+    title: "reaches the last of 450 waits, and its row stays where it is while others are answered",
+    run: async (test) => {
+      const { world, name } = test;
+      const run = await SampleRun.create(world.store, `${name}-1`);
+      const calls = Array.from({ length: 450 }, (_, index) => index + 1);
+      await run.journaled(
+        1,
+        calls.map(() => "prepared" as const),
+      );
+      await run.waiting(...calls.map((call) => run.approval(1, call, sha256("").toString("hex"))));
+      const ana = await test.person("ana", "operator", `/waits?run=${run.runId}`);
+      const { page } = ana;
+      const rows = page.getByRole("list", { name: "Open waits" }).getByRole("listitem");
+      const row = (call: number) => rows.filter({ has: page.locator(`a[href*="~${call}?"]`) });
+      await ana.sees("200+ open waits, oldest first");
+      const scrolled = async () => {
+        await page.evaluate("scrollTo(0, document.documentElement.scrollHeight)");
+        return row(450).count();
+      };
+      await expect.poll(scrolled, WAIT).toBe(1);
+      await ana.sees("450 open waits, oldest first");
+      expect(await rows.count()).toBeLessThan(60);
+      const place = await row(445).boundingBox();
+      expect(place).not.toBeNull();
+      for (const call of [1, 2, 3]) await world.store.approve(`${run.runId}~${call}`);
+      await ana.sees("447 open waits, oldest first");
+      await expect.poll(() => row(445).boundingBox(), WAIT).toEqual(place);
+
+      await row(450).click();
+      await ana.sees(`${run.runId}~450`, page.getByRole("article"));
+      await page.keyboard.press("k");
+      await ana.sees(`${run.runId}~449`, page.getByRole("article"));
+      // What is behind an answered wait comes next, and not the first of all.
+      await world.store.approve(`${run.runId}~449`);
+      await ana.sees("446 open waits, oldest first");
+      await page.keyboard.press("j");
+      await ana.sees(`${run.runId}~450`, page.getByRole("article"));
     },
   },
   {

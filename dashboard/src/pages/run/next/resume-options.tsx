@@ -1,12 +1,15 @@
 import { type ReactNode, useId } from "react";
 import type { Client } from "../../../api/client.ts";
+import { Ago } from "../../../parts/text/time.tsx";
+import { VisibleLine } from "../../../parts/text/visible.tsx";
+import { milestoneWords, type ResumePlace, resumePlaces } from "./resume-places.ts";
 import type { Run } from "./standing-words.ts";
 
 type Fields = Parameters<Client["forecastRun"]>[1];
 
 /** How a run is resumed, as it is typed. */
 export type ResumeChoice = {
-  readonly from: "turn" | "milestone" | "beginning";
+  readonly from: ResumePlace;
   readonly redoTurn: boolean;
   readonly divergence: string;
   /** The new limits, by the names of the budgets. Empty is unchanged. */
@@ -29,11 +32,7 @@ export function resumeFields({ from, redoTurn, divergence, budgets }: ResumeChoi
   };
 }
 
-const FROM = [
-  ["turn", "its last turn"],
-  ["milestone", "its last milestone"],
-  ["beginning", "the beginning"],
-] as const;
+const FROM = { turn: "its last turn", milestone: "its last milestone", beginning: "the beginning" } as const;
 
 const FIELD = "h-7 rounded-md border border-edge bg-panel px-2";
 
@@ -54,7 +53,7 @@ export function ResumeOptions({
       <div className="mt-2 flex flex-col gap-3 pl-4">
         <fieldset className="flex flex-wrap gap-x-4 gap-y-1">
           <legend className="mb-1 text-xs text-ink-3">Continue from</legend>
-          {FROM.map(([from, words]) => (
+          {resumePlaces(run).map((from) => (
             <label key={from} className="inline-flex items-center gap-1.5">
               <input
                 type="radio"
@@ -63,7 +62,12 @@ export function ResumeOptions({
                 className="accent-accent"
                 onChange={() => change({ from })}
               />
-              {words}
+              {FROM[from]}
+              {from === "milestone" && run.milestone !== null && (
+                <span className="text-ink-3">
+                  <VisibleLine text={milestoneWords(run.milestone)} />, <Ago at={run.milestone.at} />
+                </span>
+              )}
             </label>
           ))}
         </fieldset>

@@ -1,4 +1,4 @@
-import type { ToolCallRecord, WaitRecord } from "../../store/store.ts";
+import type { ToolCallRecord, WaitRecord } from "../store/store.ts";
 
 /** Waits whose call has only asked for something: it knows what it is waiting for, and nothing of it is unknown. */
 const HARMLESS: readonly WaitRecord["kind"][] = ["time", "message", "question"];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { postgresHealth } from "../../../src/cli/run/postgres-health.ts";
-import type { ServerReport, TableReport } from "../../../src/store/postgres/server-report.ts";
+import { postgresHealth } from "../../../src/account/health/postgres-health.ts";
+import type { ServerReport, TableReport } from "../../../src/store/store.ts";
 
 const RUNS: TableReport = {
   table: "runs",

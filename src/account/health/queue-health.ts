@@ -1,8 +1,9 @@
+import { counted, duration } from "../../export/figures.ts";
 import type { LiveWorker, QueueDepth, StoreReader } from "../../store/store.ts";
-import { SILENT_WORKER_MS } from "../screen/activity-text.ts";
-import { counted, formatDuration } from "../screen/format.ts";
-import { type Health, ok, problem } from "./health-checks.ts";
+import { type Health, ok, problem } from "./health.ts";
 
+/** A worker reports every five seconds: one that has not for so long may be dead. */
+export const SILENT_WORKER_MS = 15_000;
 /** Workers wake runs within a second or two. */
 const OVERDUE_MS = 10_000;
 
@@ -22,7 +23,7 @@ export async function queueHealth(store: StoreReader): Promise<Health> {
   }
   const late = sleeping.find(({ nextInMs }) => nextInMs < -OVERDUE_MS);
   if (late !== undefined) {
-    const what = `a run of ${late.queue} should have been woken ${formatDuration(-late.nextInMs)} ago`;
+    const what = `a run of ${late.queue} should have been woken ${duration(-late.nextInMs)} ago`;
     return problem("queues", "warn", what, "any worker wakes runs of all queues: start one with pawl worker");
   }
   const runs = ready.reduce((sum, each) => sum + each.ready, 0);

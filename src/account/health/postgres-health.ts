@@ -1,6 +1,6 @@
-import type { ServerReport } from "../../store/postgres/server-report.ts";
-import { counted, formatBytes } from "../screen/format.ts";
-import { type Health, ok, problem } from "./health-checks.ts";
+import { byteText, counted } from "../../export/figures.ts";
+import type { ServerReport } from "../../store/store.ts";
+import { type Health, ok, problem } from "./health.ts";
 
 /** The oldest version that Pawl's statements work with. */
 const OLDEST_VERSION = 140_000;
@@ -13,7 +13,7 @@ const [MANY_DEAD, MANY_UPDATES] = [10_000, 10_000];
 
 /** The checks of a PostgreSQL server, in the order in which they are shown. */
 export function postgresHealth(report: ServerReport): readonly Health[] {
-  return [server(report), schema(report), rights(report), commits(report), checksums(report)].concat([
+  return [server(report), schemaHealth(report), rights(report), commits(report), checksums(report)].concat([
     replicas(report),
     pooler(report),
     sessions(report),
@@ -38,7 +38,12 @@ function server({ version, versionNumber, role, isReplica }: ServerReport): Heal
   return ok("server", what);
 }
 
-function schema({ schema: name, schemaVersion: version, knownVersion: known }: ServerReport): Health {
+/** The tables, in the schema of this name, and the version that this program knows. */
+export function schemaHealth({
+  schema: name,
+  schemaVersion: version,
+  knownVersion: known,
+}: Pick<ServerReport, "schema" | "schemaVersion" | "knownVersion">): Health {
   if (version === null)
     return problem(
       "schema",
@@ -248,9 +253,9 @@ function dispatch({ jobs, role }: ServerReport): Health {
 
 function size({ tables }: ServerReport): Health {
   const bytes = tables.reduce((sum, table) => sum + table.bytes, 0);
-  const largest = tables.slice(0, 3).map((each) => `${each.table} ${formatBytes(each.bytes)}`);
+  const largest = tables.slice(0, 3).map((each) => `${each.table} ${byteText(each.bytes)}`);
   return ok(
     "size",
-    tables.length === 0 ? "there are no tables yet" : `${formatBytes(bytes)}, most in ${largest.join(", ")}`,
+    tables.length === 0 ? "there are no tables yet" : `${byteText(bytes)}, most in ${largest.join(", ")}`,
   );
 }
