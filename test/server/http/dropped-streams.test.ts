@@ -155,7 +155,8 @@ test(`of ${CLIENTS} clients that leave at odd moments nothing stays: no slot, no
   expect(looks.count).toBeGreaterThan(50);
   await expect.poll(() => longAnswers.streams, { timeout: 5_000 }).toBe(0);
   await expect.poll(() => intervals.size, { timeout: 5_000 }).toBe(before);
-  expect(getEventListeners(closing.signal, "abort")).toEqual([]);
+  // A loaded server may take up a request whose client has left long ago.
+  await expect.poll(() => getEventListeners(closing.signal, "abort"), { timeout: 5_000 }).toEqual([]);
   expect(await new Promise((resolve) => server.getConnections((_, count) => resolve(count)))).toBe(0);
   // Nobody looks at the store any more.
   await sleep(50);
