@@ -8,6 +8,9 @@ import { freePort } from "../store/postgres/postgres-server.ts";
 /** A ticket that a customer has sent, and how it has to end. */
 export type SentTicket = { readonly id: string; readonly ends: "refunded" | "denied" | "free" };
 
+/** Customers who wait for an answer, at the most: on a slow machine more of them would only wait in line for longer. */
+const MOST_WAITING = 60;
+
 type Load = { readonly forMs: number; readonly ticketEveryMs: number; readonly killEveryMs: number };
 
 const CUSTOMERS = ["ann", "bob", "cleo", "dan", "eve"];
@@ -36,6 +39,7 @@ export class DeskUnderFire {
   readonly #start: readonly (() => Promise<ExampleProcess>)[];
   readonly #processes: ExampleProcess[];
   readonly #unfinished = new Set<Promise<void>>();
+  #waiting = 0;
 
   private constructor(
     url: string,
@@ -79,7 +83,7 @@ export class DeskUnderFire {
   async fire({ forMs, ticketEveryMs, killEveryMs }: Load): Promise<void> {
     const until = Date.now() + forMs;
     const arrive = async () => {
-      for (; Date.now() < until; await sleep(ticketEveryMs)) this.#send();
+      for (; Date.now() < until; await sleep(ticketEveryMs)) if (this.#waiting < MOST_WAITING) this.#send();
     };
     const kill = async () => {
       while (Date.now() < until) {
@@ -130,7 +134,10 @@ export class DeskUnderFire {
     this.tickets.push({ id, ends });
     const copies = this.#random() < 0.3 ? 2 : 1;
     const sent = Promise.all(Array.from({ length: copies }, () => this.#post("/tickets", ticket, [202])));
-    const followed = sent.then(() => this.#follow(id, ends === "denied" ? "deny" : "approve"));
+    this.#waiting++;
+    const followed = sent
+      .then(() => this.#follow(id, ends === "denied" ? "deny" : "approve"))
+      .finally(() => this.#waiting--);
     this.#unfinished.add(followed);
     followed.catch(() => undefined); // `finish` reports it.
   }

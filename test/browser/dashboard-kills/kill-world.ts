@@ -1,3 +1,4 @@
+import { onTestFinished } from "vitest";
 import { ExampleProcess } from "../../../examples/example-process.ts";
 import { Runner, type Store } from "../../../src/index.ts";
 import { createHandler } from "../../../src/server/http/create-handler.ts";
@@ -21,7 +22,6 @@ export class KillWorld {
   readonly address: string;
   readonly #runner: Runner;
   readonly #settings: NodeJS.ProcessEnv;
-  readonly #workers = new Set<ExampleProcess>();
   #server: ExampleProcess | null = null;
 
   private constructor(store: Store, address: string, port: number, dashboard: string) {
@@ -41,7 +41,7 @@ export class KillWorld {
 
   async close(): Promise<void> {
     this.signalServer("SIGCONT");
-    await Promise.all([this.killServer(), ...[...this.#workers].map((worker) => worker.kill())]);
+    await this.killServer();
     await this.store.close({ graceMs: 0 });
   }
 
@@ -65,10 +65,10 @@ export class KillWorld {
     if (pid !== undefined) process.kill(pid, signal);
   }
 
+  /** Until the test ends: one that is left over would take the runs of the next test. */
   async startWorker(leaseMs = 5_000): Promise<ExampleProcess> {
     const worker = await ExampleProcess.start(WORKER, { ...this.#settings, LEASE_MS: String(leaseMs) });
-    this.#workers.add(worker);
-    void worker.ended.then(() => this.#workers.delete(worker));
+    onTestFinished(() => worker.kill());
     return worker;
   }
 

@@ -131,7 +131,8 @@ onDatabases(DATABASES, (world, database) => {
 
   it("eight tabs share a stream, stay live, and stall no request", PATIENCE, async () => {
     const runId = "shared";
-    await world().startWalk(runId, 10_000, 100);
+    // Slow turns: eight tabs take their time, and a timeline with very many calls draws those beside one another as one.
+    await world().startWalk(runId, 10_000, 500);
     // Each transcript of a running run would have a stream of its own, and a browser has six connections.
     const transcripts = Array.from({ length: 6 }, () => SHOWN.transcript);
     const opened = await open(runId, [SHOWN.timeline, SHOWN.list, ...transcripts]);
@@ -167,7 +168,7 @@ onDatabases(DATABASES, (world, database) => {
     it("kill -9 of a worker shows as its death, and the next one resumes", PATIENCE, async () => {
       const runId = "orphan";
       const leaseMs = 2_000;
-      await world().startWalk(runId, 4, 800);
+      await world().startWalk(runId, 8, 1_500);
       const opened = await open(runId, ALL);
       const list = opened.find(({ shown }) => shown === SHOWN.list)?.tab.page;
       const context = await browser.newContext();

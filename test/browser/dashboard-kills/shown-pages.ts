@@ -130,10 +130,16 @@ async function wholeLog(page: Page): Promise<readonly LogRow[]> {
     if (list === null) return [];
     const box = list.parentElement;
     const found = new Map();
-    for (let top = 0; ; top += box.clientHeight / 2) {
+    for (let top = 0; ; top += box.clientHeight) {
       box.scrollTop = top;
-      await new Promise((resolve) => setTimeout(resolve, 50));
-      for (const row of (${READ_ROWS})([...list.querySelectorAll("li")])) found.set(row.seq, row);
+      // Rows in sight are there with the next frames, and their events when the server has answered.
+      let rows;
+      for (let look = 0; look < 100; look++) {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        rows = (${READ_ROWS})([...list.querySelectorAll("li")]);
+        if (look > 0 && rows.every(({ hash }) => hash !== "")) break;
+      }
+      for (const row of rows) found.set(row.seq, row);
       if (top >= box.scrollHeight - box.clientHeight) return [...found.values()].sort((a, b) => a.seq - b.seq);
     }
   })()`)) as readonly LogRow[];
@@ -146,9 +152,16 @@ export async function storedLog(store: Store, runId: string): Promise<readonly L
 
 /** Waits until a page shows what the store has. Nothing is clicked, and nothing is loaded again. */
 export async function isRight(page: Page, shown: ShownPage, store: Store, runId: string): Promise<void> {
-  const differs = async () => {
-    const what = { shown: await shown.shown(page, runId), stored: await shown.stored(store, runId) };
-    return isDeepStrictEqual(what.shown, what.stored) ? null : what;
-  };
-  await expect.poll(differs, WAIT).toBeNull();
+  const differs = async () => difference(await shown.shown(page, runId), await shown.stored(store, runId));
+  // A long log takes many seconds to be scrolled through.
+  await expect.poll(differs, { ...WAIT, timeout: 90_000 }).toBeNull();
+}
+
+/** Where they are not the same: of two long lists, the first place. */
+function difference(shown: unknown, stored: unknown): unknown {
+  if (isDeepStrictEqual(shown, stored)) return null;
+  if (!Array.isArray(shown) || !Array.isArray(stored)) return { shown, stored };
+  const at = stored.findIndex((each, index) => !isDeepStrictEqual(each, shown[index]));
+  const place = at === -1 ? stored.length : at;
+  return { place, of: [shown.length, stored.length], shown: shown[place], stored: stored[place] };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { typedJson } from "../../../dashboard/src/pages/run/json-field.ts";
+import { AskedChunks } from "../../../dashboard/src/pages/run/log/asked-chunks.ts";
 import { checkLink, chunksOf, isBehind, seqIn } from "../../../dashboard/src/pages/run/log/log-chunks.ts";
 import {
   type ModelCall,
@@ -95,6 +96,21 @@ describe("the log", () => {
     expect(isBehind(last, events(118, 200))).toBe(false);
     expect(isBehind(last, events(119, 200)), "it is ahead of the head").toBe(false);
     expect(isBehind(last, [])).toBe(true);
+  });
+
+  test("is asked for again where a request failed, when that part comes back into sight", () => {
+    const asked = new AskedChunks();
+    const half = {
+      chunk: { after: 0, upTo: 200 },
+      held: Array.from({ length: 150 }, (_, i) => ({ seq: i + 1 })),
+      isFetching: false,
+    };
+    const next = { chunk: { after: 200, upTo: 300 }, held: [{ seq: 300 }], isFetching: false };
+    expect(asked.due([half])).toEqual([half.chunk]);
+    expect(asked.due([{ ...half, isFetching: true }])).toEqual([]);
+    expect(asked.due([half]), "it failed").toEqual([]);
+    expect(asked.due([next])).toEqual([]);
+    expect(asked.due([half, next])).toEqual([half.chunk]);
   });
 
   test("is the one of a link if the event has the same hash", () => {

@@ -2,7 +2,8 @@ import { useQueries } from "@tanstack/react-query";
 import { useEffect, useRef } from "react";
 import type { Answer } from "../../../api/client.ts";
 import { useDashboard } from "../../../live/dashboard-context.ts";
-import { CHUNK, isBehind, type LogChunk } from "./log-chunks.ts";
+import { AskedChunks } from "./asked-chunks.ts";
+import { CHUNK, type LogChunk } from "./log-chunks.ts";
 
 type LogEvent = Answer<"listEvents">["items"][number];
 
@@ -29,16 +30,15 @@ export function useEvents(
       staleTime: Number.POSITIVE_INFINITY,
     })),
   });
-  /** How far a chunk was asked for. What fails is not asked for again until the log grows. */
-  const asked = useRef(new Map<number, number>());
+  const asked = useRef(new AskedChunks());
   useEffect(() => {
-    for (const [index, chunk] of unique.entries()) {
-      const result = results[index];
-      if (result === undefined || result.isFetching || !isBehind(chunk, result.data?.items ?? [])) continue;
-      if (asked.current.get(chunk.after) === chunk.upTo) continue;
-      asked.current.set(chunk.after, chunk.upTo);
-      void result.refetch({ cancelRefetch: false });
-    }
+    const seen = unique.map((chunk, index) => {
+      const { data, isFetching = true } = results[index] ?? {};
+      return { chunk, held: data?.items ?? [], isFetching };
+    });
+    const due = new Set(asked.current.due(seen));
+    for (const [index, chunk] of unique.entries())
+      if (due.has(chunk)) void results[index]?.refetch({ cancelRefetch: false });
   });
   return {
     events: new Map(results.flatMap(({ data }) => data?.items.map((event) => [event.seq, event]) ?? [])),
