@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import type { RunOperation } from "../../../src/server/handlers/make-handlers.ts";
 import { unzippedBody } from "../../export/archive/read-zip.ts";
 import { houseAnswerCases, notEmpty } from "./house-answer-cases.ts";
-import { putRun, type SampleWorld } from "./sample-world.ts";
+import { ACME_OPERATOR, putRun, type SampleWorld } from "./sample-world.ts";
 import type { Answered } from "./server-world.ts";
 
 const CLERK = { params: { runId: "clerk-1" } };
