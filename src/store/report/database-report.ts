@@ -42,6 +42,7 @@ export type ServerReport = {
   readonly jobs: JobsReport;
 };
 
+/** A table: its size, and how many of its rows are alive, dead, and written in place. */
 export type TableReport = {
   readonly table: string;
   readonly bytes: number;
