@@ -62,6 +62,13 @@ describe("fields that differ", () => {
     expect(changedFields("x", ["y"])).toEqual([{ path: "", a: "x", b: '[\n  "y"\n]', isText: false }]);
   });
 
+  it("may have the names of what every object has", () => {
+    expect(changedFields({ constructor: "x" }, { toString: "y" })).toEqual([
+      { path: "constructor", a: "x", b: null, isText: false },
+      { path: "toString", a: null, b: "y", isText: false },
+    ]);
+  });
+
   it("have changed where a text took the place of the same number", () => {
     expect(changedFields({ a: "1" }, { a: 1 })).toEqual([{ path: "a", a: '"1"', b: "1", isText: false }]);
   });

@@ -1,5 +1,5 @@
-import { isJsonObject } from "../../../../src/core/json.ts";
 import type { Answer } from "../../api/client.ts";
+import { fieldOf } from "../../parts/text/value-change.ts";
 
 type Json = Answer<"compareRuns">["turns"][number]["a"];
 
@@ -16,19 +16,19 @@ export type TurnSide = {
 /** Reads a side, which comes as JSON. What is not known of it is left out; null if the run does not have the turn. */
 export function turnSide(side: Json): TurnSide | null {
   if (side === null) return null;
-  const parts = listOf(field(side, "parts"));
+  const parts = listOf(fieldOf(side, "parts"));
   const texts = (kind: string): string =>
     parts
-      .filter((part) => field(part, "kind") === kind)
-      .map((part) => textOf(field(field(part, "text"), "text")))
+      .filter((part) => fieldOf(part, "kind") === kind)
+      .map((part) => textOf(fieldOf(fieldOf(part, "text"), "text")))
       .join("\n\n");
-  const calls = parts.map((part) => field(part, "call")).filter((call) => call !== null);
-  const took = field(side, "tookMs");
+  const calls = parts.map((part) => fieldOf(part, "call")).filter((call) => call !== null);
+  const took = fieldOf(side, "tookMs");
   return {
     text: texts("text"),
     reasoning: texts("reasoning"),
     requests: new Map(
-      calls.map((call) => [textOf(field(call, "toolCallId")), shownValue(field(call, "request"))]),
+      calls.map((call) => [textOf(fieldOf(call, "toolCallId")), shownValue(fieldOf(call, "request"))]),
     ),
     tookMs: typeof took === "number" ? took : null,
   };
@@ -36,11 +36,9 @@ export function turnSide(side: Json): TurnSide | null {
 
 /** A long value is only the beginning of its JSON. */
 function shownValue(shown: Json): Json {
-  return field(shown, "kind") === "whole" ? field(shown, "value") : field(field(shown, "json"), "text");
-}
-
-function field(value: Json, name: string): Json {
-  return isJsonObject(value) && Object.hasOwn(value, name) ? (value[name] ?? null) : null;
+  return fieldOf(shown, "kind") === "whole"
+    ? fieldOf(shown, "value")
+    : fieldOf(fieldOf(shown, "json"), "text");
 }
 
 function listOf(value: Json): readonly Json[] {

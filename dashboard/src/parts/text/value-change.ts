@@ -14,8 +14,14 @@ export function changedFields(a: Json, b: Json): readonly ValueChange[] {
   if (!isJsonObject(a) || !isJsonObject(b)) return [valueChange("", a, b)];
   const names = new Set([...Object.keys(a), ...Object.keys(b)]);
   return [...names]
-    .filter((name) => JSON.stringify(a[name] ?? null) !== JSON.stringify(b[name] ?? null))
-    .map((name) => valueChange(name, a[name] ?? null, b[name] ?? null));
+    .map((name) => ({ name, a: fieldOf(a, name), b: fieldOf(b, name) }))
+    .filter((field) => JSON.stringify(field.a) !== JSON.stringify(field.b))
+    .map((field) => valueChange(field.name, field.a, field.b));
+}
+
+/** A field of the value's own, null if it has none: every object has a `constructor`, which is no field of the user's. */
+export function fieldOf(value: Json, name: string): Json {
+  return isJsonObject(value) && Object.hasOwn(value, name) ? (value[name] ?? null) : null;
 }
 
 export function valueChange(path: string, a: Json, b: Json): ValueChange {
