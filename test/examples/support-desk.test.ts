@@ -11,7 +11,7 @@ import { startPostgres } from "../store/postgres/postgres-server.ts";
 import { DESK_SERVER, DeskUnderFire, type SentTicket } from "./desk-under-fire.ts";
 
 const LOAD = IS_FULL_TEST
-  ? { forMs: 150_000, ticketEveryMs: 150, killEveryMs: 1_500 }
+  ? { forMs: 75_000, ticketEveryMs: 150, killEveryMs: 1_500 }
   : { forMs: 4_000, ticketEveryMs: 120, killEveryMs: 600 };
 const SEED = Number(process.env.DESK_SEED ?? 7);
 const TIMEOUT = { timeout: LOAD.forMs + 120_000 };
@@ -59,7 +59,7 @@ function report({ kills, tickets, payments, lostAnswers }: DeskUnderFire, contex
     expect([ends, tickets.some((ticket) => ticket.ends === ends)]).toEqual([ends, true]);
   expect(kills.server).toBeGreaterThan(0);
   expect(kills.worker).toBeGreaterThan(0);
-  if (tickets.length > 500) expect(repeated).toBeGreaterThan(0);
+  if (tickets.length > 400) expect(repeated).toBeGreaterThan(0);
   expect(accepted).toBeGreaterThan(payments.refunds.length);
   void context.annotate(
     `seed ${SEED}: ${kills.server} servers and ${kills.worker} workers killed, ${tickets.length} tickets, ${payments.refunds.length} refunds, ${repeated} repeated and dropped by key, ${accepted} webhooks accepted after ${retried} failed attempts, ${lostAnswers} requests of clients without an answer`,
