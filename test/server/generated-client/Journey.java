@@ -66,7 +66,7 @@ public class Journey {
   }
 
   static int listed(RunsApi runs) throws ApiException {
-    return runs.listRuns(null, null, null, null, null, null, null, null, null, null).getItems().size();
+    return runs.listRuns(null, null, null, null, null, null, null, null, null, null, null).getItems().size();
   }
 
   static Wait firstWait(RunsApi runs, String runId) throws Exception {
