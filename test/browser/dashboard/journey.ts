@@ -60,12 +60,15 @@ export class JourneyTest {
   async ends(looks: readonly Look[]): Promise<void> {
     expect(this.#pages.length).toBeGreaterThan(0);
     const broken: string[] = [];
-    for (const page of this.#pages)
+    for (const page of this.#pages) {
+      // The code of a page is loaded when it is opened: before that there is nothing to look at.
+      await page.locator("h1").first().waitFor(WAIT);
       for (const look of looks) {
         await lookAt(page, look);
         const rules = await brokenRules(page);
         broken.push(...rules.map((rule) => `${page.url()} ${look.colorScheme} ${look.width}: ${rule}`));
       }
+    }
     expect(broken).toEqual([]);
   }
 }

@@ -55,7 +55,7 @@ export const SETTLING: readonly Journey[] = [
       const { runId, waitId, ana } = await inDoubt(test, false);
       const [call] = await world.store.listToolCalls(runId);
       await ana.goto(`/runs/${runId}?view=ledger&at=${encodeURIComponent(call?.toolCallId ?? "")}`);
-      await ana.sees("Nobody knows whether it happened.");
+      await ana.sees("It is not known whether it happened.");
       await ana.press("Settle…", ana.page.getByRole("region", { name: "Ledger" }));
       await ana.dialog.getByRole("radio", { name: /^It did not happen, and shall not/ }).check();
       await ana.dialog.getByLabel("Why it shall not happen").fill("The account is closed.");
