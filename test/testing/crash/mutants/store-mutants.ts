@@ -42,7 +42,7 @@ export const STORE_MUTANTS: readonly Mutant[] = [
       try {
         putBlob(tx, run, blob);
       } catch {}
-    }, 2);
+    }, 200);
 `,
       },
     ],
