@@ -12,9 +12,9 @@ export class AskedChunks {
   readonly #upTo = new Map<number, number>();
 
   /**
-   * The chunks to ask for now: those whose events are not all held. What fails is not asked for again while it is in sight,
-   * unless the log grows: a server that is away would be asked without end. It is when it comes back into sight, also if it has
-   * all of its events by then: a chunk that failed on its last request would have blank rows for ever.
+   * The chunks to request: those whose events are not all held. A request that fails is not repeated while the chunk is in
+   * sight, unless the log grows: a server that is away would be asked without end. It is repeated when the chunk comes back into
+   * sight. Otherwise a chunk that no longer grows, and whose last request failed, would have blank rows for ever.
    */
   due(seen: readonly SeenChunk[]): readonly LogChunk[] {
     const inSight = new Set(seen.map(({ chunk }) => chunk.after));
