@@ -168,6 +168,7 @@ export type { SliceMismatch } from "./engine/run/session-keeper.ts";
 export type { DurableMainLoopOptions, ExecuteOptions } from "./engine/runner/durable-loop-options.ts";
 export { DurableMainLoop, type ExecuteResult } from "./engine/runner/durable-main-loop.ts";
 export type {
+  AcceptedChanges,
   CallAction,
   ForecastCall,
   ForecastRefusal,

@@ -60,8 +60,15 @@ export class ConfigurationError extends PawlError {
 
 export type Change = { readonly what: string; readonly was: Json; readonly is: Json };
 
-/** The stored state of a run does not fit the code that tries to resume it. */
-export class ResumeError extends PawlError<{ irrecoverable: boolean; changes: readonly Change[] }> {
+/**
+ * The stored state of a run does not fit the code that tries to resume it. `changesHash` is there if the changes can be
+ * accepted: a resume with `acceptDivergence` and this hash accepts them, and no others.
+ */
+export class ResumeError extends PawlError<{
+  irrecoverable: boolean;
+  changes: readonly Change[];
+  changesHash?: string;
+}> {
   readonly code = "resume";
   get irrecoverable(): boolean {
     return this.details.irrecoverable;

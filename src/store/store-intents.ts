@@ -361,6 +361,8 @@ export type AcceptedDivergence = {
   readonly stepKey: number;
   readonly fingerprint: { readonly hash: string; readonly document: Json };
   readonly why: string;
+  /** Identifies what is different, for the record; by default it is not recorded. */
+  readonly changesHash?: string;
 };
 
 /** A journaled response is dropped, and the model is asked again. */

@@ -83,7 +83,10 @@ function enqueued(
   });
 }
 
-type Asked = Omit<ResumeRequest, "budget" | "deadline" | "ifSeq" | "acceptDivergence" | "reason"> &
+type Asked = Omit<
+  ResumeRequest,
+  "budget" | "deadline" | "ifSeq" | "acceptDivergence" | "changesHash" | "reason"
+> &
   Pick<ResumeOptions, "acceptDivergence" | "reason"> & { readonly wait: boolean };
 
 function resumeOptions(input: CommandInput): Asked {

@@ -1,5 +1,6 @@
 import { waitDocument } from "../../account/documents/conversation-documents.ts";
 import { reviveError } from "../../core/stored-error.ts";
+import { describeChanges } from "../../core/turn/turn-fingerprint.ts";
 import type {
   CallAction,
   ForecastCall,
@@ -79,6 +80,7 @@ function refusalText({ code, message, details }: ForecastRefusal): string {
 
 function factsOf({
   next,
+  accepts,
   skipped,
   turn,
   calls,
@@ -90,6 +92,7 @@ function factsOf({
   return [
     skipped.length === 0 ? null : ["already done", skipped.map(cleanLine).join(", ")],
     ["resumes with", next === null ? "its end: every step is done" : cleanLine(nextText(next))],
+    accepts === null ? null : ["accepts", cleanLine(describeChanges(accepts.changes))],
     // The calls of a discarded response are settled before the model is asked again.
     ...(turn?.response === "asked" ? [...ofCalls, model] : [model, ...ofCalls]),
     ...waits.map((wait) => ["waiting for", cleanLine(`${wait.waitId}: ${wait.question}`)] as const),

@@ -41,7 +41,7 @@ const BEGUN: readonly string[] = [
 const PASSED: readonly string[] = ["turn.journaled", "turn.committed", "exchange.ended", "step.finished"];
 
 /** The events that show how far a resume has come. */
-export const RESUME_STEPS: readonly string[] = ["turn.dropped", ...BEGUN, ...PASSED];
+export const RESUME_STEPS: readonly string[] = ["turn.dropped", "divergence.accepted", ...BEGUN, ...PASSED];
 
 /**
  * What is left to do of a resume whose worker has stopped, by the types of the events since its claim; null once it is done.
@@ -49,12 +49,19 @@ export const RESUME_STEPS: readonly string[] = ["turn.dropped", ...BEGUN, ...PAS
  * A worker may die at any time: what it has done must not be done again, and what it has not must not be lost. The log has
  * the answer, so that no commit of a turn has to note it. Receipts do not count: calls of the open turn are settled before
  * it is abandoned.
+ *
+ * A change is accepted once. The step then has the fingerprint of the agent that was accepted, so a next worker with that agent
+ * finds no change, and one with yet another agent finds a change that nobody has seen.
  */
 export function resumeLeft(resume: RequestedResume, since: readonly string[]): RequestedResume | null {
   const has = (types: readonly string[]) => since.some((type) => types.includes(type));
   if (has(PASSED)) return null;
   if (has(BEGUN)) return { ...resume, from: "turn", redoTurn: false, acceptDivergence: null };
-  return has(["turn.dropped"]) ? { ...resume, redoTurn: false } : resume;
+  return {
+    ...resume,
+    redoTurn: resume.redoTurn && !has(["turn.dropped"]),
+    acceptDivergence: has(["divergence.accepted"]) ? null : resume.acceptDivergence,
+  };
 }
 
 /** What the worker that claims the run has to do, as its claim stores it. The limits are changed with the claim itself. */

@@ -20,6 +20,11 @@ export type ResumeRequest = {
   readonly redoTurn?: boolean;
   /** Why a changed prompt, model or tool is accepted; by default it is not. */
   readonly acceptDivergence?: string | null;
+  /**
+   * The only changes that `acceptDivergence` accepts: the `changesHash` of a forecast. By default that of the changes that
+   * the run failed with; if it has failed for another reason, or not at all, the first ones that a worker finds.
+   */
+  readonly changesHash?: string | null;
   /** New limits for these budgets; by default none. */
   readonly budgets?: RaisedBudgets;
   /** Replaces the most that the run may use; by default it stays. */
@@ -44,6 +49,8 @@ export type ResumeWork = {
   readonly from: ResumeFrom;
   readonly redoTurn: boolean;
   readonly acceptDivergence: string | null;
+  /** The only changes that are accepted; null for the first ones that a worker finds. */
+  readonly changesHash: string | null;
 };
 
 /** A resume that a person has asked for, as it is stored with the run until it is done. */
@@ -56,10 +63,14 @@ export type RequestedResume = ResumeWork & {
   readonly takenSeq: number | null;
 };
 
+export const HASH_WITHOUT_CONSENT =
+  "changesHash says which changes are accepted: give acceptDivergence too, and say why.";
+
 const NAMES = {
   from: true,
   redoTurn: true,
   acceptDivergence: true,
+  changesHash: true,
   budgets: true,
   budget: true,
   deadline: true,
@@ -78,6 +89,7 @@ export function readResumeRequest(given: ResumeRequest): {
 } {
   assertOptions("A resume request", given, NAMES);
   const { from = "turn", redoTurn = false, acceptDivergence = null, reason = null, ifSeq = null } = given;
+  const { changesHash = null } = given;
   if (!PLACES.includes(from))
     throw new ConfigurationError(
       `A run cannot be resumed from ${JSON.stringify(from)}: use "turn", "milestone" or "beginning".`,
@@ -85,11 +97,19 @@ export function readResumeRequest(given: ResumeRequest): {
   const flag: unknown = redoTurn;
   if (typeof flag !== "boolean")
     throw new ConfigurationError(`redoTurn is ${kindOf(flag)}: give true or false.`);
-  for (const [name, text] of Object.entries({ acceptDivergence, reason } as { [name: string]: unknown }))
+  for (const [name, text] of Object.entries({ acceptDivergence, changesHash, reason } as {
+    [name: string]: unknown;
+  }))
     if (text !== null && (typeof text !== "string" || text.trim() === ""))
       throw new ConfigurationError(`${name} is ${JSON.stringify(text)}: give a sentence, or leave it out.`);
+  if (changesHash !== null && acceptDivergence === null) throw new ConfigurationError(HASH_WITHOUT_CONSENT);
   assertWholeNumber("ifSeq", ifSeq);
-  return { work: { from, redoTurn, acceptDivergence }, allowance: readAllowance(given), reason, ifSeq };
+  return {
+    work: { from, redoTurn, acceptDivergence, changesHash },
+    allowance: readAllowance(given),
+    reason,
+    ifSeq,
+  };
 }
 
 /** Checked when it is asked for: a claim that refused it would leave the run in the queue for ever. */

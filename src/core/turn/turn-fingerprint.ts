@@ -37,6 +37,11 @@ export function fingerprintChanges(was: Json, is: Json): Change[] {
   return changes;
 }
 
+/** Identifies the changes: two workers whose agents differ from the stored one in the same way have the same hash. */
+export function hashChanges(changes: readonly Change[]): string {
+  return canonicalHash(changes.map((change) => ({ ...change }))).toString("hex");
+}
+
 function compare(path: string, was: Json, is: Json, changes: Change[]): void {
   if (isJsonObject(was) && isJsonObject(is)) {
     for (const key of [...new Set([...Object.keys(was), ...Object.keys(is)])].sort()) {

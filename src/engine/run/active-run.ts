@@ -135,6 +135,8 @@ type ResumeChoices = {
   readonly milestone: MilestoneRequest;
   /** Why steps may continue although their fingerprint changed; null if they may not. */
   readonly acceptDivergence: string | null;
+  /** The only changes that they may continue with; null for any. */
+  readonly changesHash: string | null;
   /** True if the response of the open turn is dropped and requested again. */
   readonly redoTurn: boolean;
   /** What becomes of a step that has changed since it began. */

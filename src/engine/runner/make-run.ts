@@ -90,6 +90,7 @@ export async function makeRun(
       isRequested: work.isRequested,
       milestone: new MilestoneRequest(work.from),
       acceptDivergence: work.options.acceptDivergence ?? null,
+      changesHash: work.options.changesHash ?? null,
       redoTurn: work.options.redoTurn ?? false,
       onDivergence: options.onDivergence ?? "fail",
     },

@@ -2,7 +2,9 @@ import { assertPayload } from "../../core/canonical-json.ts";
 import { ConfigurationError, NotJsonError, PawlError, ResumeError, RunBusyError } from "../../core/errors.ts";
 import { type Json, withoutUndefined } from "../../core/json.ts";
 import { missingRunError } from "../../core/run/missing-run.ts";
+import { HASH_WITHOUT_CONSENT } from "../../core/run/resume-request.ts";
 import type { RunRecord, StoreReader } from "../../store/store.ts";
+import type { ResumeOptions } from "./runner-options.ts";
 
 /** The input as it is stored: a property that is undefined counts as missing. */
 export function inputAsJson(given: unknown): Json {
@@ -36,9 +38,16 @@ export function assertSameRun(run: RunRecord, pipeline: string, inputHash: Uint8
   );
 }
 
-export function assertReasonGiven(why: string | undefined): void {
-  if (why === undefined || (typeof why === "string" && why.trim() !== "")) return;
-  throw new ConfigurationError("acceptDivergence needs a sentence that says why: it is stored with the run.");
+export function assertConsent({
+  acceptDivergence: why,
+  changesHash,
+}: Pick<ResumeOptions, "acceptDivergence" | "changesHash">): void {
+  if (why === undefined) {
+    if (changesHash !== undefined) throw new ConfigurationError(HASH_WITHOUT_CONSENT);
+  } else if (typeof why !== "string" || why.trim() === "")
+    throw new ConfigurationError(
+      "acceptDivergence needs a sentence that says why: it is stored with the run.",
+    );
 }
 
 export function runBusy(

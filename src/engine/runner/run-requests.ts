@@ -42,7 +42,7 @@ import type {
   StopOptions,
 } from "./queue-options.ts";
 import { enqueue, send, stop, unsend } from "./queued-runs.ts";
-import { aboutRun, assertReasonGiven, assertSamePipeline, inputAsJson, requireRun } from "./run-checks.ts";
+import { aboutRun, assertConsent, assertSamePipeline, inputAsJson, requireRun } from "./run-checks.ts";
 import { namedRunId } from "./run-selection.ts";
 import { assertForkOptions, assertResumeOptions } from "./runner-option-names.ts";
 import {
@@ -85,8 +85,13 @@ function requestedWork(
   own: Pick<ClaimedWork, "isRequested" | "options" | "from">,
 ): typeof own {
   if (resumeRequest === null) return own;
-  const { from, redoTurn, acceptDivergence } = resumeRequest;
-  const options = { ...own.options, redoTurn, ...(acceptDivergence === null ? {} : { acceptDivergence }) };
+  const { from, redoTurn, acceptDivergence, changesHash } = resumeRequest;
+  const options = {
+    ...own.options,
+    redoTurn,
+    ...(acceptDivergence === null ? {} : { acceptDivergence }),
+    ...(changesHash === null ? {} : { changesHash }),
+  };
   return { isRequested: true, options, from: milestoneFrom(from) };
 }
 
@@ -133,7 +138,7 @@ export class RunRequests<O> {
       if (run !== null && run.spec !== null) assertSetupRuns(this.#setup, run.spec);
       if (run !== null) assertBudgetRaised(run.error, options.budgets);
       const milestone = milestoneFrom(options.from);
-      assertReasonGiven(options.acceptDivergence);
+      assertConsent(options);
       await loadModels(this.#setup.root);
       const attempt = {
         resumedFrom: milestone === null ? "turn" : "milestone",
@@ -231,7 +236,7 @@ export class RunRequests<O> {
       const run = await requireRun(store, runId);
       assertSamePipeline(run, this.#setup.root.name);
       if (run.spec !== null) assertSetupRuns(this.#setup, run.spec);
-      assertReasonGiven(options.acceptDivergence);
+      assertConsent(options);
       const isHeld = await store.isHeld(runId);
       const claim = { epoch: run.epoch, run };
       const quiet = () => undefined;

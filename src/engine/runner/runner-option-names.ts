@@ -94,6 +94,7 @@ const RESUME_NAMES = {
   budgets: true,
   from: true,
   acceptDivergence: true,
+  changesHash: true,
   redoTurn: true,
   reason: true,
 } satisfies OptionNames<ResumeOptions>;

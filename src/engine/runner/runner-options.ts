@@ -156,6 +156,11 @@ export type ResumeOptions = ContinueOptions & {
   readonly from?: "turn" | "milestone" | "beginning" | SavedCheckpoint;
   /** Resumes although the prompt, model or tools have changed. The text says why, and is recorded. */
   readonly acceptDivergence?: string;
+  /**
+   * The only changes that `acceptDivergence` accepts: the `changesHash` of a forecast, or of the error that the run failed
+   * with. By default any changes.
+   */
+  readonly changesHash?: string;
   /** Drops the response of the open turn and asks the model again. Refused once one of its calls was sent. */
   readonly redoTurn?: boolean;
   /** The reason for resuming, recorded with the attempt. */

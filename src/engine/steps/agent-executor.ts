@@ -3,7 +3,7 @@ import { ConfigurationError, MaxTurnsExceededError, ResumeError } from "../../co
 import { type Json, withoutUndefined } from "../../core/json.ts";
 import { stepId } from "../../core/step-path.ts";
 import { BETWEEN_EXCHANGES } from "../../core/turn/exchange-decision.ts";
-import { fingerprintOf } from "../../core/turn/turn-fingerprint.ts";
+import { fingerprintChanges, fingerprintOf, hashChanges } from "../../core/turn/turn-fingerprint.ts";
 import { priceOfModel } from "../../core/usage/usage.ts";
 import { fingerprintDocument, prepareAgent } from "../definition/agent.ts";
 import { answerOf } from "../definition/agent-output.ts";
@@ -11,7 +11,7 @@ import type { ConversationStep } from "../definition/conversation-step.ts";
 import { earlierSteps } from "../definition/earlier-steps.ts";
 import { assertKeysEnforced, type GranularStep, type TurnLoopStep } from "../definition/step.ts";
 import { beginFromMilestone } from "../turn/begin-lineage.ts";
-import { decideDiverged } from "../turn/diverged-step.ts";
+import { consentTo, decideDiverged } from "../turn/diverged-step.ts";
 import { assertSameAsEarlierIteration, divergenceError } from "../turn/divergence.ts";
 import type { OpenTurnMode } from "../turn/loaded-conversation.ts";
 import { LoadedConversation } from "../turn/loaded-conversation.ts";
@@ -115,26 +115,27 @@ async function acceptedBecause(
   { run, path, conversation, fingerprint, document }: TurnScope,
 ): Promise<string | null> {
   const { storedFingerprint, isComplete } = conversation;
-  const { acceptDivergence, milestone } = run.resume;
-  if (acceptDivergence !== null) return acceptDivergence;
   if (storedFingerprint === null || storedFingerprint.hash === fingerprint) return null;
+  const error = divergenceError(run.runId, path, storedFingerprint.document, document);
+  const consent = consentTo(run.resume, error);
+  if (consent !== null) return consent;
   if (step.kind === "conversation") {
     // Nothing is half done there: no response is journaled, no call is open, and nothing is reserved.
     if (isComplete && step.divergence === "between_exchanges") return BETWEEN_EXCHANGES;
   } else if (isComplete) return null;
-  const error = divergenceError(run.runId, path, storedFingerprint.document, document);
   const decided = await decideDiverged(run, { path, error, fingerprint });
   if (decided.kind === "accept") return decided.why;
-  milestone.setDefault({ kind: "last" });
+  run.resume.milestone.setDefault({ kind: "last" });
   return null;
 }
 
-/** A loop does not switch to another agent half way, unless the policy accepts that. */
+/** A loop does not switch to another agent half way, unless a person or the policy accepts that. */
 async function assertSameIteration({ run, path }: StepExecution, scope: TurnScope): Promise<void> {
   try {
     await assertSameAsEarlierIteration(run, path, scope.document);
   } catch (error) {
     if (!ResumeError.isInstance(error)) throw error;
+    if (consentTo(run.resume, error) !== null) return;
     await decideDiverged(run, { path, error, fingerprint: scope.fingerprint });
   }
 }
@@ -153,8 +154,15 @@ async function applyResumeOptions(
     await run.store.dropTurn(run.fence, { stepKey, turnIndex: journaled.turnIndex });
     run.contract.budget.giveBackToolCalls(journaled.calls.length);
   }
-  if (hasChanged && why !== null)
-    await run.store.acceptDivergence(run.fence, { stepKey, fingerprint: { hash, document }, why });
+  if (hasChanged && why !== null) {
+    const changesHash = hashChanges(fingerprintChanges(storedFingerprint.document, document));
+    await run.store.acceptDivergence(run.fence, {
+      stepKey,
+      fingerprint: { hash, document },
+      why,
+      changesHash,
+    });
+  }
   return isRedone || (hasChanged && why !== null) ? reopen() : scope;
 }
 

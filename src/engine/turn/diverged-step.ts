@@ -21,6 +21,14 @@ export type ChangedStep = {
   readonly fingerprint: string;
 };
 
+/** Why a person accepts these changes, in the resume under way; null if nobody does. */
+export function consentTo(
+  { acceptDivergence, changesHash }: RunWith<"resume">["resume"],
+  { details }: ResumeError,
+): string | null {
+  return changesHash === null || changesHash === details.changesHash ? acceptDivergence : null;
+}
+
 /** Decides by the policy of the runner, or by a person's answer to the same question. Throws if the run stops here. */
 export async function decideDiverged(
   run: RunWith<"runId" | "store" | "resume" | "policy">,

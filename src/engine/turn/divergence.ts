@@ -5,6 +5,7 @@ import {
   describeChanges,
   type FingerprintDocument,
   fingerprintChanges,
+  hashChanges,
 } from "../../core/turn/turn-fingerprint.ts";
 import type { RunWith } from "../run/active-run.ts";
 
@@ -13,7 +14,7 @@ export function divergenceError(runId: string, path: StepPath, was: Json, is: Js
   const changes = fingerprintChanges(was, is);
   return new ResumeError(
     `Run ${runId} cannot continue: step ${path} has changed since it began. Changed: ${describeChanges(changes)}. No call was made. Undo the change and resume, resume from the last milestone (\`from: "milestone"\`), fork the run at a turn, accept the change (\`acceptDivergence\`), or start a new run.`,
-    { irrecoverable: true, changes },
+    { irrecoverable: true, changes, changesHash: hashChanges(changes) },
   );
 }
 

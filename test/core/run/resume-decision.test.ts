@@ -6,6 +6,7 @@ const asked: RequestedResume = {
   from: "milestone",
   redoTurn: true,
   acceptDivergence: "A better prompt.",
+  changesHash: "4f2a",
   allowance: { budgets: { maxToolCalls: 7 } },
   reason: "failed",
   by: { name: "Ann", at: 1, authenticated: null },
@@ -31,7 +32,7 @@ describe("decideResume", () => {
 });
 
 describe("what is left of a resume", () => {
-  it.each([[[]], [["call.receipt", "step.resumed", "artifact.kept", "divergence.accepted"]]])(
+  it.each([[[]], [["call.receipt", "step.resumed", "artifact.kept"]]])(
     "is all of it before its worker has done any of it",
     (since) => {
       expect(resumeLeft(asked, since)).toEqual(asked);
@@ -40,6 +41,12 @@ describe("what is left of a resume", () => {
 
   it("is not the response again, once it was dropped", () => {
     expect(resumeLeft(asked, ["turn.dropped"])).toEqual({ ...asked, redoTurn: false });
+  });
+
+  it("is not the consent to a change, once a change was accepted", () => {
+    expect(resumeLeft(asked, ["divergence.accepted"])).toEqual({ ...asked, acceptDivergence: null });
+    const since = ["turn.dropped", "divergence.accepted"];
+    expect(resumeLeft(asked, since)).toEqual({ ...asked, redoTurn: false, acceptDivergence: null });
   });
 
   it.each(["lineage.begun", "turn.opened", "turn.denied", "summary.opened"])(

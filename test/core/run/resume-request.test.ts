@@ -5,7 +5,7 @@ import { type ResumeRequest, readResumeRequest } from "../../../src/core/run/res
 describe("a resume request", () => {
   it("continues after the last turn if it says nothing", () => {
     expect(readResumeRequest({})).toEqual({
-      work: { from: "turn", redoTurn: false, acceptDivergence: null },
+      work: { from: "turn", redoTurn: false, acceptDivergence: null, changesHash: null },
       allowance: {},
       reason: null,
       ifSeq: null,
@@ -25,6 +25,10 @@ describe("a resume request", () => {
       'A run cannot be resumed from "checkpoint": use "turn", "milestone" or "beginning".',
     ],
     [{ redoTurn: 1 }, "redoTurn is a number: give true or false."],
+    [
+      { changesHash: "4f2a" },
+      "changesHash says which changes are accepted: give acceptDivergence too, and say why.",
+    ],
     [{ acceptDivergence: "" }, 'acceptDivergence is "": give a sentence, or leave it out.'],
     [{ deadline: 1.5 }, "deadline is 1.5: give a whole number, or leave it out."],
     [{ budgets: { maxFun: 1 } }, '1 is no limit for "maxFun"'],

@@ -19,6 +19,7 @@ const FORECAST: Forecast = {
   refusal: null,
   skipped: ["plan", "crawl[1]"],
   next: { step: "report", phase: "main", isBegun: true },
+  accepts: null,
   turn: { index: 14, response: "replayed", mayCost: { tokens: 4_000, microDollars: 31_000 } },
   calls: [{ toolCallId: "q-1/report#14.1", tool: "send_email", action: "look_up" }],
   waits: [],

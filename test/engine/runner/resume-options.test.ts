@@ -68,6 +68,30 @@ describe("a run whose agent has changed", () => {
     expect((await store.verify("r-1")).problems).toEqual([]);
   });
 
+  it("resumes with the changes that the hash names, and with no others", async () => {
+    const { store, make } = await begun();
+    const { accepts } = await make("new").run().forecast("r-1", { acceptDivergence: WHY });
+    expect(accepts?.changes).toEqual([{ what: "model", was: "old", is: "new" }]);
+    const consent = { acceptDivergence: WHY, changesHash: must(accepts).changesHash };
+
+    const other = make("other");
+    const { refusal, accepts: none } = await other.run().forecast("r-1", consent);
+    expect([refusal?.code, none]).toEqual(["resume", null]);
+    const error = await failureAs(ResumeError, other.run().resume("r-1", consent));
+    expect(error.details.changesHash).not.toBe(consent.changesHash);
+    expect(other.prompts).toEqual([]);
+
+    expect((await make("new").run().resume("r-1", consent)).output).toBe("The end of new.");
+    expect(await eventsOf(store, "divergence.accepted")).toMatchObject([
+      { why: WHY, changesHash: consent.changesHash },
+    ]);
+  });
+
+  it("is not resumed with a hash of changes that nobody accepts", async () => {
+    const { make } = await begun();
+    await failureAs(ConfigurationError, make("new").run().resume("r-1", { changesHash: "4f2a" }));
+  });
+
   it("keeps the new agent from then on: no further reason is needed, and the old agent is refused", async () => {
     const { make } = await begun();
     const dying = make("new").run({ probe: crashAt("turn:committed") });
@@ -100,8 +124,11 @@ describe("a run whose agent has changed", () => {
       return new Runner(loop, { store, ...options });
     };
     await failureOf(make("old", { probe: crashAt("loop:decided") }).run("Go", { runId: "r-1" }));
-    await failureAs(ResumeError, make("new").resume("r-1"));
-    expect((await make("new").resume("r-1", { acceptDivergence: WHY })).output).toBe("new");
+    const { details } = await failureAs(ResumeError, make("new").resume("r-1"));
+    const unseen = { acceptDivergence: WHY, changesHash: "4f2a" };
+    await failureAs(ResumeError, make("new").resume("r-1", unseen));
+    const seen = { acceptDivergence: WHY, changesHash: must(details.changesHash) };
+    expect((await make("new").resume("r-1", seen)).output).toBe("new");
   });
 
   it("is not resumed with other steps before the current one, even with a reason", async () => {

@@ -2,7 +2,7 @@
 
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Runner, type Store, Worker } from "../../../src/index.ts";
-import { failureOf, memoryStore, noteTool, noting, scriptedAgent } from "../run-fixture.ts";
+import { failureOf, memoryStore, must, noteTool, noting, scriptedAgent } from "../run-fixture.ts";
 
 /** A run that has failed after its first turn, since its model has no answer, and an agent with a better prompt. */
 async function failed() {
@@ -13,7 +13,7 @@ async function failed() {
   const old = make("You work.");
   await failureOf(new Runner(old.agent, { store, maxModelAttempts: 1 }).run("Go", { runId: "r-1" }));
   expect((await store.getRun("r-1"))?.status).toBe("failed");
-  return { store, done, next: make("You work well.", "The end.") };
+  return { store, done, next: make("You work well.", "The end."), other: make("You sing.", "La.") };
 }
 
 async function ends(store: Store): Promise<void> {
@@ -52,6 +52,23 @@ describe("a requested resume", () => {
     expect([run?.output, run?.limit.tokens, run?.resumeRequest]).toEqual(["The end.", 100_000, null]);
     expect(await eventsOf(store, "divergence.accepted")).toMatchObject([{ why: "A better prompt." }]);
     expect((await store.listAttempts("r-1")).at(-1)?.reason).toBe("Try again.");
+  });
+
+  it("accepts the change that the run failed with, and no other one", async () => {
+    const { store, next, other } = await failed();
+    const [worker, stranger] = [next, other].map(({ agent }) => new Runner(agent, { store }));
+    const request = { acceptDivergence: "A better prompt." };
+    const refused = { next: "ended", status: "failed" };
+    await store.requestResume("r-1", {});
+    expect(await must(worker).advance("r-1", { turns: 9 })).toEqual(refused);
+    await store.requestResume("r-1", request);
+    expect(await must(stranger).advance("r-1", { turns: 9 })).toEqual(refused);
+    expect(other.prompts).toEqual([]);
+    // The person sees the other change now, and accepts the one of the first worker nevertheless.
+    const { accepts } = await must(worker).forecast("r-1", request);
+    await store.requestResume("r-1", { ...request, changesHash: must(accepts).changesHash });
+    expect(await must(worker).advance("r-1", { turns: 9 })).toEqual({ next: "ended", status: "succeeded" });
+    expect(await eventsOf(store, "divergence.accepted")).toHaveLength(1);
   });
 
   it("is done by advance, from the beginning of the step", async () => {

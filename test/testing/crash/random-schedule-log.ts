@@ -7,6 +7,7 @@ const TWO_PROGRAMS: readonly string[] = [
   "conversation-deploy",
   "resume-with-redo",
   "resume-changed-twice",
+  "resume-changed-later",
 ];
 
 /**

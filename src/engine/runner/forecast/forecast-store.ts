@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
-import { PawlError } from "../../../core/errors.ts";
+import { type Change, PawlError } from "../../../core/errors.ts";
 import { ROOT_PATH, type StepPath } from "../../../core/step-path.ts";
 import { assertDroppable } from "../../../core/turn/turn-decision.ts";
+import { fingerprintChanges, hashChanges } from "../../../core/turn/turn-fingerprint.ts";
 import { Quota } from "../../../core/usage/quota.ts";
 import { addAmount } from "../../../core/usage/usage.ts";
 import {
@@ -27,6 +28,9 @@ export class ForecastEnd extends PawlError {
   }
 }
 
+/** The changes of an agent that a resume accepts, and what identifies them. */
+export type AcceptedChanges = { readonly changes: readonly Change[]; readonly changesHash: string };
+
 /** A step that would be entered; `isBegun` if it was begun before. */
 export type EnteredStep = { readonly path: StepPath; readonly phase: string; readonly isBegun: boolean };
 
@@ -38,6 +42,8 @@ export class ForecastStore {
   /** The store that the executors get. */
   readonly store: Store;
   readonly entered: EnteredStep[] = [];
+  /** The changes that would be accepted in the step entered last; null if there are none. */
+  accepted: AcceptedChanges | null = null;
   /** The calls of a response that would be dropped. */
   dropped: readonly ToolCallRecord[] = [];
   /** The turn whose model call, or the summary before it, would be reserved for. */
@@ -141,9 +147,11 @@ export class ForecastStore {
         assertDroppable({ runId, stepPath: journaled?.stepPath ?? "", turnIndex, isBegun });
         this.#change(stepKey, { journaled: null });
       },
-      acceptDivergence: (_fence, { stepKey, fingerprint }) => {
+      acceptDivergence: async (_fence, { stepKey, fingerprint }) => {
+        const { fingerprint: was } = await this.store.readConversation(runId, stepKey, 0);
+        const changes = fingerprintChanges(was?.document ?? null, fingerprint.document);
+        this.accepted = { changes, changesHash: hashChanges(changes) };
         this.#change(stepKey, { fingerprint });
-        return Promise.resolve();
       },
       beginLineage: async (_fence, { stepKey, fingerprint }) => {
         const { turnIndex, journaled, lineages } = await this.store.readConversation(runId, stepKey, 0);

@@ -28,9 +28,10 @@ import type { ResumeOptions, RunnerSetup } from "../runner-options.ts";
 import { ForecastArtifacts } from "./forecast-artifacts.ts";
 import { type ForecastCall, forecastCodeStepCalls, forecastTurnCalls } from "./forecast-calls.ts";
 import { type ClaimForecast, forecastClaim } from "./forecast-claim.ts";
-import { ForecastEnd, ForecastStore } from "./forecast-store.ts";
+import { type AcceptedChanges, ForecastEnd, ForecastStore } from "./forecast-store.ts";
 
 export type { CallAction, ForecastCall } from "./forecast-calls.ts";
+export type { AcceptedChanges } from "./forecast-store.ts";
 
 /** What `resume` would do now. Nothing is claimed, written or sent to find out. */
 export type ResumeForecast = {
@@ -45,6 +46,8 @@ export type ResumeForecast = {
    * another iteration follows.
    */
   readonly next: { readonly step: StepPath; readonly phase: string; readonly isBegun: boolean } | null;
+  /** The changes of `next` that `acceptDivergence` accepts; null if there are none. */
+  readonly accepts: AcceptedChanges | null;
   /** The first turn of `next`, if it is an agent's step; null also if a person has to be asked before that turn. */
   readonly turn: ForecastTurn | null;
   /** The calls of the interrupted turn or code step. */
@@ -94,7 +97,17 @@ export async function forecastRun(
   const waits = (await run.store.listWaits(runId)).filter(
     (wait) => wait.status === "open" && !isAnsweredBy(wait, options),
   );
-  const nothing = { runId, status, skipped: [], next: null, turn: null, calls: [], waits, later: [] };
+  const nothing = {
+    runId,
+    status,
+    skipped: [],
+    next: null,
+    accepts: null,
+    turn: null,
+    calls: [],
+    waits,
+    later: [],
+  };
   if (status === "succeeded") return { ...nothing, refusal: null };
   if (isHeld) {
     const { code, message, details } = runBusy(runId, {
@@ -109,9 +122,9 @@ export async function forecastRun(
     const refusal = error === null ? null : await refusalOf(run, root, error);
     const forecast = { ...nothing, refusal, skipped: execution.skipped, next: execution.next };
     if (refusal !== null) return forecast;
-    const { next, turn, calls } = execution;
+    const { next, accepts, turn, calls } = execution;
     const later = next === null ? [] : (stepsAfter(next.step, root, ROOT_PATH) ?? []);
-    return { ...forecast, later, turn, calls, waits: stillOpen(waits, calls) };
+    return { ...forecast, later, accepts, turn, calls, waits: stillOpen(waits, calls) };
   } finally {
     run.keeper.session.close();
     await run.sources.close();
@@ -182,6 +195,10 @@ class ForecastExecution {
     };
     this.#record = record;
     this.#registry = new StepRegistry({ ...this.#executors(), ...mapValues(ownExecutors, this.#unknown) });
+  }
+
+  get accepts(): AcceptedChanges | null {
+    return this.#store.accepted;
   }
 
   get next(): ResumeForecast["next"] {

@@ -198,6 +198,13 @@ export const forecast = z
       .nullable(),
     skipped: z.array(z.string()),
     next: z.object({ step: z.string(), phase: z.string(), isBegun: z.boolean() }).nullable(),
+    accepts: z
+      .object({
+        changes: z.array(z.object({ what: z.string(), was: json, is: json })),
+        changesHash: z.string(),
+      })
+      .nullable()
+      .meta({ description: "The changes of the code that `acceptDivergence` accepts." }),
     turn: z
       .object({
         index: z.int(),
@@ -241,6 +248,10 @@ const resumeFields = {
   from: z.enum(["turn", "milestone", "beginning"]).optional(),
   redoTurn: z.boolean().optional(),
   acceptDivergence: z.string().min(1).max(10_000).optional(),
+  changesHash: z.string().min(1).max(200).optional().meta({
+    description:
+      "The only changes that `acceptDivergence` accepts: `accepts.changesHash` of the forecast. By default those that the run failed with, or else the first ones that a worker finds.",
+  }),
   budgets: budgets.optional(),
 };
 export const forecastRequest = z.strictObject(resumeFields).meta({ id: "ForecastRequest" });

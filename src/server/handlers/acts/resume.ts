@@ -22,7 +22,7 @@ export async function forecastRun(
 }
 
 function forecastDocument(forecast: ResumeForecast, eventSeq: number) {
-  const { runId, status, refusal, skipped, next, turn, calls, waits, later } = forecast;
+  const { runId, status, refusal, skipped, next, accepts, turn, calls, waits, later } = forecast;
   return {
     runId,
     status,
@@ -30,6 +30,7 @@ function forecastDocument(forecast: ResumeForecast, eventSeq: number) {
     refusal,
     skipped,
     next,
+    accepts,
     turn,
     calls: calls.map(({ toolCallId, tool, action }): Json => ({ toolCallId, tool, action })),
     waits: waits.map(({ waitId }) => waitId),
@@ -89,11 +90,12 @@ export async function hasWorkerFor(
 type ForecastOptions = z.output<typeof forecastRequest>;
 
 /** What a forecast and a resume have in common, without the fields that were left out. */
-function given({ from, redoTurn, acceptDivergence, budgets }: ForecastOptions) {
+function given({ from, redoTurn, acceptDivergence, changesHash, budgets }: ForecastOptions) {
   return {
     ...(from === undefined ? {} : { from }),
     ...(redoTurn === undefined ? {} : { redoTurn }),
     ...(acceptDivergence === undefined ? {} : { acceptDivergence }),
+    ...(changesHash === undefined ? {} : { changesHash }),
     ...(budgets === undefined ? {} : { budgets }),
   };
 }

@@ -12,6 +12,7 @@ import {
   assertBudgetRaised,
   type RequestedResume,
   type ResumeRequest,
+  type ResumeWork,
   readResumeRequest,
 } from "../../../core/run/resume-request.ts";
 import type { StoredError } from "../../../core/stored-error.ts";
@@ -73,7 +74,8 @@ function* queueWith(
   const left = row.status === "running" ? yield* leaveDead(tx, row) : {};
   const restored = row.status === "failed" ? yield* restoreMessages(tx, row) : [];
   const why = reasoned(row, { resumedFrom: "turn", reason }).reason ?? row.status;
-  const request: RequestedResume = { ...work, allowance, reason: why, by, takenSeq: null };
+  const resume = { ...work, changesHash: work.changesHash ?? shownChanges(row, work) };
+  const request: RequestedResume = { ...resume, allowance, reason: why, by, takenSeq: null };
   row.resumeRequest = requestText(request);
   endWaiting(row, tx.now);
   endCancelRequest(row);
@@ -86,12 +88,19 @@ function* queueWith(
   row.status = "queued";
   saveRun(tx, row, "run.resume_requested", {
     ...personFacts(by),
-    ...work,
+    ...resume,
     ...allowance,
     reason: why,
     ...left,
     ...(restored.length === 0 ? {} : { messages: [...restored] }),
   });
+}
+
+/** The changes that the run failed with, if they are accepted: they are what the person has seen. */
+function shownChanges({ status, error }: RunRow, { acceptDivergence }: ResumeWork): string | null {
+  if (status !== "failed" || acceptDivergence === null) return null;
+  const { details } = parseJson(error) as StoredError;
+  return typeof details.changesHash === "string" ? details.changesHash : null;
 }
 
 /** Settles what a dead worker left, as a new owner would; should it live after all, it no longer has the run. */

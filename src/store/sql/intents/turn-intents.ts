@@ -84,7 +84,7 @@ function* openedState(
 export function* acceptDivergence(
   tx: Transaction,
   fence: Fence,
-  { stepKey, fingerprint, why }: AcceptedDivergence,
+  { stepKey, fingerprint, why, changesHash }: AcceptedDivergence,
 ): SqlScript<void> {
   const run = yield* fencedStep(tx, fence, stepKey);
   // It refuses a step without turns, which has no fingerprint yet.
@@ -93,6 +93,7 @@ export function* acceptDivergence(
     step: (yield* stepHead(run, stepKey)).path,
     why,
     fingerprint: fingerprint.hash,
+    ...(changesHash === undefined ? {} : { changesHash }),
   });
 }
 

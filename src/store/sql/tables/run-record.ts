@@ -91,7 +91,9 @@ export function starterOf(
 
 /** The stored request to resume a run. */
 export function requestedResume(text: string | null): RequestedResume | null {
-  return parseJson(text) as RequestedResume | null;
+  const stored = parseJson(text) as RequestedResume | null;
+  // Requests from before there was a hash accept the first changes that are found.
+  return stored === null ? null : { ...stored, changesHash: stored.changesHash ?? null };
 }
 
 export function runRecord(row: Row): RunRecord {

@@ -85,8 +85,12 @@ function judgeRedone({ account: { run }, facts, before, since }: AskedResume): r
 function judgeAccepted({ account: { run }, facts, since }: AskedResume): readonly Problem[] {
   const isAccepted = ({ type, data }: EventRecord) =>
     type === "divergence.accepted" && objectOf(data).why === facts.acceptDivergence;
-  const accepted = since.filter(isAccepted).length;
-  if (accepted > 1) return wrong(`A change of ${run.runId} was accepted ${accepted} times for one request`);
+  const accepted = since.filter(isAccepted);
+  if (accepted.length > 1)
+    return wrong(`A change of ${run.runId} was accepted ${accepted.length} times for one request`);
+  const unseen = accepted.find(({ data }) => objectOf(data).changesHash !== facts.changesHash);
+  if (typeof facts.changesHash === "string" && unseen !== undefined)
+    return wrong(`A change of ${run.runId} was accepted that the person had not seen`);
   const wait = since.findIndex(({ type }) => type === "run.waiting");
   return wait === -1 || !since.slice(wait).some(isAccepted)
     ? FINE

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../../core/json.ts";
 import type { RequestedResume, ResumeRequest, Store } from "../../../store/store.ts";
 import { assertRefused, type Check, check, checkSeveral, rejection } from "../check.ts";
 import { claimOptions, FAILED, LEASE_MS, newRun, SampleRun, SUCCEEDED, sha256 } from "../sample-run.ts";
-import { milestoneTurn, startLineage } from "../sample-session.ts";
+import { milestoneTurn, NEW_FINGERPRINT, startLineage } from "../sample-session.ts";
 
 const ANN = { by: "Ann 🙂", authenticated: { name: "ann", by: "pawl", id: "a-1" } } as const;
 const ARGUMENTS = sha256("arguments").toString("hex");
@@ -78,6 +78,7 @@ export const resumeRequestChecks: readonly Check[] = [
       );
       assert.deepEqual(record.resumeRequest, {
         ...TO_MILESTONE,
+        changesHash: null,
         allowance: {},
         reason: "A better prompt.",
         by: { name: ANN.by, at: now(), authenticated: ANN.authenticated },
@@ -241,6 +242,45 @@ export const resumeRequestChecks: readonly Check[] = [
     assert.deepEqual((await claimed(run)).left, DONE);
   }),
 
+  check("a change is accepted once, also if the worker that accepted it dies at once", async (scene) => {
+    const { store, advance } = scene;
+    const run = await withPreparedCall(store);
+    await store.releaseRun(run.fence, FAILED);
+    await store.requestResume(run.runId, { acceptDivergence: "A better prompt." });
+    const first = await claimed(run);
+    const accepted = { stepKey: run.stepKey, fingerprint: NEW_FINGERPRINT, why: "A better prompt." };
+    await store.acceptDivergence(first.next.fence, accepted);
+    advance(LEASE_MS);
+    assert.deepEqual((await claimed(run)).left, DONE);
+  }),
+
+  check(
+    "consent is for the changes that the run failed with, or for those that it names",
+    async ({ store }) => {
+      const run = await SampleRun.create(store);
+      const details = { irrecoverable: true, changes: [], changesHash: "of the error" };
+      const error = { code: "resume", message: "It has changed.", details };
+      const consent = { acceptDivergence: "A better prompt." } as const;
+      await store.releaseRun(run.fence, { status: "failed", error });
+      const kept = async () => (await run.record()).resumeRequest?.changesHash;
+      await store.requestResume(run.runId, consent);
+      assert.equal(await kept(), "of the error");
+      const { next } = await claimed(run);
+      await store.releaseRun(next.fence, { status: "failed", error });
+      await store.requestResume(run.runId, { ...consent, changesHash: "of a forecast" });
+      assert.equal(await kept(), "of a forecast");
+      const again = await claimed(run);
+      assert.equal(await kept(), "of a forecast", "also for the worker that takes the run");
+      await store.releaseRun(again.next.fence, { status: "failed", error });
+      await store.requestResume(run.runId, {});
+      assert.equal(await kept(), null, "nothing is accepted");
+      const last = await claimed(run);
+      await store.releaseRun(last.next.fence, FAILED);
+      await store.requestResume(run.runId, consent);
+      assert.equal(await kept(), null, "the run failed for another reason");
+    },
+  ),
+
   check("a request outlives a release in good order, and a question about an open call", async (scene) => {
     const { store } = scene;
     const run = await SampleRun.create(store);
@@ -345,6 +385,8 @@ export const resumeRequestChecks: readonly Check[] = [
       { from: { snapshot: {}, cursor: {} } },
       { redoTurn: "yes" },
       { acceptDivergence: " " },
+      { changesHash: "4f2a" },
+      { acceptDivergence: "It is fine.", changesHash: "" },
       { reason: 7 },
       { budgets: { maxFun: 1 } },
       { budgets: { maxTokens: 0 } },

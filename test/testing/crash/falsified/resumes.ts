@@ -52,7 +52,8 @@ export const FALSIFIED_RESUMES: readonly Falsification[] = [
     "the request is left at the end",
     ({ again }) => {
       const by = { name: "Ann", at: 0, authenticated: null };
-      const work = { from: "milestone", redoTurn: false, acceptDivergence: null } as const;
+      const consent = { acceptDivergence: null, changesHash: null };
+      const work = { from: "milestone", redoTurn: false, ...consent } as const;
       one(again.accounts).run.resumeRequest = { ...work, allowance: {}, reason: "failed", by, takenSeq: 1 };
     },
     /explored-1 is succeeded, and is still to be resumed/,

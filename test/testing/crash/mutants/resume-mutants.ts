@@ -22,8 +22,8 @@ export const RESUME_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: LEFT,
-        right: 'return has(["turn.dropped"]) ? { ...resume, redoTurn: false } : resume;',
-        wrong: "return null;",
+        right: "  return {\n    ...resume,\n    redoTurn:",
+        wrong: "  if (since.length === 0) return null;\n  return {\n    ...resume,\n    redoTurn:",
       },
     ],
     breaks: BREAKS,
@@ -34,8 +34,8 @@ export const RESUME_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: LEFT,
-        right: 'return has(["turn.dropped"]) ? { ...resume, redoTurn: false } : resume;',
-        wrong: "return { ...resume, redoTurn: false };",
+        right: 'resume.redoTurn && !has(["turn.dropped"])',
+        wrong: "false",
       },
     ],
     breaks: BREAKS,
@@ -59,8 +59,8 @@ export const RESUME_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: LEFT,
-        right: "{ ...resume, redoTurn: false } : resume",
-        wrong: "{ ...resume, redoTurn: false, acceptDivergence: null } : resume",
+        right: 'has(["divergence.accepted"]) ? null',
+        wrong: 'has(["turn.dropped", "divergence.accepted"]) ? null',
       },
     ],
     breaks: "same-end",
@@ -88,7 +88,34 @@ export const RESUME_MUTANTS: readonly Mutant[] = [
       },
     ],
     breaks: BREAKS,
+    scenario: "resume-changed-later",
+  },
+  {
+    what: "a change is accepted that came after the accepted one, since the worker that accepted that has died",
+    patches: [
+      {
+        file: LEFT,
+        right: 'has(["divergence.accepted"]) ? null : resume.acceptDivergence',
+        wrong: "resume.acceptDivergence",
+      },
+    ],
+    breaks: BREAKS,
     scenario: "resume-changed-twice",
+    schedule: "pause after store.acceptDivergence 1; wake at the end",
+  },
+  {
+    what: "a worker with an old agent continues with the consent to a new one",
+    patches: [
+      {
+        file: "engine/turn/diverged-step.ts",
+        right:
+          "return changesHash === null || changesHash === details.changesHash ? acceptDivergence : null;",
+        wrong: "return changesHash === null || details.changesHash !== undefined ? acceptDivergence : null;",
+      },
+    ],
+    breaks: BREAKS,
+    scenario: "resume-changed-twice",
+    schedule: "pause after store.releaseRun 1; wake before store.requestResume 2",
   },
   {
     what: "each claim of a requested resume changes the limits again",

@@ -40,7 +40,12 @@ import { approval, cancel, cancelledWaiting, escalation, question, twoPeople } f
 import { artifactsAndSpec, loop } from "./pipelines.ts";
 import { mainLoop, milestoneAfterChange, planning } from "./plans.ts";
 import { queueAbandoned, queueKeys, queueWorker } from "./queues.ts";
-import { resumeChangedTwice, resumeFromMilestone, resumeWithRedo } from "./resume-requests.ts";
+import {
+  resumeChangedLater,
+  resumeChangedTwice,
+  resumeFromMilestone,
+  resumeWithRedo,
+} from "./resume-requests.ts";
 import { scheduleFires } from "./schedules.ts";
 import {
   streamAnswer,
@@ -124,6 +129,7 @@ export const SCENARIOS: { readonly [name: string]: () => Scenario } = {
   "resume-from-milestone": resumeFromMilestone,
   "resume-with-redo": resumeWithRedo,
   "resume-changed-twice": resumeChangedTwice,
+  "resume-changed-later": resumeChangedLater,
   "changed-shape": changedShape,
   loop,
   "main-loop": mainLoop,

@@ -1,6 +1,6 @@
 // Runs that a person asks to be resumed, while no process works on them.
 
-import { ModelCallError } from "../../../../src/core/errors.ts";
+import { ModelCallError, ResumeError } from "../../../../src/core/errors.ts";
 import type { Runner } from "../../../../src/engine/runner/runner.ts";
 import type { ResumeRequest, Store } from "../../../../src/store/store.ts";
 import {
@@ -72,18 +72,25 @@ export function resumeWithRedo(): Scenario {
 }
 
 /**
- * The run waits for an approval. A person accepts the new prompt of its agent, and the worker that takes the run waits again.
- * When the approval is there, the agent has yet another prompt: a person is asked again.
+ * The run waits for an approval. A person accepts the new settings of its agent, and the worker that takes the run waits again.
+ * When the approval is there, the agent has other settings again: a person is asked again, and accepts the change that they see.
+ * Processes with the earlier settings may still be there: they do nothing with a consent that is not for theirs.
  */
-export function resumeChangedTwice(): Scenario {
+export const resumeChangedTwice = () => resumeChanged("resume-changed-twice", 0.1);
+
+/** The same, but the worker that takes the run first has the settings of its beginning: its wait ends the unused consent. */
+export const resumeChangedLater = () => resumeChanged("resume-changed-later", 0);
+
+/** `between` is the temperature of the worker that takes the run after the first consent. */
+function resumeChanged(name: string, between: number): Scenario {
   const input = "Charge a.";
   const tools = { ...ERRAND_TOOLS, charge: { ...charge, approval: true as const } };
-  const prompts = ["Run the errands.", "Run them well.", "Run them better."];
-  const [first, second, third] = prompts.map((prompt) => errandAgent([], tools, prompt));
-  if (first === undefined || second === undefined || third === undefined)
-    throw new Error("There are three agents.");
+  const agent = errandAgent([], tools);
+  // No answer shows which of them was asked: where two of them may work on the run, it ends in the same way.
+  const at = (temperature: number) => ({ ...agent, settings: { ...agent.settings, temperature } });
+  const first = at(0);
   return {
-    name: "resume-changed-twice",
+    name,
     pipeline: first,
     input,
     model: modelStandIn(scriptedPort([asks(["charge", "a"]), { text: "Charged." }])),
@@ -91,20 +98,33 @@ export function resumeChangedTwice(): Scenario {
     act: async (given) => {
       const { runnerOf, store, answer } = given;
       if (!(await isAsked(store, RUN_ID))) {
-        await runnerOf(first).run(input, { runId: RUN_ID, wait: true });
-        await askOnce(store, RUN_ID, { acceptDivergence: "A better prompt." });
+        // As a worker, a process with earlier settings lives on when it finds that the run has changed.
+        await unless(ResumeError, runnerOf(first).run(input, { runId: RUN_ID, wait: true }));
+        await askOnce(store, RUN_ID, { acceptDivergence: "A warmer answer." });
       }
       const open = () => store.listWaits(RUN_ID, { open: true });
       if ((await open()).length > 0) {
-        await runnerOf(second).advance(RUN_ID, { turns: MOST_CALLS });
+        await unless(ResumeError, runnerOf(at(between)).advance(RUN_ID, { turns: MOST_CALLS }));
         await answer(await open());
       }
-      const end = await advanceToEnd(given, runnerOf(third), { turns: MOST_CALLS });
-      if ((await store.getRun(RUN_ID))?.status !== "failed") return end;
-      await store.requestResume(RUN_ID, { acceptDivergence: "An even better prompt." }, { by: "Ann" });
-      return advanceToEnd(given, runnerOf(third), { turns: MOST_CALLS });
+      const worker = runnerOf(at(0.2));
+      for (let asked = 0; asked < MOST_CALLS; asked++) {
+        await unless(ResumeError, advanceToEnd(given, worker, { turns: MOST_CALLS }));
+        const status = (await store.getRun(RUN_ID))?.status;
+        if (status !== "failed") return { runId: RUN_ID, status };
+        const ifSeq = (await store.listEvents(RUN_ID)).length;
+        const shown = await shownBy(worker, "A still warmer answer.");
+        await store.requestResume(RUN_ID, { ...shown, ifSeq }, { by: "Ann" });
+      }
+      return null;
     },
   };
+}
+
+/** The request of a person who has seen what a resume by this worker would change, and accepts that. */
+async function shownBy(worker: Runner, acceptDivergence: string): Promise<ResumeRequest> {
+  const { accepts } = await worker.forecast(RUN_ID, { acceptDivergence });
+  return { acceptDivergence, ...(accepts === null ? {} : { changesHash: accepts.changesHash }) };
 }
 
 async function isAsked(store: Store, runId: string): Promise<boolean> {

@@ -8,10 +8,13 @@ const NAMED = 4;
 
 /** What a resume would do, as the parts of a sentence, in the order in which it would do them. */
 export function forecastWords(forecast: Forecast): readonly string[] {
-  const { skipped, next, turn, calls, waits, later } = forecast;
+  const { skipped, next, accepts, turn, calls, waits, later } = forecast;
   return [
     ...(skipped.length === 0 ? [] : [`skip ${namesWords(skipped)}`]),
     ...(next === null ? [] : [`${next.isBegun ? "continue" : "begin"} ${visibleLine(next.step)}`]),
+    ...(accepts === null
+      ? []
+      : [`accept the change of ${namesWords(accepts.changes.map(({ what }) => what))}`]),
     ...turnWords(turn),
     ...callWords(calls),
     ...askedWords(turn),

@@ -38,7 +38,7 @@ export function ResumePanel({
     mutationFn: () =>
       client.resumeRun(
         { runId },
-        { ...fields, ...(forecast.data === undefined ? {} : { ifSeq: forecast.data.eventSeq }) },
+        { ...fields, ...(forecast.data === undefined ? {} : asShown(forecast.data)) },
       ),
     onSuccess: async () => {
       await queries.invalidateQueries({ queryKey: ["run", runId] });
@@ -93,6 +93,11 @@ export function ResumePanel({
       </div>
     </section>
   );
+}
+
+/** What the person agrees to: the run as it was then, and the changes of its code that were shown. */
+function asShown({ eventSeq, accepts }: Forecast) {
+  return { ifSeq: eventSeq, ...(accepts === null ? {} : { changesHash: accepts.changesHash }) };
 }
 
 /** The forecast as a sentence, and what would stop the run. */
