@@ -10,6 +10,8 @@ export type ConversationState = {
   readonly committed: number;
   /** The turn after them has a response. */
   readonly isJournaled: boolean;
+  /** The last of them ended its exchange, or there is none. */
+  readonly isComplete: boolean;
   readonly maxTurns: number;
   /** The step was given an input, which is the first thing that was said. */
   readonly hasInput: boolean;
@@ -22,6 +24,8 @@ export type ConversationState = {
 };
 
 export type ConversationMove =
+  /** Load the history again: since it was loaded, another worker has taken the run, and begun an exchange. */
+  | { readonly kind: "reload" }
   /** Complete the turn whose response is journaled: with an exchange that is to stop, without the calls that wait. */
   | { readonly kind: "replay"; readonly isStopped: boolean }
   /** The next turn of the open exchange. */
@@ -37,8 +41,10 @@ export type ConversationMove =
 
 /** Decides what a conversation does next. */
 export function decideConversation(state: ConversationState): ConversationMove {
-  const { exchange, committed, isJournaled, maxTurns, hasInput, hasText, isTooLong, isClosed } = state;
+  const { exchange, committed, isJournaled, isComplete, maxTurns } = state;
+  const { hasInput, hasText, isTooLong, isClosed } = state;
   if (exchange?.isOpen === true) {
+    if (isComplete) return { kind: "reload" };
     if (isJournaled) return { kind: "replay", isStopped: exchange.isStopped };
     if (exchange.isStopped) return { kind: "end", outcome: "stopped" };
     const turns = Math.max(0, committed - exchange.firstTurn + 1);

@@ -11,6 +11,7 @@ import { reach } from "../run/active-run.ts";
 import { ModelCut } from "../run/model-cuts.ts";
 import { compactHistory } from "../turn/compact-history.ts";
 import { ExchangeOver, MailboxChanged } from "../turn/exchange-over.ts";
+import { outOfSyncError } from "../turn/turn-executor.ts";
 import type { TurnScope } from "../turn/turn-scope.ts";
 import { finalOutput, openScope, openStep, type TurnExecutor, withinAgentSpan } from "./agent-executor.ts";
 import type { StepExecution, StepExecutor } from "./step-executor.ts";
@@ -87,6 +88,7 @@ class Talk {
             },
       committed: conversation.committed,
       isJournaled: conversation.journaled !== null,
+      isComplete: conversation.isComplete,
       maxTurns: this.#step.maxTurns,
       hasInput: scope.document.input !== null,
       hasText: waiting.length > 0,
@@ -94,6 +96,8 @@ class Talk {
       isClosed: mailbox.isClosed,
     });
     switch (move.kind) {
+      case "reload":
+        return this.#reload(outOfSyncError(scope, conversation.committed + 1, "ahead of this worker"));
       case "close":
         return "closed";
       case "wait":

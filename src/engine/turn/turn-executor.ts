@@ -349,7 +349,7 @@ function exchangeBudget({ wanted, unit, remaining }: Extract<TurnOpened, { kind:
   );
 }
 
-function outOfSyncError(
+export function outOfSyncError(
   { conversation, run, path }: TurnScope,
   expected: number,
   where: string,

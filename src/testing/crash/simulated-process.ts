@@ -24,10 +24,14 @@ export class SimulatedProcess implements TimerOwner {
   readonly reached: Point[] = [];
   /** The reached points at which simulated time passed while it stood there. */
   readonly pausedAt: Point[] = [];
+  /** It reads for ever, and does nothing else. */
+  isStuck = false;
   readonly #gate: Gate;
   readonly #activity: Activity;
   readonly #time: SimulatedTime;
   readonly #calls = new Map<string, number>();
+  /** Its reads since the last point, all at one time. */
+  #reads = { count: 0, at: 0 };
   readonly #served = new Set<Promise<unknown>>();
   /** Timers of its store that a call waits for. */
   #asleep = 0;
@@ -76,6 +80,7 @@ export class SimulatedProcess implements TimerOwner {
 
   /** A call that changes nothing, so it has no points: a crash before or after it is a crash at the next point. */
   async read<T>(work: () => T | Promise<T>): Promise<T> {
+    this.#countRead();
     await this.#untilRunnable();
     const value = await this.#serve(work);
     await this.#untilRunnable();
@@ -129,10 +134,20 @@ export class SimulatedProcess implements TimerOwner {
   async #reach(point: Point): Promise<void> {
     const reachedAt = this.#time.now();
     await this.#untilRunnable();
+    this.#reads.count = 0;
     this.reached.push(point);
     await this.#gate(this, point);
     await this.#untilRunnable();
     if (this.#time.now() !== reachedAt) this.pausedAt.push(point);
+  }
+
+  /** A loop that only reads would starve the real process, and so it would this one: no schedule could end it. */
+  #countRead(): void {
+    const at = this.#time.now();
+    this.#reads = { count: at === this.#reads.at ? this.#reads.count + 1 : 1, at };
+    if (this.#reads.count <= MOST_READS || this.#state === "dead") return;
+    this.isStuck = true;
+    this.die();
   }
 
   async #untilRunnable(): Promise<void> {
@@ -157,5 +172,8 @@ export class SimulatedProcess implements TimerOwner {
     return { ...clock, sleep: (ms, signal) => this.#around("clock.sleep", () => sleep(ms, signal)) };
   }
 }
+
+/** More than any scenario needs between two points. */
+const MOST_READS = 5_000;
 
 const NEVER = new Promise<never>(() => undefined);

@@ -38,7 +38,7 @@ export type ProcessOutcome =
       /** The error is a divergence: the prompt, model or tools are not those that the run began with. */
       readonly isDiverged: boolean;
     }
-  /** It neither worked nor slept, for longer than any call takes. */
+  /** It neither worked nor slept for longer than any call takes, or it only read, without an end. */
   | { readonly kind: "stuck" };
 
 /** A write of a worker, with its epoch and the run's epoch right after the write. */
@@ -270,8 +270,9 @@ export class World {
     await opened.vanish();
   }
 
-  /** A process that has done its work closes its store and ends. */
+  /** A process that has done its work closes its store and ends. One that hangs is killed. */
   async exit(life: SimulatedProcess): Promise<void> {
+    if (life.isStuck) return this.crash(life);
     const opened = this.#open.get(life);
     this.#open.delete(life);
     // A tool that timed out is not awaited: it ends with the process.
@@ -313,7 +314,8 @@ export class World {
       (value): ProcessOutcome => ({ kind: "returned", value }),
       (error: unknown): ProcessOutcome => threwOutcome(error),
     );
-    return Promise.race([end, life.death.then((): ProcessOutcome => ({ kind: "died" }))]);
+    const death = life.death.then((): ProcessOutcome => ({ kind: life.isStuck ? "stuck" : "died" }));
+    return Promise.race([end, death]);
   }
 
   #toolsFor(life: SimulatedProcess, opened: ProcessStore): ProcessTools {

@@ -26,6 +26,7 @@ import { neededPeopleChecks } from "./runs/needed-people.ts";
 import { queueChecks } from "./runs/queue.ts";
 import { quotaChecks } from "./runs/quota.ts";
 import { resumeRequestChecks } from "./runs/resume-requests.ts";
+import { resumeWorkChecks } from "./runs/resume-work.ts";
 import { retentionChecks } from "./runs/retention.ts";
 import { runFilterChecks } from "./runs/run-filters.ts";
 import { runPageChecks } from "./runs/run-pages.ts";
@@ -131,6 +132,7 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   "life of a fork": forkLifeChecks,
   cancel: cancelChecks,
   "resume requests": resumeRequestChecks,
+  "work of a resume": resumeWorkChecks,
   access: accessChecks,
   "the audit log": auditChecks,
   webhooks: webhookChecks,

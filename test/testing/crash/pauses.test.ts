@@ -27,6 +27,18 @@ it("tests that silence is no proof", PATIENCE, async () => {
   expect(sumOf(reports.map(({ counts }) => counts.looked))["silence-is-no-proof"]).toBeGreaterThan(5);
 });
 
+// Each schedule was a bug once: the process that woke knew nothing of the open exchange, and read its mailbox for ever.
+describe("a process that wakes while another one answers the next text", () => {
+  it.for([
+    ["conversation-queue", "pause after store.commitTurn 2; wake after store.openTurn 2"],
+    ["conversation-two-senders", "pause after store.commitTurn 3; wake after store.openTurn 2"],
+  ] as const)("ends: %s, %s", PATIENCE, async ([name, schedule]) => {
+    const report = await explored(name, { schedule }, schedule);
+    report.assertKept();
+    expect(report.counts.missed).toBe(0);
+  });
+});
+
 // The late receipt of the process that woke settles the call in doubt while the other process is about to wait for it.
 describe("a run whose wait is settled before it was opened", () => {
   it.for([

@@ -4,6 +4,19 @@ import type { Mutant } from "./mutant.ts";
 
 export const EXCHANGE_MUTANTS: readonly Mutant[] = [
   {
+    what: "a worker that wakes after another has begun the next exchange reads the mailbox for ever",
+    patches: [
+      {
+        file: "core/turn/exchange-decision.ts",
+        right: 'if (isComplete) return { kind: "reload" };',
+        wrong: "void isComplete;",
+      },
+    ],
+    breaks: "ends-or-waits",
+    scenario: "conversation-queue",
+    schedule: "pause after store.commitTurn 2; wake after store.openTurn 2",
+  },
+  {
     what: "a turn takes a text in memory only: the store does not know which",
     patches: [
       {
