@@ -3,7 +3,7 @@
 //   node scripts/explore.ts --scenario parallel-mixed --modes twice --pairs all
 //   node scripts/explore.ts --scenario keyed --schedule "crash before store.commitTurn 1"
 //   node scripts/explore.ts --database postgres --workers 2       on a PostgreSQL server that it starts, in two processes
-//   node scripts/explore.ts --pauses 4 --ends 4 --courses 10      a sample of each scenario, instead of all of it
+//   node scripts/explore.ts --crashes 9 --pauses 4 --ends 4 --courses 10      a sample of each scenario, not all of it
 //   node scripts/explore.ts --table                               writes a table of docs/guarantees.md
 
 import { execFileSync } from "node:child_process";
@@ -31,6 +31,7 @@ const { values } = parseArgs({
   options: {
     scenario: { type: "string", multiple: true },
     modes: { type: "string" },
+    crashes: { type: "string" },
     pairs: { type: "string" },
     pauses: { type: "string" },
     ends: { type: "string" },
@@ -66,10 +67,11 @@ async function main(): Promise<number> {
 
 /** Explores the scenarios on the server at this address, or on SQLite; here, or in several processes. */
 function figuresOn(database: string | null, names: readonly string[]): Promise<readonly ScenarioFigures[]> {
-  const workers = numberOf("workers", values.workers);
+  // A worker without a scenario would explore all of them.
+  const workers = Math.min(numberOf("workers", values.workers), names.length);
   if (workers <= 1)
     return explore(names, { ...explorerOptions(), ...(database === null ? {} : { database }) });
-  const shared = ["modes", "pairs", "pauses", "ends", "courses", "seed"] as const;
+  const shared = ["modes", "crashes", "pairs", "pauses", "ends", "courses", "seed"] as const;
   const given = shared.flatMap((option) => {
     const text = values[option];
     return text === undefined ? [] : [`--${option}`, text];
@@ -110,7 +112,7 @@ function scenarioOf(name: string) {
 
 function explorerOptions(): Omit<CrashExplorerOptions, keyof Scenario> {
   const { modes, pairs, schedule } = values;
-  const counts = (["pauses", "ends", "courses", "seed"] as const).flatMap((option) => {
+  const counts = (["crashes", "pauses", "ends", "courses", "seed"] as const).flatMap((option) => {
     const text = values[option];
     return text === undefined ? [] : [[option, numberOf(option, text)] as const];
   });
@@ -137,8 +139,9 @@ function numberOf(option: string, text: string): number {
 
 /** A table of only some scenarios, or of uncommitted sources, could not be reproduced. */
 function assertWhole(): void {
-  if (values.scenario !== undefined || values.schedule !== undefined)
-    throw new Error("--table covers all scenarios: leave out --scenario and --schedule.");
+  for (const option of ["scenario", "schedule", "crashes"] as const)
+    if (values[option] !== undefined)
+      throw new Error(`--table covers every scenario and point: leave out --${option}.`);
   const changed = execFileSync("git", ["status", "--porcelain", "src", "test/testing/crash"], {
     encoding: "utf8",
   });

@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { IS_FULL_TEST } from "../../full-test.ts";
 import { PATIENCE } from "../../patience.ts";
 import { type FaultTrial, IoFaults, whyFaultsUnavailable } from "./io-faults.ts";
 import { KilledChildren, makeExplorerFolder, type RemovableFolder } from "./killed-children.ts";
 import { runConcurrently } from "./killed-sample.ts";
 
 const SEED = 3;
-const FAULTS = IS_FULL_TEST ? 20 : 6;
+const FAULTS = 6;
 
 /** Each runs once first, to count its calls; the command `node scripts/killed.ts --faults 200` takes all scenarios. */
 const SOME = ["parallel-mixed", "blob", "approval", "planning", "loop", "artifacts-and-spec"];

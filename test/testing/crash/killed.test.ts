@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { scheduleText } from "../../../src/testing/crash/schedule.ts";
-import { IS_FULL_TEST } from "../../full-test.ts";
 import { PATIENCE } from "../../patience.ts";
 import { KilledChildren, makeExplorerFolder, type RemovableFolder } from "./killed-children.ts";
 import { KilledSample, type KilledTrial, runConcurrently, violationLines } from "./killed-sample.ts";
 import { EXPLORED_NAMES } from "./scenarios/index.ts";
 
 const SEED = 7;
-const KILLS = IS_FULL_TEST ? 40 : 20;
+/** `npm run killed`, as in the full test, takes more. */
+const KILLS = 20;
 
 let explorerFolder: RemovableFolder;
 let children: KilledChildren;

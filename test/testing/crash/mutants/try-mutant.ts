@@ -4,32 +4,32 @@ import type { Bundled } from "./bundle-mutant.ts";
 import { type FirstViolation, firstViolation } from "./first-violation.ts";
 import type { Mutant } from "./mutant.ts";
 
-/** Expects that the explorer finds the bug, and nothing in the same schedule without it. SQLite by default. */
+/** Expects that the explorer finds the bug in files, and on this server too, if one is given. */
 export async function expectFound(
   mutant: Mutant,
   patched: Bundled,
   sound: Bundled,
   database?: string,
 ): Promise<void> {
-  const where = database === undefined ? {} : { database };
-  const found = await findMutant(mutant, patched, where);
-  expect(found?.problems ?? []).not.toEqual([]);
-  // The bug breaks the promise, not the schedule.
-  const schedule = found?.schedule ?? UNDISTURBED;
-  expect(await firstViolation(sound, mutant, { schedule, ...where })).toBeNull();
+  const schedule = mutant.schedule === undefined ? {} : { schedule: parseSchedule(mutant.schedule) };
+  const inFiles = await firstViolation(patched, mutant, schedule);
+  await expectBroken(inFiles, mutant, sound, {});
+  if (database === undefined) return;
+  // Mostly the same schedule shows it on both.
+  const same =
+    inFiles === null ? null : await firstViolation(patched, mutant, { schedule: inFiles.schedule, database });
+  const found = same ?? (await firstViolation(patched, mutant, { database }));
+  await expectBroken(found, mutant, sound, { database });
 }
 
-async function findMutant(
+/** The bug breaks the promise, not the schedule: there is nothing in the same schedule without it. */
+async function expectBroken(
+  found: FirstViolation | null,
   mutant: Mutant,
-  patched: Bundled,
+  sound: Bundled,
   where: { readonly database?: string },
-): Promise<FirstViolation | null> {
-  if (mutant.schedule !== undefined)
-    return firstViolation(patched, mutant, { schedule: parseSchedule(mutant.schedule), ...where });
-  if (where.database === undefined) return firstViolation(patched, mutant);
-  // Files are much faster, and mostly the same schedule shows the bug on both.
-  const inFiles = await firstViolation(patched, mutant);
-  const same =
-    inFiles === null ? null : await firstViolation(patched, mutant, { schedule: inFiles.schedule, ...where });
-  return same ?? firstViolation(patched, mutant, where);
+): Promise<void> {
+  expect(found?.problems ?? []).not.toEqual([]);
+  const schedule = found?.schedule ?? UNDISTURBED;
+  expect(await firstViolation(sound, mutant, { schedule, ...where })).toBeNull();
 }
