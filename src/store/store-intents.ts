@@ -194,6 +194,8 @@ export type ModelCallSettlement = {
   readonly charge: Charge;
   /** Set if the provider took no requests. It is part of the event, so that other processes see what the run waits for. */
   readonly outage?: ModelOutage | null;
+  /** True if the run or its exchange was stopped meanwhile, or a message interrupted it. It is part of the event. */
+  readonly isInterrupted?: boolean;
 };
 
 /** A provider that takes no requests, as of one refused model attempt. Times are in milliseconds since 1970. */

@@ -6,8 +6,8 @@ import { readableText } from "../net/readable-text.ts";
 export class UnfinishedAnswerError extends Error {
   override readonly name = "UnfinishedAnswerError";
 
-  constructor(what: string, reported?: unknown) {
-    super(reported === undefined ? what : `${what}: ${readableText(reportedText(reported))}`);
+  constructor(what: string, reported?: unknown, options?: ErrorOptions) {
+    super(reported === undefined ? what : `${what}: ${readableText(reportedText(reported))}`, options);
   }
 }
 
@@ -31,23 +31,47 @@ const STATUS_OF_TYPE: { readonly [type: string]: number } = {
   rate_limit_exceeded: 429,
   insufficient_quota: 429,
   overloaded_error: 529,
+  service_unavailable: 503,
+  service_unavailable_error: 503,
+  timeout_error: 504,
+  server_error: 500,
+  internal_error: 500,
+  internal_server_error: 500,
+  api_error: 500,
+  billing_error: 402,
   authentication_error: 401,
+  invalid_api_key: 401,
   permission_error: 403,
   not_found_error: 404,
+  model_not_found: 404,
   request_too_large: 413,
   invalid_request_error: 400,
+  invalid_prompt: 400,
+  bad_request_error: 400,
+  content_filter: 400,
   context_length_exceeded: 400,
 };
 
-/** An error in a stream with the status that it names: a package may pass it on as the server sent it. */
-export function withStatus(error: unknown): unknown {
-  for (const cause of causesOf(error)) if (typeof cause.statusCode === "number") return error;
-  if (typeof error !== "object" || error === null || error instanceof Error) return error;
-  const statusCode = statusIn(error);
-  const found = new Error(reportedText(error));
-  return statusCode === null
-    ? found
-    : Object.assign(found, { statusCode, responseBody: JSON.stringify(error), data: error });
+/**
+ * An error that came instead of an answer: with the status that it names, or else one that may pass, like an error in the
+ * middle of an answer. A package may pass it on as the server sent it.
+ */
+export function errorBeforeAnswer(error: unknown): unknown {
+  const causes = [...causesOf(error)];
+  if (causes.some((cause) => typeof cause.statusCode === "number")) return error;
+  const statusCode = causes.map(statusIn).find((status) => status !== null);
+  if (statusCode === undefined)
+    // Its causes show whether anything was sent.
+    return new UnfinishedAnswerError("the provider reported an error instead of an answer", error, {
+      cause: error,
+    });
+  const about = { statusCode, responseBody: causes.map(bodyOf).join(" "), data: error };
+  return Object.assign(new Error(reportedText(error)), about);
+}
+
+/** What the server sent, or what is left of it in an error: anything else of an error may be large, and may be a circle. */
+function bodyOf(cause: { readonly code?: unknown; readonly type?: unknown }): string {
+  return cause instanceof Error ? `${cause.code} ${cause.type}` : JSON.stringify(cause);
 }
 
 function statusIn(error: object): number | null {

@@ -3,7 +3,7 @@ import { MAX_ANSWER_CHARACTERS } from "../../core/turn/answer-limits.ts";
 import type { LiveListener } from "../../core/turn/live-part.ts";
 import type { ExchangeOptions, ProviderAnswer } from "./ai-sdk-provider-answer.ts";
 import { StreamedContent } from "./ai-sdk-stream-content.ts";
-import { UnfinishedAnswerError, unfinishedProblem, withStatus } from "./ai-sdk-stream-error.ts";
+import { errorBeforeAnswer, UnfinishedAnswerError, unfinishedProblem } from "./ai-sdk-stream-error.ts";
 import { reasonOf, StreamWatch, unlessAborted } from "./ai-sdk-stream-watch.ts";
 
 type Finish = Extract<LanguageModelV4StreamPart, { type: "finish" }>;
@@ -80,9 +80,9 @@ function finished(
   return { ...about, content: content.content, finishReason, usage, excess: null };
 }
 
-/** Before the first word an error is the provider's refusal. After it, the words may be charged, so it is no answer. */
+/** Before the first word an error may be the provider's refusal. After it, the words may be charged, so it is no answer. */
 function errorIn(error: unknown, content: StreamedContent): unknown {
-  if (!content.hasOutput) return withStatus(error);
+  if (!content.hasOutput) return errorBeforeAnswer(error);
   return new UnfinishedAnswerError("the provider reported an error in the middle of the answer", error);
 }
 

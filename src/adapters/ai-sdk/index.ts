@@ -12,6 +12,6 @@ export type { AnswerProblem } from "./chat/shown-calls.ts";
 export type { UIChunkOptions } from "./chat/ui-chunks.ts";
 export { toUIMessageStream } from "./chat/ui-message-stream.ts";
 export type { AgentCall } from "./mirror/agent-call.ts";
-export type { AsAgentOptions } from "./mirror/agent-types.ts";
+export type { AsAgentOptions, MirroredAgent } from "./mirror/agent-types.ts";
 export { asAgent } from "./mirror/as-agent.ts";
 export { MirroredRunError } from "./mirror/mirror-errors.ts";

@@ -76,7 +76,9 @@ export async function askModel(
     }
     const charge = chargeOf(scope, call, modelCallEnd(outcome.error));
     const next = retries.after(outcome.error);
-    await settleModelCall(run, { stepKey: scope.stepKey, ...call, charge, outage: next.outage });
+    const { isInterrupted } = outcome;
+    const settlement = { stepKey: scope.stepKey, ...call, charge, outage: next.outage, isInterrupted };
+    await settleModelCall(run, settlement);
     scope.conversation.openCall = null;
     emitCharge(scope, call, charge, isSummary);
     emitFailure(scope, call, next);
@@ -140,7 +142,7 @@ type Sending = {
 
 type AttemptOutcome =
   | { readonly kind: "answered"; readonly response: ModelResponse }
-  | { readonly kind: "failed"; readonly error: ModelCallError };
+  | { readonly kind: "failed"; readonly error: ModelCallError; readonly isInterrupted: boolean };
 
 function tracedAttempt(
   scope: TurnScope,
@@ -219,8 +221,9 @@ async function sendRequest(
     live?.answered(response);
     return { kind: "answered", response };
   } catch (error) {
-    live?.failed(run.stop.signal.aborted ? "interrupted" : "failed");
-    return { kind: "failed", error: asModelCallError(error, prepared.agent.model) };
+    const isInterrupted = run.stop.signal.aborted || run.stop.cuts.requested !== null;
+    live?.failed(isInterrupted ? "interrupted" : "failed");
+    return { kind: "failed", error: asModelCallError(error, prepared.agent.model), isInterrupted };
   } finally {
     for (const cancel of timers) cancel();
   }

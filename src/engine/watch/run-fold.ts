@@ -40,14 +40,17 @@ export class RunFold {
   apply({ type, data }: EventRecord): readonly UnansweredAttempt[] {
     const facts = isJsonObject(data) ? data : {};
     if (type.startsWith("run.")) return this.#applyToRun(type, facts);
-    const { step, turn, attempt, reserved } = facts;
+    const { step, turn, attempt, reserved, interrupted } = facts;
     if (typeof step !== "string" || typeof turn !== "number") return [];
     switch (type) {
       case "turn.opened":
         if (typeof attempt === "number") this.#open.set(keyOf(step, turn), { step, turn, attempt });
         return [];
       case "model.settled":
-        return this.#end((each) => each.step === step && each.turn === turn, "failed");
+        return this.#end(
+          (each) => each.step === step && each.turn === turn,
+          interrupted === true ? "interrupted" : "failed",
+        );
       case "lineage.begun":
         return this.#end((each) => each.step === step, "interrupted");
       case "turn.journaled":

@@ -4,11 +4,12 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { LanguageModelV4StreamPart } from "@ai-sdk/provider";
 import { MockLanguageModelV4 } from "ai/test";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
 import { aiSdkModel } from "../../../src/adapters/ai-sdk/ai-sdk.ts";
 import type { ModelPort } from "../../../src/engine/ports/model-port.ts";
 import { bundlePatched, makeBundleFolder } from "../../patched-sources.ts";
-import { failureOf, requestOf, timeout } from "./model-request.ts";
+import { CuttingServer } from "./cutting-server.ts";
+import { failureOf, openAiModel, requestOf, timeout } from "./model-request.ts";
 import { call, finish, heard, streaming, streamOf, text } from "./streaming-model.ts";
 
 const half = text("Refund of 10").slice(0, -1);
@@ -81,10 +82,58 @@ describe("an error in a stream", () => {
       { type: "invalid_request_error", message: "no" },
       { kind: "rejected", status: 400 },
     ],
-    [Object.assign(new Error("no"), { statusCode: 401 }), { kind: "rejected", account: true }],
+    [
+      { type: "server_error", code: null, message: "The server had an error" },
+      { kind: "server_error", status: 500, retryable: true },
+    ],
+    [
+      Object.assign(new Error("no credit"), { code: "insufficient_quota" }),
+      { kind: "rejected", account: true },
+    ],
+    [
+      { type: "service_unavailable", message: "later" },
+      { kind: "server_error", status: 503 },
+    ],
+    [
+      { type: "timeout_error", message: "slow" },
+      { kind: "server_error", status: 504, retryable: true },
+    ],
+    [
+      Object.assign(new Error("no"), { statusCode: 401 }),
+      { kind: "rejected", account: true, retryable: false },
+    ],
+    [
+      Object.assign(new Error("no"), { type: "invalid_request_error" }),
+      { kind: "rejected", status: 400, retryable: false },
+    ],
   ])("before the first word counts as what it says: %j", async (value, details) => {
     const start: LanguageModelV4StreamPart[] = [{ type: "stream-start", warnings: [] }];
     expect((await liveFailure(streaming([...start, error(value)]).port)).details).toMatchObject(details);
+  });
+
+  it("of a real provider's package, as the first event of a response 200, counts as what it says", async () => {
+    const event = { error: { message: "The server had an error", type: "server_error", code: null } };
+    const body = Buffer.from(`data: ${JSON.stringify(event)}\n\n`);
+    const server = await CuttingServer.start(body, () => ({ by: "end", bytes: body.length }));
+    onTestFinished(() => server.close());
+    const { details } = await liveFailure(aiSdkModel(openAiModel(server.url)));
+    expect(details).toMatchObject({ kind: "server_error", status: 500, retryable: true });
+  });
+
+  it.each([
+    ["a text", "oops", "oops"],
+    ["an error without a status", new Error("boom"), "boom"],
+    ["an object of a type that is not known", { type: "strange_error", message: "hm" }, "hm"],
+  ])("before the first word may pass if it names no status: %s", async (_, value, message) => {
+    const failure = await liveFailure(streaming([error(value)]).port);
+    expect(failure.details).toMatchObject({ kind: "no_answer", status: null, retryable: true });
+    expect(failure.message).toContain(`the provider reported an error instead of an answer: ${message}`);
+  });
+
+  it("before the first word of a connection that was refused is a request that was not sent", async () => {
+    const refusal = Object.assign(new Error("connect"), { code: "ECONNREFUSED", syscall: "connect" });
+    const { details } = await liveFailure(streaming([error(refusal)]).port);
+    expect(details).toMatchObject({ kind: "not_sent", retryable: true });
   });
 
   it("after the first word is no answer, whatever it says: the words may be charged", async () => {

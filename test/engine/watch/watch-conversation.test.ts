@@ -1,6 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { type JsonObject, type WatchEvent, watchRun } from "../../../src/index.ts";
+import {
+  agent,
+  conversation,
+  type JsonObject,
+  type LiveEvent,
+  Runner,
+  type WatchEvent,
+  watchRun,
+} from "../../../src/index.ts";
 import { chat, lastHeard } from "../conversation/conversation-fixture.ts";
+import { databaseFile, fileStore } from "../run-fixture.ts";
+import { streamingPort, text, typed } from "./streaming-port.ts";
 
 type Talk = Awaited<ReturnType<typeof chat>>;
 
@@ -106,5 +116,51 @@ describe("watching a conversation", () => {
     });
     const events = await seen({ ...talk, store: older });
     expect(exchangesIn(events).at(-1)).toEqual(["exchange.ended", 1, "complete"]);
+  });
+});
+
+describe("an answer that is cut short", () => {
+  /** Begins an answer, lets `cut` end it, and returns why it was withdrawn. */
+  async function whyWithdrawn(cut: (runner: Runner) => Promise<unknown>) {
+    const file = databaseFile();
+    const [store, viewer] = [await fileStore(file), await fileStore(file)];
+    const heard: LiveEvent[] = [];
+    const watched: WatchEvent[] = [];
+    const begun = Promise.withResolvers<void>();
+    const model = streamingPort(async (say, { signal }) => {
+      say(text("A long "));
+      return new Promise((_, reject) => {
+        signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+      });
+    }, typed("Well."));
+    const runner = new Runner(conversation(agent({ name: "clerk", model, instructions: "Answer." })), {
+      store,
+      onLive: (event) => heard.push(event),
+    });
+    await runner.send("chat", "One.", { by: "ann", orStart: {} });
+    const leave = new AbortController();
+    const watching = (async () => {
+      for await (const event of watchRun(viewer, "chat", { signal: leave.signal })) {
+        watched.push(event);
+        if (event.type === "part") begun.resolve();
+      }
+    })();
+    const working = runner.resume("chat", { wait: true });
+    await begun.promise;
+    await cut(runner);
+    await working;
+    await expect.poll(() => watched.some(({ type }) => type === "attempt.withdrawn")).toBe(true);
+    leave.abort();
+    await watching;
+    const whyIn = (events: readonly (LiveEvent | WatchEvent)[]) =>
+      events.flatMap((event) => (event.type === "attempt.withdrawn" ? [event.why] : []));
+    return { heard: whyIn(heard), watched: whyIn(watched) };
+  }
+
+  it.each<[string, (runner: Runner) => Promise<unknown>]>([
+    ["by a stop", (runner) => runner.stop("chat", { by: "ann" })],
+    ["by a message", (runner) => runner.send("chat", "Now!", { by: "ann", mode: "interrupt" })],
+  ])("%s was interrupted, for the viewers of all processes", async (_, cut) => {
+    expect(await whyWithdrawn(cut)).toEqual({ heard: ["interrupted"], watched: ["interrupted"] });
   });
 });

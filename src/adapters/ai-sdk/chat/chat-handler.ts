@@ -13,7 +13,7 @@ import { ChatProblem, notFound } from "./chat-problem.ts";
 import { type NewChatMessage, readChatRequest, readMessage } from "./chat-request.ts";
 import { type ChatRoom, type ChatUser, chatSetup, findRoom, roomOf } from "./chat-room.ts";
 import { answerTo, continued, ended, resumed, type WatchedChat, withdrawnMessage } from "./chat-stream.ts";
-import { assertNoForm, readJsonBody } from "./json-body.ts";
+import { assertNotForeign, readJsonBody } from "./json-body.ts";
 import type { UIChunkOptions } from "./ui-chunks.ts";
 import { uiEventStream } from "./ui-event-stream.ts";
 
@@ -142,7 +142,7 @@ async function route(functions: Omit<ChatHandler, never>, request: Request): Pro
     default:
       throw new ChatProblem(
         405,
-        `There is no ${method} of ${match[2]}: use GET stream, GET messages, POST stop.`,
+        `There is no ${method} of ${match[2]}: use GET stream, POST stop, GET messages, POST messages.`,
       );
   }
 }
@@ -197,7 +197,7 @@ class Chats {
   }
 
   async stop(request: Request, chatId: string): Promise<Response> {
-    assertNoForm(request);
+    assertNotForeign(request);
     const room = await this.#existing(request, chatId);
     const { kind } = await this.#runner.stop(room.runId, { by: room.person });
     return Response.json({ stopped: kind === "requested" }, NO_STORE);

@@ -6,8 +6,7 @@ import { ChatProblem } from "./chat-problem.ts";
  * user, but not with that content type.
  */
 export async function readJsonBody(request: Request, maxBytes: number): Promise<Json> {
-  const type = request.headers.get("content-type") ?? "";
-  if (!/^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(type))
+  if (!isJson(request))
     throw new ChatProblem(415, "The body must be JSON: send the header content-type: application/json.");
   const text = await readText(request, maxBytes);
   try {
@@ -17,11 +16,21 @@ export async function readJsonBody(request: Request, maxBytes: number): Promise<
   }
 }
 
-/** Refuses what a form on another site can send in the name of a signed-in user. A request without a body is no form. */
-export function assertNoForm(request: Request): void {
+/**
+ * Refuses what a page of another site can send in the name of a signed-in user: a form, or a request without a body. For JSON
+ * the browser asks this server first.
+ */
+export function assertNotForeign(request: Request): void {
+  if (isJson(request)) return;
+  if (request.headers.get("sec-fetch-site") === "cross-site")
+    throw new ChatProblem(403, "A page of another site may not send this: send it from a page of this one.");
   const type = request.headers.get("content-type") ?? "";
   if (/^(text\/plain|multipart\/form-data|application\/x-www-form-urlencoded)\b/i.test(type))
     throw new ChatProblem(415, "This is not for forms: send the request without a body, or as JSON.");
+}
+
+function isJson({ headers }: Request): boolean {
+  return /^application\/([\w.+-]+\+)?json\s*(;|$)/i.test(headers.get("content-type") ?? "");
 }
 
 /** Read piece by piece, so that a larger body is never in memory. */

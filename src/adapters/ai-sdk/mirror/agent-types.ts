@@ -1,7 +1,19 @@
-import type { Tool as AiSdkTool, DeepPartial, Output, ToolSet } from "ai";
+import type {
+  AgentCallParameters,
+  AgentStreamParameters,
+  Agent as AiSdkAgent,
+  Tool as AiSdkTool,
+  DeepPartial,
+  GenerateTextResult,
+  Output,
+  OutputInterface,
+  StreamTextResult,
+  ToolSet,
+} from "ai";
 import type { Tool } from "../../../engine/definition/tool.ts";
 import type { ToolSource } from "../../../engine/definition/tool-source.ts";
 import type { GivenTools } from "../agent.ts";
+import type { AgentCall } from "./agent-call.ts";
 
 /** Options of `asAgent`. */
 export type AsAgentOptions<T = GivenTools> = {
@@ -32,3 +44,21 @@ export type MirroredToolSet<T extends GivenTools> = Extract<
 export type MirroredOutput<O> = [O] extends [string]
   ? Output.Output<O, string, never>
   : Output.Output<O, DeepPartial<O>, never>;
+
+export type Context = Record<string, unknown>;
+
+/** In the SDK's types an agent has call options that every call must give, or none. */
+type WithCall<P> = P extends unknown ? Omit<P, "options"> & { readonly options?: AgentCall } : never;
+
+/** The SDK's `Agent` over a run. A call may give `options`; of a conversation it must, which is checked when it is made. */
+export interface MirroredAgent<T extends ToolSet, O extends OutputInterface>
+  extends AiSdkAgent<AgentCall, T, Context, O> {
+  /** The answer, once it is stored. */
+  generate(
+    parameters: WithCall<AgentCallParameters<AgentCall, T, Context>>,
+  ): PromiseLike<GenerateTextResult<T, Context, O>>;
+  /** What the run stores, step by step. */
+  stream(
+    parameters: WithCall<AgentStreamParameters<AgentCall, T, Context>>,
+  ): PromiseLike<StreamTextResult<T, Context, O>>;
+}

@@ -1,4 +1,4 @@
-import type { AgentStreamParameters, Agent as AiSdkAgent, ToolSet } from "ai";
+import type { ToolSet } from "ai";
 import { ConfigurationError } from "../../../core/errors.ts";
 import type { Json } from "../../../core/json.ts";
 import { assertOptions, type OptionNames } from "../../../core/naming/option-names.ts";
@@ -6,7 +6,13 @@ import type { Runner } from "../../../engine/runner/runner.ts";
 import type { GivenTools } from "../agent.ts";
 import { loadAiSdk } from "../ai-sdk-package.ts";
 import { type AgentCall, assertAgentCall, assertParameters } from "./agent-call.ts";
-import type { AsAgentOptions, MirroredOutput, MirroredToolSet } from "./agent-types.ts";
+import type {
+  AsAgentOptions,
+  Context,
+  MirroredAgent,
+  MirroredOutput,
+  MirroredToolSet,
+} from "./agent-types.ts";
 import { beginCall } from "./begin-call.ts";
 import type { CallMeans } from "./call-means.ts";
 import { ledgerResult } from "./ledger-result.ts";
@@ -15,8 +21,6 @@ import { mirroredOutput } from "./mirrored-output.ts";
 import { type MirroredTarget, targetOf } from "./mirrored-target.ts";
 import { MirroredTools, shownTools } from "./mirrored-tools.ts";
 import { whenAborted } from "./when-aborted.ts";
-
-type Context = Record<string, unknown>;
 
 /**
  * The AI SDK's `Agent` interface over a durable agent: `generate`, `stream`, and with them `createAgentUIStreamResponse`. The
@@ -33,15 +37,15 @@ type Context = Record<string, unknown>;
 export function asAgent<O, T extends GivenTools>(
   runner: Runner<O, Json>,
   options: AsAgentOptions<T> & { readonly tools: T },
-): AiSdkAgent<AgentCall, MirroredToolSet<T>, Context, MirroredOutput<O>>;
+): MirroredAgent<MirroredToolSet<T>, MirroredOutput<O>>;
 export function asAgent<O>(
   runner: Runner<O, Json>,
   options?: AsAgentOptions,
-): AiSdkAgent<AgentCall, ToolSet, Context, MirroredOutput<O>>;
+): MirroredAgent<ToolSet, MirroredOutput<O>>;
 export function asAgent<O>(
   runner: Runner<O, Json>,
   options: AsAgentOptions = {},
-): AiSdkAgent<AgentCall, ToolSet, Context, MirroredOutput<O>> {
+): MirroredAgent<ToolSet, MirroredOutput<O>> {
   assertOptions("The second argument of asAgent", options, NAMES, OTHER_NAMES);
   const target = targetOf(runner);
   assertSameTools(target, options.tools);
@@ -75,7 +79,7 @@ export function asAgent<O>(
 /** What `generateText` and `streamText` get: a model that is the run, and tools that are its ledger. */
 async function begin<O>(
   means: CallMeans<O>,
-  parameters: AgentStreamParameters<AgentCall, ToolSet, Context>,
+  parameters: Parameters<MirroredAgent<ToolSet, MirroredOutput<O>>["stream"]>[0],
   onAbort: NonNullable<AsAgentOptions["onAbort"]>,
 ) {
   assertParameters(parameters);

@@ -120,11 +120,12 @@ export function* settleModelCall(
   const run = yield* fencedStep(tx, fence, settlement.stepKey);
   yield* settleFailedCall(tx, run, settlement);
   const step = (yield* stepHead(run, settlement.stepKey)).path;
-  const { outage = null } = settlement;
+  const { outage = null, isInterrupted = false } = settlement;
   recordEvent(tx, run, "model.settled", {
     step,
     ...chargeFacts(settlement),
     ...(outage === null ? {} : { outage }),
+    ...(isInterrupted ? { interrupted: true } : {}),
   });
 }
 

@@ -163,4 +163,27 @@ describe("what is wrong with a request", () => {
     const headers = { "x-user": "ann", "content-type": "application/x-www-form-urlencoded" };
     expect((await fetch(`${api}/c-1/stop`, { method: "POST", headers, body: "a=b" })).status).toBe(415);
   });
+
+  it("refuses a stop from a page of another site, unless its browser had to ask for consent", async () => {
+    const { handler, api, work } = await chatWorld([typed("x")]);
+    work();
+    await chunksIn(await post(api, [said("a")]));
+    const stopFrom = async (site: string, more: Record<string, string> = {}) => {
+      const headers = { "x-user": "ann", origin: "https://other.example", "sec-fetch-site": site, ...more };
+      return handler(new Request(`${api}/c-1/stop`, { method: "POST", headers }));
+    };
+    const refused = await stopFrom("cross-site");
+    expect([refused.status, await refused.text()]).toEqual([403, expect.stringMatching(/another site/)]);
+    expect((await stopFrom("cross-site", { "content-type": "application/json" })).status).toBe(200);
+    for (const site of ["same-origin", "same-site", "none"]) expect((await stopFrom(site)).status).toBe(200);
+  });
+
+  it("names all methods in the answer to one that does not exist", async () => {
+    const { handler, api } = await chatWorld([typed("x")]);
+    const answer = await handler(new Request(`${api}/c-1/stream`, { method: "POST" }));
+    expect([answer.status, await answer.text()]).toEqual([
+      405,
+      "There is no POST of stream: use GET stream, POST stop, GET messages, POST messages.",
+    ]);
+  });
 });
