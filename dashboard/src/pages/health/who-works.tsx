@@ -2,8 +2,10 @@ import type { ReactNode } from "react";
 import type { Answer } from "../../api/client.ts";
 import { useRunHead } from "../../live/use-live.ts";
 import { useNow } from "../../live/use-now.ts";
+import { useRefreshed } from "../../live/use-refreshed.ts";
 import { CopyButton } from "../../parts/controls/copy-button.tsx";
 import { Icon } from "../../parts/controls/icon.tsx";
+import { Link } from "../../parts/controls/link.tsx";
 import { Command } from "../../parts/layout/empty-state.tsx";
 import { Section } from "../../parts/layout/section.tsx";
 import { type Column, Table } from "../../parts/layout/table.tsx";
@@ -22,15 +24,35 @@ export function WhoWorks({ activity }: { readonly activity: Answer<"getActivity"
     <>
       {left.length > 0 && <LeftRuns runs={left} asOf={activity.asOf} />}
       <Section title="Who works">
-        {owners.length === 0 ? (
-          <p className="flex flex-wrap items-center gap-2 text-ink-2">
-            No process works on a run. This starts a worker: <Command text="pawl worker" />
-          </p>
-        ) : (
-          <OwnerTable owners={owners} asOf={activity.asOf} />
-        )}
+        {owners.length === 0 ? <NothingHeld /> : <OwnerTable owners={owners} asOf={activity.asOf} />}
       </Section>
     </>
+  );
+}
+
+/** How often workers report. */
+const REPORTS_MS = 5_000;
+
+/** A worker that has nothing to do is not a missing one. */
+function NothingHeld(): ReactNode {
+  const workers = useRefreshed(["workers"], REPORTS_MS, (client, signal) => client.listWorkers({ signal }));
+  if (workers.data === undefined && workers.error === null) return null;
+  const living = workers.data?.items.filter(({ isSilent }) => !isSilent).length ?? 0;
+  return (
+    <p className="flex flex-wrap items-center gap-2 text-ink-2">
+      {living > 0 ? (
+        <span>
+          <Link href="/workers" className="text-accent hover:underline">
+            {counted(living, "worker")}
+          </Link>
+          , nothing to do
+        </span>
+      ) : (
+        <>
+          No process works on a run. This starts a worker: <Command text="pawl worker" />
+        </>
+      )}
+    </p>
   );
 }
 

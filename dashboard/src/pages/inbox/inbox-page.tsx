@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useMemo, useRef } from "react";
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { navigate } from "wouter/use-browser-location";
 import type { Wait } from "../../api/documents.ts";
 import { useKeys } from "../../browser/keyboard.ts";
@@ -35,49 +35,54 @@ export default function InboxPage({ waitId }: { readonly waitId: string | null }
   };
   const open = useWaitPages("open", filter);
   const { waits } = open;
-  useMoving(open, waitId);
-  if (isNarrow && waitId !== null) {
-    return (
-      <Page title="Inbox" beside={<BackLink />}>
-        <WaitPane waitId={waitId} />
-      </Page>
-    );
-  }
+  const oldest = useOldest(waits, location.search, waitId === null && !isNarrow);
+  const shown = waitId ?? oldest;
+  useMoving(open, shown, waitId !== null);
+  // One tree for both widths: a dialog or an answer half written is kept when the window becomes narrow.
+  const isAlone = isNarrow && waitId !== null;
+  const isEmpty = open.isLoaded && waits.length === 0;
   return (
     <Page
       title="Inbox"
       beside={
-        <>
-          {open.isLoaded && <OpenCount list={open} isFiltered={kind.length > 0 || run !== null} />}
-          <KindMenu kinds={kind} onChange={(next) => change({ kind: next })} />
-          {run !== null && (
-            <Button kind="quiet" onClick={() => change({ run: null })}>
-              run <VisibleLine text={run} /> <Icon name="close" className="size-2.5" />
-            </Button>
-          )}
-          <TellMeButton />
-        </>
+        isAlone ? (
+          <BackLink />
+        ) : (
+          <>
+            {open.isLoaded && <OpenCount list={open} isFiltered={kind.length > 0 || run !== null} />}
+            <KindMenu kinds={kind} onChange={(next) => change({ kind: next })} />
+            {run !== null && (
+              <Button kind="quiet" onClick={() => change({ run: null })}>
+                run <VisibleLine text={run} /> <Icon name="close" className="size-2.5" />
+              </Button>
+            )}
+            <TellMeButton />
+          </>
+        )
       }
     >
-      <div className="grid min-h-0 gap-4 md:grid-cols-[minmax(16rem,24rem)_minmax(0,1fr)]">
-        <div className="flex min-w-0 flex-col gap-3">
-          {!open.isLoaded && <Unread list={open} what="The waits could not be read." />}
-          {open.isLoaded && waits.length === 0 && (
-            <EmptyState title="Nothing waits for a person." command="pawl waits">
-              Approvals, questions and calls in doubt appear here. A terminal shows them with
-            </EmptyState>
-          )}
-          {waits.length > 0 && <OpenWaits list={open} at={waitId} />}
-          {open.isStuck && <Unread list={open} what="The next waits could not be read." />}
-          <AnsweredToday filter={filter} at={waitId} isOpen={open.isLoaded && waits.length === 0} />
-        </div>
-        {!isNarrow && (
-          <div className="sticky top-14 max-h-[calc(100dvh-4.25rem)] max-w-3xl min-w-0 self-start overflow-y-auto">
-            {waitId === null ? (
-              waits.length > 0 && <EmptyState title="Choose a wait to read all of it." />
-            ) : (
-              <WaitPane waitId={waitId} />
+      <div
+        className={`grid min-h-0 gap-4 ${isEmpty && shown === null ? "" : "md:grid-cols-[minmax(16rem,24rem)_minmax(0,1fr)]"}`}
+      >
+        {!isAlone && (
+          <div className="flex min-w-0 flex-col gap-3">
+            {!open.isLoaded && <Unread list={open} what="The waits could not be read." />}
+            {isEmpty && (
+              <EmptyState title="Nothing waits for a person." command="pawl waits">
+                Approvals, questions and calls in doubt appear here. A terminal shows them with
+              </EmptyState>
             )}
+            {waits.length > 0 && <OpenWaits list={open} at={shown} />}
+            {open.isStuck && <Unread list={open} what="The next waits could not be read." />}
+            <AnsweredToday filter={filter} at={shown} isOpen={isEmpty} />
+          </div>
+        )}
+        {shown !== null && (
+          <div
+            className="max-w-3xl min-w-0 self-start md:sticky md:top-14 md:max-h-[calc(100dvh-4.25rem)] md:overflow-y-auto"
+            onFocus={() => waitId === null && choose(shown, true)}
+          >
+            <WaitPane waitId={shown} />
           </div>
         )}
       </div>
@@ -85,8 +90,25 @@ export default function InboxPage({ waitId }: { readonly waitId: string | null }
   );
 }
 
+function choose(waitId: string, replace: boolean): void {
+  navigate(waitPath(waitId) + location.search, { replace });
+}
+
+/**
+ * What is shown beside the list until the reader chooses: the wait that was the oldest when the page was opened. It stays
+ * when it is answered, so that nothing changes under the eyes of the reader, and is chosen once the reader does anything in it.
+ */
+function useOldest(waits: readonly Wait[], listed: string, isWanted: boolean): string | null {
+  const [kept, keep] = useState<{ readonly waitId: string; readonly listed: string } | null>(null);
+  const first = waits[0]?.waitId;
+  const isKept = kept !== null && kept.listed === listed;
+  if (kept !== null && !(isWanted && isKept)) keep(null);
+  else if (kept === null && isWanted && first !== undefined) keep({ waitId: first, listed });
+  return isWanted && isKept ? kept.waitId : null;
+}
+
 /** `j` and `k`. The place of a wait is kept: once it is answered, the next one is behind it, and not the first of all. */
-function useMoving({ waits, loadMore }: WaitPages, waitId: string | null): void {
+function useMoving({ waits, loadMore }: WaitPages, waitId: string | null, isOpened: boolean): void {
   const place = useRef(0);
   const ids = useMemo(() => waits.map((wait) => wait.waitId), [waits]);
   const at = waitId === null ? -1 : ids.indexOf(waitId);
@@ -97,7 +119,7 @@ function useMoving({ waits, loadMore }: WaitPages, waitId: string | null): void 
     const next = neighbour(ids, waitId, place.current, by);
     if (next === undefined) return;
     if (next === ids.at(-1)) loadMore();
-    navigate(waitPath(next) + location.search, { replace: waitId !== null });
+    choose(next, isOpened);
   };
   useKeys([
     { keys: "j", does: "Next wait", run: () => move(1) },

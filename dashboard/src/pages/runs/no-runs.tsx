@@ -25,9 +25,17 @@ export function NoRuns({
   });
   if (parts.length === 0) {
     return (
-      <EmptyState title="There are no runs yet." command="npx pawl demo">
-        The demo starts an agent, kills its process three times, and shows how it resumes. Your own job starts
-        with <Command text="pawl run job.yaml" />
+      <EmptyState title="There are no runs yet.">
+        <p>
+          A run appears here at once if it is started in the folder of this server, or with the same{" "}
+          <code>--store</code>: <Command text="npx pawl run job.yaml" />
+        </p>
+        <p className="mt-3">
+          This writes a project with an agent and a job: <Command text="npx pawl init my-agent" />
+        </p>
+        <p className="mt-3">
+          The demo has a store and a dashboard of its own: <Command text="npx pawl demo --serve" />
+        </p>
       </EmptyState>
     );
   }

@@ -108,6 +108,30 @@ export const ANSWERING: readonly Journey[] = [
     },
   },
   {
+    title: "shows the oldest wait before one is chosen, and keeps a half-written reason in a narrow window",
+    run: async (test) => {
+      const { world, name } = test;
+      const runId = await world.worked(`${name}-1`, [{ tool: "refund", input: { order: "7" } }], {
+        queue: name,
+      });
+      const { page } = await test.person("ana", "operator", `/waits?run=${runId}`);
+      await page.getByRole("region", { name: "Arguments" }).waitFor(WAIT);
+      expect(new URL(page.url()).pathname).toBe("/waits");
+      await page.keyboard.press("d");
+      const why = page.getByRole("dialog").getByLabel("Why");
+      await why.fill("Ask for");
+      expect(decodeURIComponent(new URL(page.url()).pathname)).toBe(`/waits/${await world.openWait(runId)}`);
+      for (const width of [360, 1280]) {
+        await page.setViewportSize({ width, height: 800 });
+        await expect
+          .poll(() => page.getByRole("list", { name: "Open waits" }).count(), WAIT)
+          .toBe(width < 768 ? 0 : 1);
+        expect(await why.inputValue()).toBe("Ask for");
+      }
+      await page.keyboard.press("Escape");
+    },
+  },
+  {
     title: "reaches the last of 450 waits, and its row stays where it is while others are answered",
     run: async (test) => {
       const { world, name } = test;
