@@ -127,12 +127,17 @@ export class LiveHub {
     stream.follow(run, progress.get(run.runId) ?? 0);
   }
 
-  /** What the page missed comes first, and what came while that was read after it. */
+  /**
+   * What the page missed comes first, and what came while that was read after it. The place that it gave is only looked up:
+   * every id is a cursor of the store, also if the text that was given is none.
+   */
   async #greet(stream: LiveStream, place: LivePlace | null): Promise<void> {
     const { store, clock, version, instance } = this.#parts;
-    const cursor = place?.cursor ?? (await this.#begin());
-    stream.sendUpTo(cursor, [["hello", { version, instance, asOf: isoTime(clock.now()) }]]);
-    if (place === null) return;
+    const hello: NamedEvent = ["hello", { version, instance, asOf: isoTime(clock.now()) }];
+    if (place === null) {
+      stream.sendUpTo(await this.#begin(), [hello]);
+      return;
+    }
     stream.hold();
     try {
       const {
@@ -143,7 +148,7 @@ export class LiveHub {
         after: place.cursor,
         limit: MOST_CHANGES,
       });
-      stream.release(end, isReset ? [RESET] : await this.#missedBy(stream, runs));
+      stream.release(end, [hello, ...(isReset ? [RESET] : await this.#missedBy(stream, runs))]);
     } catch (error) {
       this.#leave(stream);
       throw error;

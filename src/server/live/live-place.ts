@@ -1,4 +1,3 @@
-import { z } from "zod";
 import type { RunChangeCursor } from "../../store/store.ts";
 
 /** Where a stream of live events continues: behind this change of a run, and behind this event of the run that it follows. */
@@ -12,12 +11,12 @@ export function livePlaceText({ cursor, seq }: LivePlace): string {
   return seq === null ? cursor : `${cursor};${seq}`;
 }
 
-const SEQ = z.coerce.number().int().min(0);
+const SEQ = /^\d{1,15}$/;
 
-/** The place of an id. A cursor that is none is recognized by the store. */
+/** The place of an id. A cursor that is none is recognized by the store, and never sent back. */
 export function readLivePlace(text: string): LivePlace {
   const end = text.lastIndexOf(";");
   if (end === -1) return { cursor: text, seq: null };
-  const seq = SEQ.safeParse(text.slice(end + 1));
-  return { cursor: text.slice(0, end), seq: seq.success ? seq.data : null };
+  const seq = text.slice(end + 1);
+  return { cursor: text.slice(0, end), seq: SEQ.test(seq) ? Number(seq) : null };
 }

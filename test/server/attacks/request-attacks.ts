@@ -42,19 +42,27 @@ const file = (path: string): Attack => ({
   gain: "the secret",
 });
 
-/** Whether a page is asked to begin again; what has not come by then does not come. */
+const FORGED = 'event: waits\ndata: {"open":99}';
+
+/** Whether a page is asked to begin again. */
 async function beginsAgain(response: Response): Promise<string> {
   if (response.status !== 200) return said(response);
+  const text = await readUntil(response, "event: reset");
+  return text.includes("event: reset") ? "begun again" : "silence";
+}
+
+/** What a stream sends up to this text; what has not come within 300 ms does not come. */
+async function readUntil(response: Response, end: string): Promise<string> {
   const reader = response.body?.getReader();
   const late = new Promise<null>((resolve) => setTimeout(() => resolve(null), 300));
   let text = "";
-  while (!text.includes("event: reset")) {
+  while (!text.includes(end)) {
     const piece = await Promise.race([reader?.read(), late]);
     if (piece?.value === undefined) break;
     text += new TextDecoder().decode(piece.value);
   }
   await reader?.cancel();
-  return text.includes("event: reset") ? "begun again" : "silence";
+  return text;
 }
 
 /** What a request may send, and where it leads, whoever makes it. */
@@ -181,6 +189,30 @@ export const REQUEST_ATTACKS: readonly Attack[] = [
     refusal: "begun again",
     without: ["livePlace"],
     gain: "silence",
+  },
+  {
+    name: "a place in an address has an event of its own in it",
+    attempt: async (server) => {
+      const headers = await server.bearer("viewer");
+      const place = `a\n\n${FORGED}\n\n`;
+      const response = await server.request(`/v1/stream?cursor=${encodeURIComponent(place)}`, { headers });
+      const text = await readUntil(response, "event: reset");
+      return text.includes(FORGED) ? "the page believes it" : "it is not in the stream";
+    },
+    refusal: "it is not in the stream",
+    without: ["livePlaceGiven", "eventId"],
+    gain: "the page believes it",
+  },
+  {
+    name: "a Last-Event-ID that is no place is the id of an event",
+    attempt: async (server) => {
+      const headers = { ...(await server.bearer("viewer")), "last-event-id": "garbage" };
+      const text = await readUntil(await server.request("/v1/stream", { headers }), "event: reset");
+      return text.includes("id: garbage") ? "it is" : "it is not";
+    },
+    refusal: "it is not",
+    without: ["livePlaceGiven"],
+    gain: "it is",
   },
 ];
 

@@ -65,6 +65,13 @@ export const WEAKENINGS = {
     "isReset ? [RESET] : await this.#missedBy(stream, runs)",
     "await this.#missedBy(stream, runs)",
   ),
+  /** The place that was given is the id of the first event. */
+  livePlaceGiven: server(
+    "live/live-hub.ts",
+    "stream.hold()",
+    "(stream.sendUpTo(place.cursor, [hello]), stream.hold())",
+  ),
+  eventId: server("live/live-event.ts", "/[\\r\\n\\0]/.test(id)", "false"),
   signedIn: server("access/role-decision.ts", 'needed === "anyone"', "true"),
   role: server("access/role-decision.ts", "ROLES.indexOf(principal.role) >= ROLES.indexOf(needed)", "true"),
   readOnly: server("access/access.ts", 'this.#options.isReadOnly ? "viewer" : role', "role"),

@@ -190,6 +190,8 @@ test("a place that the store does not know is a reset, and the stream continues"
   const { store, world } = await twoProcesses();
   const page = await openLive(world, { headers: { "last-event-id": "no such place" } });
   await page.until("reset");
+  expect(page.all.flatMap(({ id }) => (id === null ? [] : [id]))).not.toEqual([]);
+  expect(page.all.map(({ id }) => id)).not.toContain("no such place");
   await SampleRun.create(store, "run-1");
   await page.until("head");
 });
