@@ -2,6 +2,9 @@ import type { ReactNode } from "react";
 import type { KeyBinding } from "../browser/key-sequence.ts";
 import { Dialog } from "../parts/controls/dialog.tsx";
 
+/** As they are printed on keyboards. */
+const KEY_WORDS: { readonly [key: string]: string } = { Escape: "Esc", ArrowLeft: "←", ArrowRight: "→" };
+
 /** The keys that do something on this page. */
 export function HelpDialog({
   keys,
@@ -18,7 +21,7 @@ export function HelpDialog({
             <dt className="flex gap-1">
               {pressed.split(" ").map((key) => (
                 <kbd key={key} className="min-w-5 rounded-sm border border-edge bg-sunken px-1 text-center">
-                  {key === "Escape" ? "Esc" : key}
+                  {KEY_WORDS[key] ?? key}
                 </kbd>
               ))}
             </dt>

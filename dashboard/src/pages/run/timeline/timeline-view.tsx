@@ -99,7 +99,9 @@ function TimelineOf({ runId, whole }: { readonly runId: string; readonly whole: 
     { keys: "j", does: "Next slice", run: () => move(1) },
     { keys: "k", does: "Slice before", run: () => move(-1) },
     { keys: "Enter", does: "Open the selected slice", run: () => setSheetOpen(params.at !== null) },
-    { keys: "Escape", does: "Close the selected slice", run: () => select(null) },
+    ...(params.at === null
+      ? []
+      : [{ keys: "Escape", does: "Close the selected slice", run: () => select(null) }]),
   ]);
   const selected = selectedIn(params.at, window, whole);
   return (
