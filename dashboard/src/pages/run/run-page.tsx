@@ -153,7 +153,7 @@ function NoRun({ runId }: { readonly runId: string }): ReactNode {
             </ul>
           </>
         )}
-        <Link href="/" className="mt-2 inline-block text-accent hover:underline">
+        <Link href="/?view=all" className="mt-2 inline-block text-accent hover:underline">
           All runs
         </Link>
       </EmptyState>
