@@ -18,8 +18,10 @@ const NOW = Date.parse("2026-11-18T12:00:30.500Z");
 const counts = { counts: {} as never, total: 9, isCapped: false };
 
 test("what needs a person is shown first, where something does", () => {
-  expect(usualFilter({ ...counts, needsPerson: 2 })).toEqual(VIEWS.needs.filter);
-  expect(usualFilter({ ...counts, needsPerson: 0 })).toEqual(NO_FILTER);
+  expect(usualFilter({ ...counts, needsPerson: 2 }, true)).toEqual(VIEWS.needs.filter);
+  expect(usualFilter({ ...counts, needsPerson: 0 }, true)).toEqual(NO_FILTER);
+  // A viewer can act on none of them.
+  expect(usualFilter({ ...counts, needsPerson: 2 }, false)).toEqual(NO_FILTER);
 });
 
 test("a person is needed by open waits, by interrupted runs and by calls in doubt", () => {

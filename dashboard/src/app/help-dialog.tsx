@@ -1,6 +1,7 @@
 import type { ReactNode } from "react";
 import type { KeyBinding } from "../browser/key-sequence.ts";
 import { Dialog } from "../parts/controls/dialog.tsx";
+import { Icon } from "../parts/controls/icon.tsx";
 
 /** The keys that do something on this page. */
 export function HelpDialog({
@@ -18,7 +19,7 @@ export function HelpDialog({
             <dt className="flex gap-1">
               {pressed.split(" ").map((key) => (
                 <kbd key={key} className="min-w-5 rounded-sm border border-edge bg-sunken px-1 text-center">
-                  {key === "Escape" ? "Esc" : key}
+                  <KeyName name={key} />
                 </kbd>
               ))}
             </dt>
@@ -27,5 +28,16 @@ export function HelpDialog({
         ))}
       </dl>
     </Dialog>
+  );
+}
+
+/** As it is printed on keyboards. Arrows are drawn: not every font has them. */
+function KeyName({ name }: { readonly name: string }): ReactNode {
+  if (name !== "ArrowLeft" && name !== "ArrowRight") return name === "Escape" ? "Esc" : name;
+  return (
+    <>
+      <Icon name="moved" className={`inline size-3 ${name === "ArrowLeft" ? "rotate-180" : ""}`} />
+      <span className="sr-only">{name === "ArrowLeft" ? "left arrow" : "right arrow"}</span>
+    </>
   );
 }

@@ -48,7 +48,7 @@ export function Shell(): ReactNode {
           </Link>
           <nav
             aria-label="Pages"
-            className="order-last -mx-3 flex w-full gap-1 overflow-x-auto px-3 md:order-none md:mx-0 md:w-auto md:px-0"
+            className="order-last -mx-3 flex w-full gap-1 fading px-3 md:order-none md:mx-0 md:w-auto md:px-0"
           >
             {entries.map(({ name, href, pages }) => (
               <Link
@@ -94,7 +94,7 @@ function Attention(): ReactNode {
         <Link
           href="/waits"
           title={counted(openWaits, "open wait")}
-          className="inline-flex items-center gap-1 whitespace-nowrap text-waiting hover:underline"
+          className="inline-flex min-h-6 items-center gap-1 whitespace-nowrap text-waiting hover:underline"
         >
           <Icon name="waiting" />
           {openWaits}
@@ -105,7 +105,7 @@ function Attention(): ReactNode {
         <Link
           href="/?view=all&status=interrupted"
           title={counted(interrupted, "interrupted run")}
-          className="inline-flex items-center gap-1 whitespace-nowrap text-interrupted hover:underline"
+          className="inline-flex min-h-6 items-center gap-1 whitespace-nowrap text-interrupted hover:underline"
         >
           <Icon name="interrupted" />
           {interrupted}

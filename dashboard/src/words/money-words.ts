@@ -42,3 +42,10 @@ const COMPACT = new Intl.NumberFormat("en-US", { notation: "compact", maximumFra
 export function shortCount(count: number): string {
   return COMPACT.format(count);
 }
+
+/** How an amount is known. */
+export const BASIS_WORDS = {
+  provider: "reported by the provider",
+  baseline: "no report: its whole reservation",
+  none: "free",
+} as const;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { foldedGaps, gapsBetween } from "../../../dashboard/src/pages/run/timeline/gap-folding.ts";
+import { foldedGaps, gapsBetween, openGap } from "../../../dashboard/src/pages/run/timeline/gap-folding.ts";
 import {
   growingEnd,
   timeAt,
@@ -37,6 +37,13 @@ describe("gaps", () => {
     ).toEqual([]);
   });
 
+  test("that are still open are folded by the same rule, however long the wait is", () => {
+    const lives = [{ from: 0, to: 200 }];
+    expect(openGap(lives, 1_500)).toBeNull();
+    for (const now of [3 * MINUTE, 600 * MINUTE]) expect(openGap(lives, now)).toEqual({ from: 200, to: now });
+    expect(openGap([{ from: 0, to: 10 * MINUTE }], 15 * MINUTE)).toBeNull();
+  });
+
   test("of a run with thousands of lives leave at most 200 folds, the longest ones", () => {
     const lives = Array.from({ length: 1_000 }, (_, index) => {
       const from = index * 1_000_000 + (index === 500 ? 500_000 : 0);
@@ -54,6 +61,18 @@ describe("the scale of time", () => {
     expect(unitAt(scale, 100_000)).toBe(100_000);
     expect((unitAt(scale, 1_100_000) - 100_000) / scale.length).toBeCloseTo(0.06);
     expect(unitAt(scale, 1_200_000)).toBe(scale.length);
+  });
+
+  test("may end with a fold, which has the same width while its time grows", () => {
+    const [short, long] = [200_000, 9_000_000].map((to) =>
+      timeScale({ from: 0, to }, [{ from: 100_000, to }]),
+    );
+    expect(short?.length).toBe(long?.length);
+    for (const scale of [short, long]) {
+      expect(scale?.pieces).toHaveLength(2);
+      expect(scale?.pieces.at(-1)?.isFold).toBe(true);
+    }
+    expect(timeAt(timeScale({ from: 0, to: 200_000 }, [{ from: 100_000, to: 200_000 }]), 1e9)).toBe(200_000);
   });
 
   test("is never all folds", () => {

@@ -1,7 +1,7 @@
 import type { ReactNode } from "react";
-import { SideBySide } from "../../parts/text/side-by-side.tsx";
 import type { ValueChange } from "../../parts/text/value-change.ts";
 import { VisibleLine } from "../../parts/text/visible.tsx";
+import { FoldedSides } from "./folded-sides.tsx";
 
 /** Values that differ, each under its path. */
 export function ChangeList({
@@ -20,7 +20,7 @@ export function ChangeList({
               <VisibleLine text={change.path} />
             </code>
           )}
-          <SideBySide a={change.a} b={change.b} />
+          <FoldedSides a={change.a} b={change.b} />
         </li>
       ))}
     </ul>

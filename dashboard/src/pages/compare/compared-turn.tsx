@@ -3,13 +3,13 @@ import type { Answer } from "../../api/client.ts";
 import type { Amount } from "../../api/documents.ts";
 import { Icon } from "../../parts/controls/icon.tsx";
 import { CallId } from "../../parts/text/id.tsx";
-import { SideBySide } from "../../parts/text/side-by-side.tsx";
 import { changedFields } from "../../parts/text/value-change.ts";
 import { shownLine, VisibleLine } from "../../parts/text/visible.tsx";
 import { countWords, moneyWords } from "../../words/money-words.ts";
 import { durationWords } from "../../words/time-words.ts";
 import { ChangeList } from "./change-list.tsx";
 import { type PairedCall, pairedCalls } from "./compared-calls.ts";
+import { FoldedSides } from "./folded-sides.tsx";
 import { type TurnSide, turnSide } from "./turn-side.ts";
 
 export type ComparedTurn = Answer<"compareRuns">["turns"][number];
@@ -46,12 +46,12 @@ export function TurnView({ turn, a, b, isAt }: TurnViewProps): ReactNode {
         <TurnMatch turn={turn} />
       </header>
       <div className="flex flex-col gap-2 px-3 py-2">
-        <SideBySide a={sideA?.text ?? null} b={sideB?.text ?? null} />
+        <FoldedSides a={sideA?.text ?? null} b={sideB?.text ?? null} />
         {isReasoned && (
           <details>
             <summary className="disclosure py-0.5 text-ink-2 hover:text-ink">Reasoning</summary>
             <div className="mt-1 text-ink-2">
-              <SideBySide a={sideA?.reasoning ?? null} b={sideB?.reasoning ?? null} />
+              <FoldedSides a={sideA?.reasoning ?? null} b={sideB?.reasoning ?? null} />
             </div>
           </details>
         )}

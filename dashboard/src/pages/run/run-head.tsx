@@ -10,7 +10,7 @@ import { Status } from "../../parts/text/status.tsx";
 import { Ago } from "../../parts/text/time.tsx";
 import { VisibleLine, VisibleText } from "../../parts/text/visible.tsx";
 import type { Run } from "./next/standing-words.ts";
-import { type Verification, VerifiedBadge } from "./verification.tsx";
+import { ACT_LOOK, type Verification, VerifiedBadge } from "./verification.tsx";
 
 /** Beside the id: what kind of run it is, how it is, and its document. */
 export function RunTitle({
@@ -30,7 +30,10 @@ export function RunTitle({
     <>
       <CopyButton text={runId} what="run id" />
       <Status status={status} />
-      <Link href={`/?${new URLSearchParams({ pipeline }).toString()}`} className="text-ink-2 hover:underline">
+      <Link
+        href={`/?${new URLSearchParams({ pipeline }).toString()}`}
+        className="touch-size text-ink-2 hover:underline"
+      >
         <VisibleLine text={pipeline} />
       </Link>
       <span className="ml-auto flex items-center gap-2">
@@ -40,15 +43,17 @@ export function RunTitle({
             href={operationAddress("exportRun", { runId })}
             download
             title="Transcript, trace, log, receipts and artifacts, as a ZIP archive"
-            className="text-xs text-accent hover:underline"
+            className={`${ACT_LOOK} border-edge text-ink-2 hover:bg-hover`}
           >
-            Export
+            export
           </a>
         )}
-        <span className="inline-flex items-center gap-0.5 text-xs text-ink-3">
-          JSON
-          <CopyButton text={json} what="JSON" />
-        </span>
+        <CopyButton
+          text={json}
+          what="JSON"
+          label="JSON"
+          className={`${ACT_LOOK} border-edge text-ink-2 hover:bg-hover`}
+        />
       </span>
     </>
   );
@@ -131,7 +136,7 @@ function About({ run }: { readonly run: Run }): ReactNode {
         <button
           type="button"
           aria-expanded={isOpen}
-          className="shrink-0 text-xs text-accent hover:underline"
+          className="touch-size shrink-0 text-xs text-accent hover:underline"
           onClick={() => setOpen(!isOpen)}
         >
           {isOpen ? "less" : "input and output"}

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, Suspense, useEffect } from "react";
+import { navigate } from "wouter/use-browser-location";
 import { visibleLine } from "../../../../src/core/visible-text.ts";
 import { PawlProblem } from "../../api/client.ts";
 import { fetchedCode } from "../../browser/fetched-code.ts";
@@ -89,14 +90,16 @@ function shownView(view: RunView, run: Run): ReactNode {
 }
 
 function useViewKeys(): void {
-  const [, change] = useRunParams();
-  useKeys(
-    VIEWS.map((view, index) => ({
+  const [{ at }, change] = useRunParams();
+  useKeys([
+    ...VIEWS.map((view, index) => ({
       keys: String(index + 1),
       does: `Show the ${view}`,
       run: () => change({ view, at: null, hash: null }),
     })),
-  );
+    // What is selected is closed first, by its view.
+    ...(at === null ? [{ keys: "Escape", does: "Back to Runs", run: () => navigate("/") }] : []),
+  ]);
 }
 
 function Views({ run, view }: { readonly run: Run; readonly view: RunView }): ReactNode {
@@ -106,10 +109,7 @@ function Views({ run, view }: { readonly run: Run; readonly view: RunView }): Re
     log: String(eventSeq),
   };
   return (
-    <nav
-      aria-label="Views"
-      className="flex gap-1 overflow-x-auto border-b border-line max-sm:-mx-3 max-sm:px-3"
-    >
+    <nav aria-label="Views" className="flex gap-1 fading border-b border-line max-sm:-mx-3 max-sm:px-3">
       {VIEWS.map((each) => (
         <Link
           key={each}
@@ -153,6 +153,9 @@ function NoRun({ runId }: { readonly runId: string }): ReactNode {
             </ul>
           </>
         )}
+        <Link href="/?view=all" className="mt-2 inline-block text-accent hover:underline">
+          All runs
+        </Link>
       </EmptyState>
     </Page>
   );

@@ -31,7 +31,9 @@ export function useVerification(runId: string): Verification {
   };
 }
 
-const LOOK = "inline-flex h-6 items-center gap-1 rounded-md border px-1.5 text-xs whitespace-nowrap";
+/** Of each act beside the id of a run. */
+export const ACT_LOOK =
+  "inline-flex h-6 items-center gap-1 rounded-md border px-1.5 text-xs whitespace-nowrap";
 
 /** The badge is also the button that checks again. */
 export function VerifiedBadge({ verification }: { readonly verification: Verification }): ReactNode {
@@ -51,7 +53,7 @@ export function VerifiedBadge({ verification }: { readonly verification: Verific
           ? "Check that everything stored of this run is what was written"
           : `${counted(known.events, "event")}, ${counted(known.receipts, "receipt")}, ${counted(known.blobs, "blob")}: check again`
       }
-      className={`${LOOK} ${look}`}
+      className={`${ACT_LOOK} ${look}`}
       onClick={verify}
     >
       {known !== undefined && <Icon name={problems.length > 0 ? "failed" : "succeeded"} className="size-3" />}

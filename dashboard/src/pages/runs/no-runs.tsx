@@ -34,7 +34,8 @@ export function NoRuns({
           This writes a project with an agent and a job: <Command text="npx pawl init my-agent" />
         </p>
         <p className="mt-3">
-          The demo has a store and a dashboard of its own: <Command text="npx pawl demo --serve" />
+          The demo has a store and a dashboard of its own, and names the packages that it needs:{" "}
+          <Command text="npx pawl demo --serve" />
         </p>
       </EmptyState>
     );

@@ -54,9 +54,9 @@ export const VIEWS = {
   failed: { name: "failed 24 h", filter: { ...NO_FILTER, status: ["failed"], since: "24h" } },
 } as const satisfies { readonly [id: string]: RunView };
 
-/** What an address without filters means: what needs a person, where something does. */
-export function usualFilter(counts: RunCounts): RunFilter {
-  return counts.needsPerson > 0 ? VIEWS.needs.filter : NO_FILTER;
+/** What an address without filters means: what needs a person, where something does, for those who may act on it. */
+export function usualFilter(counts: RunCounts, mayAct: boolean): RunFilter {
+  return mayAct && counts.needsPerson > 0 ? VIEWS.needs.filter : NO_FILTER;
 }
 
 /** The query of the API. */

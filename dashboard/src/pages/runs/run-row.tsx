@@ -60,12 +60,18 @@ export const RunRow = memo(function RunRow(props: RunRowProps): ReactNode {
       <span role="cell" className="one-line text-ink-2 max-md:hidden">
         <VisibleLine text={head.pipeline} />
       </span>
-      <span role="cell" className="one-line max-md:order-last max-md:col-start-2">
+      <span
+        role="cell"
+        aria-colspan={head.objective === null ? 2 : undefined}
+        className={`one-line max-md:order-last max-md:col-start-2 ${head.objective === null ? "md:col-span-2" : ""}`}
+      >
         <What head={head} />
       </span>
-      <span role="cell" className="one-line text-ink-2 max-md:hidden">
-        <VisibleLine text={head.objective ?? ""} />
-      </span>
+      {head.objective !== null && (
+        <span role="cell" className="one-line text-ink-2 max-md:hidden">
+          <VisibleLine text={head.objective} />
+        </span>
+      )}
       <span role="cell" className="text-right text-xs text-ink-3">
         <Ago at={head.updatedAt} />
       </span>

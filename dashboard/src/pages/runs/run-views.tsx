@@ -1,5 +1,6 @@
 import { type ReactNode, useState } from "react";
 import type { RunCounts } from "../../api/documents.ts";
+import { useMayAct } from "../../live/dashboard-context.ts";
 import { Button } from "../../parts/controls/button.tsx";
 import { Dialog } from "../../parts/controls/dialog.tsx";
 import { Icon } from "../../parts/controls/icon.tsx";
@@ -19,10 +20,12 @@ type RunViewsProps = {
 export function RunViews({ filter, counts, failedLately, onChoose }: RunViewsProps): ReactNode {
   const [saved, setSaved] = useState(savedViews);
   const [isNaming, setNaming] = useState(false);
+  const mayAct = useMayAct();
   const current = filterSearch(filter);
   const ours = [
     { ...VIEWS.all, count: counts?.total ?? null },
-    { ...VIEWS.needs, count: counts?.needsPerson ?? null },
+    // A viewer can answer nothing; one who was sent such an address still sees what it means.
+    ...(mayAct || filter.needs ? [{ ...VIEWS.needs, count: counts?.needsPerson ?? null }] : []),
     { ...VIEWS.running, count: counts?.counts.running ?? null },
     { ...VIEWS.failed, count: failedLately },
   ];

@@ -22,6 +22,7 @@ import { type RunList, useRunList } from "./use-run-list.ts";
 /** What happens, and what needs me. */
 export function RunsPage(): ReactNode {
   const { client } = useDashboard();
+  const mayAct = useMayAct();
   const live = useLive();
   const [params, change] = useSearchParams(RUN_PARAMS);
   const fetched = useQuery({
@@ -35,7 +36,7 @@ export function RunsPage(): ReactNode {
   // What the address without filters means is decided once: it must not change while it is read.
   const [usual, setUsual] = useState<RunFilter | null>(null);
   if (isUsual && usual === null && (counts !== null || fetched.isError)) {
-    setUsual(counts === null ? filterOf("") : usualFilter(counts));
+    setUsual(counts === null ? filterOf("") : usualFilter(counts, mayAct));
   }
   if (!isUsual && usual !== null) setUsual(null);
   const chosen = useMemo(() => filterOf(given), [given]);

@@ -5,7 +5,7 @@ import { Choice } from "../../parts/controls/choice.tsx";
 import { Section } from "../../parts/layout/section.tsx";
 import { type Column, Table } from "../../parts/layout/table.tsx";
 import { VisibleLine } from "../../parts/text/visible.tsx";
-import { counted, countWords } from "../../words/money-words.ts";
+import { BASIS_WORDS, counted, countWords } from "../../words/money-words.ts";
 import { type Spend, type SpendBars, spendBars, type Unit } from "./spend-bars.ts";
 import { axisWords, figureWords } from "./spend-words.ts";
 
@@ -18,11 +18,11 @@ type SpendChartProps = {
   readonly onAt: (at: string | null) => void;
 };
 
-const BASIS_HINTS: { readonly [basis: string]: string } = {
-  provider: "as the provider reported it",
-  baseline: "sent and never answered, so charged in full",
-  none: "nothing was charged",
-};
+/** The words of the run's Money tab; of others it is the pipeline's name. */
+function seriesWords(name: string, by: SpendChartProps["by"]): string {
+  const words: { readonly [basis: string]: string } = BASIS_WORDS;
+  return by === "basis" ? (words[name] ?? name) : name;
+}
 
 /** Bars over time; one of them can be looked at alone, and all of them are a table. */
 export function SpendChart({ spend, by, unit, at, onBy, onAt }: SpendChartProps): ReactNode {
@@ -71,11 +71,7 @@ export function SpendChart({ spend, by, unit, at, onBy, onAt }: SpendChartProps)
         <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-1">
           <ChartLegend
             series={data.series.map((name, index) => ({
-              name: (
-                <span title={by === "basis" ? BASIS_HINTS[name] : undefined}>
-                  <VisibleLine text={name} />
-                </span>
-              ),
+              name: <VisibleLine text={seriesWords(name, by)} />,
               figure: figureWords(
                 (chosen === null ? data.bars : [chosen]).reduce(
                   (sum, bar) => sum + (bar.values[index] ?? 0),
@@ -92,31 +88,36 @@ export function SpendChart({ spend, by, unit, at, onBy, onAt }: SpendChartProps)
           </p>
         </div>
       </div>
-      <BarTable data={data} unit={unit} isHourly={isHourly} at={at} onAt={onAt} />
+      <BarTable data={data} by={by} unit={unit} isHourly={isHourly} at={at} onAt={onAt} />
     </Section>
   );
 }
 
 type BarTableProps = {
   readonly data: SpendBars;
+  readonly by: SpendChartProps["by"];
   readonly unit: Unit;
   readonly isHourly: boolean;
   readonly at: string | null;
   readonly onAt: (at: string) => void;
 };
 
-function BarTable({ data, unit, isHourly, at, onAt }: BarTableProps): ReactNode {
+function BarTable({ data, by, unit, isHourly, at, onAt }: BarTableProps): ReactNode {
   type Bar = SpendBars["bars"][number];
   const columns: readonly Column<Bar>[] = [
     { name: isHourly ? "Hour" : "Day", cell: (bar) => timeWords(bar.at, isHourly), width: "1fr" },
     ...data.series.map(
       (name, index): Column<Bar> => ({
-        name,
+        name: seriesWords(name, by),
         align: "right",
         cell: (bar) => figureWords(bar.values[index] ?? 0, unit),
       }),
     ),
-    { name: "All", align: "right", cell: (bar) => figureWords(total(bar.values), unit) },
+    {
+      name: unit === "tokens" ? "All tokens" : "All",
+      align: "right",
+      cell: (bar) => figureWords(total(bar.values), unit),
+    },
     { name: "Requests", align: "right", cell: (bar) => countWords(bar.requests) },
   ];
   return (

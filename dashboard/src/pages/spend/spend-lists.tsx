@@ -9,7 +9,7 @@ import { Status } from "../../parts/text/status.tsx";
 import { countWords } from "../../words/money-words.ts";
 import { STATUSES } from "../../words/statuses.ts";
 import { inUnit, type Spend, type Unit } from "./spend-bars.ts";
-import { amountWords, shareWords } from "./spend-words.ts";
+import { amountHeading, amountWords, shareWords } from "./spend-words.ts";
 
 type NearRun = Spend["nearLimit"][number];
 
@@ -57,7 +57,12 @@ export function TopPipelines({ spend, unit }: { readonly spend: Spend; readonly 
       cell: ({ pipeline }) => <PipelineLink pipeline={pipeline} />,
     },
     { name: "Requests", align: "right", cell: ({ requests }) => countWords(requests) },
-    { name: "Cost", align: "right", isUnnamed: true, cell: ({ charged }) => amountWords(charged, unit) },
+    {
+      name: amountHeading(unit),
+      align: "right",
+      isUnnamed: true,
+      cell: ({ charged }) => amountWords(charged, unit),
+    },
     {
       name: "Share",
       align: "right",
@@ -83,7 +88,12 @@ export function CostlyRuns({ spend, unit }: { readonly spend: Spend; readonly un
     { name: "Run", width: "minmax(0,1fr)", cell: ({ runId }) => <RunId runId={runId} /> },
     { name: "Status", isUnnamed: true, cell: ({ status }) => <ShownStatus status={status} /> },
     { name: "Pipeline", isUnnamed: true, cell: ({ pipeline }) => <PipelineLink pipeline={pipeline} /> },
-    { name: "Cost", align: "right", isUnnamed: true, cell: ({ charged }) => amountWords(charged, unit) },
+    {
+      name: amountHeading(unit),
+      align: "right",
+      isUnnamed: true,
+      cell: ({ charged }) => amountWords(charged, unit),
+    },
   ];
   return (
     <Section title="Most expensive runs">

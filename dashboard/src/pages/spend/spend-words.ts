@@ -6,6 +6,11 @@ export function amountWords(amount: Amount, unit: Unit): string {
   return figureWords(inUnit(amount, unit), unit);
 }
 
+/** Of a column of amounts: a bare count of tokens is not a cost. */
+export function amountHeading(unit: Unit): string {
+  return unit === "tokens" ? "Tokens" : "Cost";
+}
+
 /** Sums above a dollar are read in cents: the digits below say nothing. */
 export function figureWords(figure: number, unit: Unit): string {
   if (unit === "tokens") return countWords(figure);

@@ -2,7 +2,18 @@ import { type ReactNode, useState } from "react";
 import { Icon } from "./icon.tsx";
 
 /** Copies a text. Without a clipboard (plain HTTP beyond this machine) it shows the text, selected. */
-export function CopyButton({ text, what }: { readonly text: string; readonly what: string }): ReactNode {
+export function CopyButton({
+  text,
+  what,
+  label,
+  className = "inline-flex size-5 shrink-0 items-center justify-center rounded-sm text-ink-3 hover:bg-hover hover:text-ink max-md:size-6",
+}: {
+  readonly text: string;
+  readonly what: string;
+  /** Before the icon. */
+  readonly label?: string;
+  readonly className?: string;
+}): ReactNode {
   const [state, setState] = useState<"idle" | "copied" | "shown">("idle");
   const copy = async (): Promise<void> => {
     try {
@@ -31,12 +42,13 @@ export function CopyButton({ text, what }: { readonly text: string; readonly wha
       type="button"
       title={state === "copied" ? "Copied" : `Copy ${what}`}
       aria-label={state === "copied" ? "Copied" : `Copy ${what}`}
-      className="inline-flex size-5 shrink-0 items-center justify-center rounded-sm text-ink-3 hover:bg-hover hover:text-ink"
+      className={className}
       onClick={(event) => {
         event.stopPropagation();
         void copy();
       }}
     >
+      {label}
       <Icon name={state === "copied" ? "succeeded" : "copy"} className="size-3" />
     </button>
   );

@@ -19,7 +19,7 @@ export function Id({
       <Link
         href={href}
         title={shownLine(id)}
-        className="one-line font-mono text-xs text-accent hover:underline"
+        className="one-line font-mono text-xs text-accent hover:underline max-md:py-1"
       >
         <VisibleLine text={id} />
       </Link>

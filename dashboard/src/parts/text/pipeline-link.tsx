@@ -7,7 +7,7 @@ export function PipelineLink({ pipeline }: { readonly pipeline: string }): React
   return (
     <Link
       href={`/?${new URLSearchParams({ pipeline }).toString()}`}
-      className="text-ink-2 hover:text-accent hover:underline"
+      className="touch-size text-ink-2 hover:text-accent hover:underline"
     >
       <VisibleLine text={pipeline} />
     </Link>

@@ -32,7 +32,7 @@ export async function readRun(parts: ServerParts, accounts: RunAccounts, run: Ru
     ...stored(run),
     input: (await store.readRunInput(runId)).input,
     usage: await store.readUsage(runId),
-    budgets: budgetUses(run, work, now),
+    budgets: budgetUses(run, { ...work, toolCalls: await callsUsed(store, run, work.toolCalls) }, now),
     lostWork: { charged: lostWork.total.charged, requests: lostWork.total.modelCalls },
     outage: outage === null ? null : outageDocument(outage),
     steps: work.steps,
@@ -75,6 +75,19 @@ function stored(run: RunRecord) {
 function committedTurn({ currentStep, forkedFrom }: RunRecord, lastTurn: RunCount["lastTurn"]): number {
   const last = lastTurn ?? forkedFrom;
   return last?.stepPath === currentStep ? last.turnIndex : 0;
+}
+
+/** The ledger has the calls that a budget has refused as well: they never began, so they have used nothing of it. */
+async function callsUsed(
+  store: StoreReader,
+  { runId, budgets }: RunRecord,
+  inLedger: number,
+): Promise<number> {
+  if (inLedger <= (budgets?.maxToolCalls ?? inLedger)) return inLedger;
+  let refused = 0;
+  for await (const call of everyRecord<ToolCallRecord>((range) => store.listToolCalls(runId, range)))
+    if (call.status === "prepared") refused += 1;
+  return inLedger - refused;
 }
 
 async function callsInDoubt(store: StoreReader, runId: string): Promise<readonly ToolCallRecord[]> {

@@ -219,6 +219,10 @@ export const ANSWERING: readonly Journey[] = [
       expect(world.effects(runId)).toHaveLength(1);
       const path = `/waits/${encodeURIComponent(await world.openWait(runId))}`;
       const ana = await test.person("ana", "operator", path);
+      await ana.goto(`/runs/${runId}?view=money`);
+      // The call that the budget has refused is in the ledger, and has used nothing of it.
+      await ana.sees("1 of 1");
+      await ana.goto(path);
       await ana.sees("maxToolCalls");
       const limit = ana.page.getByRole("textbox", { name: "New limit" });
       await limit.fill("0");

@@ -29,7 +29,9 @@ export function LedgerView({ runId }: { readonly runId: string }): ReactNode {
   useKeys([
     { keys: "j", does: "Next call", run: () => move(1) },
     { keys: "k", does: "Call before", run: () => move(-1) },
-    { keys: "Escape", does: "Close the call", run: () => change({ at: null }, { replace: true }) },
+    ...(at === null
+      ? []
+      : [{ keys: "Escape", does: "Close the call", run: () => change({ at: null }, { replace: true }) }]),
   ]);
   const tools = useMemo(() => [...new Set(calls.map((call) => call.tool))].sort(), [calls]);
   return (

@@ -1,16 +1,11 @@
 import { type ReactNode, useState } from "react";
 import { Link } from "../../../parts/controls/link.tsx";
 import { VisibleLine } from "../../../parts/text/visible.tsx";
-import { counted, countWords, moneyWords } from "../../../words/money-words.ts";
+import { BASIS_WORDS, counted, countWords, moneyWords } from "../../../words/money-words.ts";
 import { viewPath } from "../run-params.ts";
 import type { TurnSpend } from "./spending.ts";
 
 const SHOWN = 100;
-const BASES = {
-  provider: "reported by the provider",
-  baseline: "no report: its whole reservation",
-  none: "free",
-} as const;
 
 /** What each turn cost, the newest last. Also the line above, as numbers. */
 export function TurnTable({
@@ -71,7 +66,7 @@ export function TurnTable({
               <td
                 className={`text-left whitespace-nowrap ${turn.bases.includes("baseline") ? "text-interrupted" : "text-ink-2"}`}
               >
-                {turn.bases.map((basis) => BASES[basis]).join(", ")}
+                {turn.bases.map((basis) => BASIS_WORDS[basis]).join(", ")}
                 {turn.open > 0 && `${turn.bases.length > 0 ? ", " : ""}${counted(turn.open, "open request")}`}
               </td>
               <td>{countWords(turn.usage.inputTokens)}</td>

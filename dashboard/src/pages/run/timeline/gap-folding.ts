@@ -18,16 +18,26 @@ export function gapsBetween(lives: readonly Stretch[]): readonly Stretch[] {
   return gaps;
 }
 
+/** What is still open after the last life: nothing works, and its end is now. */
+export function openGap(lives: readonly Stretch[], now: number): Stretch | null {
+  const from = Math.max(...lives.map(({ to }) => to));
+  return now - from > leastFolded(lives) ? { from, to: now } : null;
+}
+
 /**
  * The gaps that are folded: those that are longer than twice the usual time of work, so that work is what fills the width.
  * Compared with lives and not with other gaps: a run with one long wait has no other gap to compare it with.
  */
 export function foldedGaps(lives: readonly Stretch[]): readonly Stretch[] {
-  const least = Math.max(SHORTEST_MS, 2 * median(lives.map(({ from, to }) => to - from)));
+  const least = leastFolded(lives);
   const folded = gapsBetween(lives).filter(({ from, to }) => to - from > least);
   if (folded.length <= MOST_FOLDS) return folded;
   const longest = new Set(folded.toSorted((a, b) => b.to - b.from - (a.to - a.from)).slice(0, MOST_FOLDS));
   return folded.filter((gap) => longest.has(gap));
+}
+
+function leastFolded(lives: readonly Stretch[]): number {
+  return Math.max(SHORTEST_MS, 2 * median(lives.map(({ from, to }) => to - from)));
 }
 
 function median(numbers: readonly number[]): number {

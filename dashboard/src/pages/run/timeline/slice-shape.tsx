@@ -77,7 +77,7 @@ export const SliceShape = memo(function SliceShape(props: SliceShapeProps): Reac
         y={y}
         width={width}
         frame={frame}
-        isQuiet={hasCut}
+        isOnHatch={hasCut}
       />
     </g>
   );
@@ -93,14 +93,15 @@ function BarText({
   y,
   width,
   frame,
-  isQuiet,
+  isOnHatch,
 }: {
   readonly text: string;
   readonly x: number;
   readonly y: number;
   readonly width: number;
   readonly frame: Frame;
-  readonly isQuiet: boolean;
+  /** Stripes run through the letters: the text has a ground of its own. */
+  readonly isOnHatch: boolean;
 }): ReactNode {
   const left = Math.max(0, x);
   const room = Math.floor((Math.min(frame.width, x + width) - left - 8) / LETTER_PX);
@@ -108,13 +109,20 @@ function BarText({
   const line = shownLine(text);
   const shown = line.length <= room ? line : `${line.slice(0, room - 1)}…`;
   return (
-    <text
-      x={left + 4}
-      y={y + 12.5}
-      className={`pointer-events-none fill-ink text-[11px] ${isQuiet ? "stroke-panel [paint-order:stroke]" : ""}`}
-      strokeWidth={isQuiet ? 3 : 0}
-    >
-      {shown}
-    </text>
+    <>
+      {isOnHatch && (
+        <rect
+          x={left + 2}
+          y={y + 2}
+          width={shown.length * LETTER_PX + 4}
+          height={BAR_HEIGHT - 4}
+          rx="1"
+          className="pointer-events-none fill-panel"
+        />
+      )}
+      <text x={left + 4} y={y + 12.5} className="pointer-events-none fill-ink text-[11px]">
+        {shown}
+      </text>
+    </>
   );
 }

@@ -1,10 +1,13 @@
 import type { ReactNode } from "react";
 import { durationWords, longDurationWords } from "../../../words/time-words.ts";
+import type { Piece } from "./time-scale.ts";
 import { tickStep, ticksIn } from "./time-ticks.ts";
 import { type Frame, xAt, xOf } from "./timeline-shapes.ts";
 
 const LABEL_PX = 84;
 const AXIS_HEIGHT = 24;
+/** Of a label. Wide enough for all fonts: a label that does not fit is left out, and never cut. */
+const DIGIT_PX = 6.2;
 
 /** Times above the drawing, and how long each fold is. */
 export function TimeAxis({
@@ -27,15 +30,17 @@ export function TimeAxis({
     <svg width={width} height={AXIS_HEIGHT} aria-hidden="true" className="block select-none">
       {ticks.map(({ at, unit }) => {
         const x = xOf(frame, unit);
-        const hasLabel =
-          x >= free && x < width - 48 && !folds.some(({ from }) => isBelow(x, xAt(frame, from)));
-        if (hasLabel) free = x + LABEL_PX - 16;
+        const words = tickWords(at, stepMs);
+        const right = x + 3 + words.length * DIGIT_PX;
+        const isBelow = ({ start, end }: Piece): boolean => xOf(frame, start) < right && xOf(frame, end) > x;
+        const hasLabel = x >= free && right < width && !folds.some(isBelow);
+        if (hasLabel) free = right + 6;
         return (
           <g key={`${at} ${unit}`}>
             <path d={`M${x} ${AXIS_HEIGHT - 5}v5`} className="stroke-edge" />
             {hasLabel && (
               <text x={x + 3} y={15} className="fill-ink-3 text-[11px]">
-                {tickWords(at, stepMs)}
+                {words}
               </text>
             )}
           </g>
@@ -71,11 +76,6 @@ export function TimeAxis({
       })}
     </svg>
   );
-}
-
-/** The label of a tick would be written into the fold after it. */
-function isBelow(x: number, foldX: number): boolean {
-  return x < foldX && x + LABEL_PX - 28 > foldX;
 }
 
 /** Round times need no smaller units than their step has. */

@@ -17,9 +17,9 @@ export type Piece = Stretch & { readonly start: number; readonly end: number; re
 const FOLD_SHARE = 0.06;
 const FOLDS_SHARE = 0.35;
 
-/** The scale of a stretch of time with folds in it. Folds are in order, and do not touch each other. */
+/** The scale of a stretch of time with folds in it. Folds are in order, and do not touch each other. The last may end it. */
 export function timeScale(whole: Stretch, folds: readonly Stretch[]): TimeScale {
-  const inside = folds.filter(({ from, to }) => from > whole.from && to < whole.to);
+  const inside = folds.filter(({ from, to }) => from > whole.from && to <= whole.to);
   const folded = inside.reduce((sum, { from, to }) => sum + to - from, 0);
   const work = Math.max(1, whole.to - whole.from - folded);
   const share = Math.min(FOLD_SHARE, FOLDS_SHARE / Math.max(1, inside.length));
@@ -32,6 +32,7 @@ export function timeScale(whole: Stretch, folds: readonly Stretch[]): TimeScale 
     pieces.push({ ...fold, start: before, end: before + foldUnits, isFold: true });
     [from, start] = [fold.to, before + foldUnits];
   }
+  if (from === whole.to) return { pieces, length: start };
   const to = Math.max(whole.to, from + 1);
   const length = start + to - from;
   pieces.push({ from, to, start, end: length, isFold: false });

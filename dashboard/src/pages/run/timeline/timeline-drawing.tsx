@@ -144,6 +144,9 @@ function Folds({
     });
 }
 
+/** Of the label of a wait. */
+const LETTER_PX = 6.6;
+
 /** Labels stay in sight while their band is. */
 function labelX(frame: Frame, from: number, roomPx: number): number {
   return Math.max(2, Math.min(xAt(frame, from), frame.width - roomPx));
@@ -202,10 +205,18 @@ function WaitDrawing({
   const { from, to } = waitStretch(wait, frame.now);
   const [x, right] = [xAt(frame, from), xAt(frame, to)];
   const isSelected = selected === wait.waitId;
+  const words = waitWords(wait, frame.now);
+  // One that is folded away is at the end: its words are before it.
+  const isLast = x + words.length * LETTER_PX > frame.width;
   return (
     <g className="cursor-pointer" data-slice={wait.waitId} onClick={() => onSelect(wait.waitId)}>
-      <text x={labelX(frame, from, 250)} y={top + 14} className="fill-waiting text-xs">
-        {waitWords(wait, frame.now)}
+      <text
+        x={isLast ? frame.width - 6 : Math.max(2, x)}
+        y={top + 14}
+        textAnchor={isLast ? "end" : "start"}
+        className="fill-waiting text-xs"
+      >
+        {words}
       </text>
       <rect
         x={x}

@@ -6,7 +6,7 @@ import { ProblemNotice } from "../../../parts/layout/notice.tsx";
 import { Inspector } from "../inspector.tsx";
 import { useRunParams } from "../run-params.ts";
 import { fetchedWindow } from "./fetched-window.ts";
-import { foldedGaps } from "./gap-folding.ts";
+import { foldedGaps, openGap } from "./gap-folding.ts";
 import { filterChoices, standsOut } from "./slice-filter.ts";
 import { inOrder, nextSlice } from "./slice-order.ts";
 import { type Selected, SlicePanel } from "./slice-panel.tsx";
@@ -99,7 +99,9 @@ function TimelineOf({ runId, whole }: { readonly runId: string; readonly whole: 
     { keys: "j", does: "Next slice", run: () => move(1) },
     { keys: "k", does: "Slice before", run: () => move(-1) },
     { keys: "Enter", does: "Open the selected slice", run: () => setSheetOpen(params.at !== null) },
-    { keys: "Escape", does: "Close the selected slice", run: () => select(null) },
+    ...(params.at === null
+      ? []
+      : [{ keys: "Escape", does: "Close the selected slice", run: () => select(null) }]),
   ]);
   const selected = selectedIn(params.at, window, whole);
   return (
@@ -166,12 +168,18 @@ function TimelineOf({ runId, whole }: { readonly runId: string; readonly whole: 
 
 /** Lives that are folded apart are those of the whole run: what is seen of it must not change where things are. */
 function useScale(whole: Timeline, unfolded: ReadonlySet<number>, now: number) {
-  const end = whole.isLive ? growingEnd(whole.from, now) : whole.to;
+  const lives = useMemo(() => whole.lives.map(lifeStretch), [whole]);
+  const isOpen = !whole.isLive && whole.waits.some(({ end }) => end === null);
+  const end = whole.isLive ? growingEnd(whole.from, now) : isOpen ? Math.max(whole.to, now) : whole.to;
   return useMemo(() => {
-    const folds = foldedGaps(whole.lives.map(lifeStretch)).filter(({ from }) => !unfolded.has(from));
-    const first = Math.min(whole.from, ...whole.lives.slice(0, 1).map((life) => lifeStretch(life).from));
-    return timeScale({ from: first, to: end }, folds);
-  }, [whole, unfolded, end]);
+    const open = isOpen ? openGap(lives, end) : null;
+    const folds = [...foldedGaps(lives), ...(open === null ? [] : [open])];
+    const first = Math.min(whole.from, ...lives.slice(0, 1).map(({ from }) => from));
+    return timeScale(
+      { from: first, to: end },
+      folds.filter(({ from }) => !unfolded.has(from)),
+    );
+  }, [whole, lives, unfolded, isOpen, end]);
 }
 
 function selectedIn(at: string | null, window: Timeline, whole: Timeline): Selected | null {
