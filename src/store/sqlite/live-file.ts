@@ -152,11 +152,13 @@ export class LiveFile implements LiveBackend {
     this.#retryReadAt = 0;
   }
 
-  /** One sentence about what is wrong, without the advice for the database itself. */
+  /** What is wrong, without the advice for the database itself, and without a full stop: a sentence quotes it. */
   #reason(error: unknown): Error {
     const known = storeError(error, this.#file);
     const what = known instanceof Error ? known.message : String(known);
-    return new Error(what.replace(/: (?:nothing was written|restore it).*$/, ""), { cause: error });
+    return new Error(what.replace(/(?:: (?:nothing was written|restore it|give the path).*|\.)$/, ""), {
+      cause: error,
+    });
   }
 }
 

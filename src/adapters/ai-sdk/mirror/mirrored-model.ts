@@ -20,37 +20,50 @@ export function mirroredModel(means: StepMeans): LanguageModelV4 {
       }
       throw new Error("A step of a run has no end.");
     },
-    doStream: async () => ({ stream: streamOf(streamedStep(means), means.onOver) }),
+    doStream: async () => ({ stream: streamOf(streamedStep(means), means) }),
   };
 }
 
 /**
- * The parts as a stream. An error is a part first, since viewers expect one, and then the stream's own: otherwise the SDK
- * would resolve `text` and `output` with what came before it.
+ * The parts as a stream. An error is a part first, since viewers expect one. If it is the end of the run, the stream ends
+ * after it, as it does with the SDK's own agents. Any other error is the stream's own as well: it breaks, which means that
+ * the answer is not finished, and the same call again may show it.
  */
 function streamOf(
   parts: AsyncGenerator<LanguageModelV4StreamPart>,
-  onLeave: () => void,
+  { run, onOver }: StepMeans,
 ): ReadableStream<LanguageModelV4StreamPart> {
-  let failure: { readonly error: unknown } | null = null;
+  let failure: { readonly error: unknown; readonly isEnd: boolean } | null = null;
   return new ReadableStream<LanguageModelV4StreamPart>(
     {
       pull: async (controller) => {
-        if (failure !== null) return controller.error(failure.error);
+        if (failure !== null) return failure.isEnd ? controller.close() : controller.error(failure.error);
         try {
           const next = await parts.next();
           if (next.done === true) controller.close();
           else controller.enqueue(next.value);
         } catch (error) {
-          failure = { error };
+          failure = { error, isEnd: run.isEnd(error) && markAsNoOutput(error) };
           controller.enqueue({ type: "error", error });
         }
       },
       cancel: async () => {
-        onLeave();
+        onOver();
         await parts.return(undefined);
       },
     },
     { highWaterMark: 0 },
   );
+}
+
+/** By this the SDK recognises its `NoOutputGeneratedError`, across versions and copies of its package. */
+const NO_OUTPUT = Symbol.for("vercel.ai.error.AI_NoOutputGeneratedError");
+
+/**
+ * Marks an error as one that leaves no output: otherwise the SDK would resolve `text` and `output` with what came before it
+ * if the stream ends. A new error of the SDK's class would hide the one that `generate` throws.
+ */
+function markAsNoOutput(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return Reflect.defineProperty(error, NO_OUTPUT, { value: true });
 }

@@ -30,6 +30,8 @@ export class MirroredRun {
   readonly #part: MirroredPart;
   /** The last turn that was shown; null until the first one is known. */
   #shown: number | null;
+  /** Set once the store says that there is no answer. */
+  #end: Error | null = null;
 
   constructor(view: RunView, target: MirroredTarget, part: MirroredPart) {
     this.view = view;
@@ -59,14 +61,20 @@ export class MirroredRun {
     return this.view.until(async () => {
       const [turn, next] = await this.#turnsAfter(turnIndex - 1, 2);
       if (turn?.turnIndex !== turnIndex) throw shownIsAbandoned(this.view.runId, turnIndex);
-      const end = await this.#end();
+      const end = await this.#readEnd();
       const endsWithCommit = isConversation || (hasCalls && !mayEndWithCalls);
       return decideTurnFate({ turn, hasNext: next !== undefined, end, endsWithCommit });
     });
   }
 
+  /** True for the error with which what is shown has ended, by what is stored: nothing more comes. */
+  isEnd(error: unknown): boolean {
+    return this.#end !== null && this.#end === error;
+  }
+
   /** True if the turn that was shown last, whose calls have receipts, is the last one. */
   async isOver(): Promise<boolean> {
+    if (this.#end !== null) return true;
     const turnIndex = this.#shown ?? 0;
     const [turn] = await this.#turnsAfter(turnIndex - 1, 1);
     if (turn?.turnIndex !== turnIndex) throw shownIsAbandoned(this.view.runId, turnIndex);
@@ -79,7 +87,7 @@ export class MirroredRun {
       const call = await this.#store.getToolCall(toolCallId);
       if (call === null) throw shownIsAbandoned(this.view.runId, null);
       const hasReceipt = call.receipt !== null;
-      const [waits, end] = hasReceipt ? [[], null] : [await this.#openWaits(), await this.#end()];
+      const [waits, end] = hasReceipt ? [[], null] : [await this.#openWaits(), await this.#readEnd()];
       return decideCallFate({ toolCallId, hasReceipt, waits, end });
     });
     if (fate.kind === "stuck") throw this.#errorOf(fate.end);
@@ -143,7 +151,7 @@ export class MirroredRun {
 
   /** Null while there may be more; `after` is the last turn that was shown. */
   async #failIfEnded(after: number | null): Promise<null> {
-    const end = await this.#end();
+    const end = await this.#readEnd();
     if (end === null) return null;
     // Read before the end: a turn may have been stored in between.
     if (after !== null && (await this.#turnsAfter(after, 1)).length > 0) return null;
@@ -152,10 +160,15 @@ export class MirroredRun {
   }
 
   #errorOf(end: Exclude<MirroredEnd, { kind: "complete" }>): Error {
-    return end.kind === "failed" ? end.error : waitsError(this.view.runId, end.waits);
+    return end.kind === "failed" ? this.#endedWith(end.error) : waitsError(this.view.runId, end.waits);
   }
 
-  async #end(): Promise<MirroredEnd | null> {
+  #endedWith(error: Error): Error {
+    this.#end = error;
+    return error;
+  }
+
+  async #readEnd(): Promise<MirroredEnd | null> {
     const { runId } = this.view;
     const run = await this.#store.getRun(runId);
     if (run === null) return null;
@@ -197,7 +210,7 @@ export class MirroredRun {
     if (this.#part.of === "exchange") return this.#part.exchange;
     const last = await this.#message(this.#part.lastNo);
     if (last?.status === "returned" || last?.status === "withdrawn")
-      throw endError.ofMessage(this.view.runId, last);
+      throw this.#endedWith(endError.ofMessage(this.view.runId, last));
     return last?.takenBy?.exchange ?? null;
   }
 

@@ -1,7 +1,8 @@
-import { experimental_createSteering } from "ai";
+import { createAgentUIStreamResponse, experimental_createSteering } from "ai";
 import { describe, expect, it } from "vitest";
-import { asAgent, MirroredRunError } from "../../../../src/adapters/ai-sdk/index.ts";
-import { agent, conversation, openStore, Pipeline, Runner, Step } from "../../../../src/index.ts";
+import { z } from "zod";
+import { asAgent } from "../../../../src/adapters/ai-sdk/index.ts";
+import { agent, conversation, openStore, Pipeline, Runner, Step, tool } from "../../../../src/index.ts";
 import { scriptedModel } from "../../../../src/testing/index.ts";
 import { LOOK_UP, mirrored } from "./mirrored-agents.ts";
 
@@ -50,16 +51,61 @@ describe("a run that fails", () => {
     await expect(clerk.generate(call)).rejects.toThrow("The script has no answer for turn 2");
   });
 
-  it("is an error in the stream, and rejects its text", async () => {
-    const { runner } = await mirrored(failing, { maxModelAttempts: 1, isConversation: true });
-    const result = await asAgent(runner).stream({ prompt, options: { runId: "chat-1" } });
-    const seen: string[] = [];
-    const read = async () => {
+  it.each([true, false])(
+    "is an error in a stream that ends as the SDK's own do, and rejects its text (conversation: %s)",
+    async (isConversation) => {
+      const { runner } = await mirrored(failing, { maxModelAttempts: 1, isConversation });
+      const clerk = asAgent(runner);
+      const result = await clerk.stream({ prompt, options: { runId: "run-1" } });
+      const seen: string[] = [];
       for await (const part of result.stream) seen.push(part.type);
-    };
-    await expect(read()).rejects.toThrow("ended without an answer (failed)");
-    expect(seen).toContain("error");
-    expect(seen).not.toContain("finish");
-    await expect(result.text).rejects.toThrow(MirroredRunError);
+      expect(seen.slice(-4)).toEqual(["start-step", "error", "finish-step", "finish"]);
+      expect(seen).toContain("tool-result");
+      const said = isConversation
+        ? "ended without an answer (failed)"
+        : "The script has no answer for turn 2";
+      for (const promise of [result.text, result.output, result.steps, result.usage])
+        await expect(promise).rejects.toThrow(said);
+      const read: string[] = [];
+      const texts = await clerk.stream({ prompt, options: { runId: "run-2" } });
+      for await (const delta of texts.textStream) read.push(delta);
+      expect(read.join("")).toBe("I look.");
+    },
+  );
+
+  it("ends the body of a UI stream, which says so", async () => {
+    const { runner } = await mirrored(failing, { maxModelAttempts: 1, isConversation: true });
+    const response = await createAgentUIStreamResponse({
+      agent: asAgent(runner),
+      uiMessages: [{ id: "m", role: "user", parts: [{ type: "text", text: prompt }] }],
+      options: { runId: "chat-1" },
+    });
+    const body = await response.text();
+    expect(body).toContain('"type":"error"');
+    expect(body.trimEnd()).toMatch(/data: \[DONE\]$/);
+  });
+
+  it("in the middle of a step is one error, and the SDK asks for no further step", async () => {
+    const { store, tools } = await mirrored([]);
+    const slow = tool({
+      description: "Takes long.",
+      inputSchema: z.object({}),
+      effect: "read_only",
+      execute: (_, { signal }) =>
+        new Promise<string>((_resolve, reject) => {
+          signal.addEventListener("abort", () => reject(signal.reason as Error));
+        }),
+    });
+    const model = scriptedModel([{ toolCalls: [LOOK_UP(7), { name: "slow", input: {} }] }]);
+    const runner = new Runner(agent({ name: "clerk", model, tools: { ...tools, slow } }), { store });
+    const result = await asAgent(runner).stream({ prompt, options: { runId: "run-1" } });
+    const seen: string[] = [];
+    for await (const part of result.stream) {
+      seen.push(part.type);
+      if (part.type === "tool-call") await store.requestCancel("run-1");
+    }
+    const rest = seen.filter((type) => type !== "tool-result");
+    expect(rest.slice(-4)).toEqual(["tool-call", "error", "finish-step", "finish"]);
+    await expect(result.text).rejects.toThrow("was cancelled");
   });
 });
