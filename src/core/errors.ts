@@ -327,6 +327,8 @@ export class ModelCallError extends PawlError<{
   account?: true;
   /** The library that calls the provider refused what the request contains, such as a file of a type that it does not know. */
   contents?: true;
+  /** Of a rejection: the end of the message, if it says what to do before the run is resumed. A conversation needs no resume. */
+  advice?: string;
   /** The usage that the provider reported along with an unusable answer. */
   usage?: { inputTokens: number; outputTokens: number; cachedInputTokens: number; reasoningTokens: number };
 }> {

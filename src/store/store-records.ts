@@ -304,6 +304,8 @@ export type Conversation = {
   readonly lineages: readonly Lineage[];
   /** The summary that this lineage began with; null if it began with none. */
   readonly summary: string | null;
+  /** The provider refused the input before any turn had answered it: a mark is shown in its place. */
+  readonly isInputRefused: boolean;
   /**
    * The number of messages and tokens in the committed turns of this lineage, including those not in `tail`.
    */

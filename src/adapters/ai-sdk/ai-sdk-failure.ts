@@ -116,8 +116,11 @@ export function excessiveAnswer(
 
 function asError(model: string, failure: ModelFailure, cause?: Error): ModelCallError {
   const { what, next, ...details } = failure;
-  const advice = next === null ? "" : ` ${next}.`;
-  return new ModelCallError(`${model} ${what}.${advice}`, details, cause === undefined ? {} : { cause });
+  const options = cause === undefined ? {} : { cause };
+  if (next === null) return new ModelCallError(`${model} ${what}.`, details, options);
+  const advice = `${next}.`;
+  const told = details.kind === "rejected" ? { ...details, advice } : details;
+  return new ModelCallError(`${model} ${what}. ${advice}`, told, options);
 }
 
 /** Checks in order: was it certainly not sent, did the provider answer, was the call cut short. */

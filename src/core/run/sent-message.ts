@@ -12,13 +12,15 @@ import {
 } from "../message.ts";
 import { assertOptions, kindOf, type OptionNames } from "../naming/option-names.ts";
 
-// A message of a user with files: what its sender gives, and what is stored of it.
+// A text of a user, with or without files: what its sender gives, and what is stored of it.
 
 /** The bytes of a file, and the blob that they become. */
 export type MessageFile = { readonly blobId: string; readonly bytes: Uint8Array };
 
 /** The most that the files of a message have together: a request to a model can hardly be larger. */
 export const MAX_MESSAGE_BYTES = 20_000_000;
+/** The most that the texts of a message have together, as UTF-8: more than the context of any model. */
+export const MAX_TEXT_BYTES = 1_048_576;
 /** The most parts of a message. */
 export const MAX_MESSAGE_PARTS = 32;
 const MAX_FILENAME = 255;
@@ -70,14 +72,22 @@ export function readUserMessage(given: unknown): {
     files: [...files].map(([blobId, bytes]) => ({ blobId, bytes })),
   };
   assertTotal(message.files);
+  assertTextSize(textsIn(message.body));
   return message;
+}
+
+/** Checks a message that is a text. */
+export function readUserText(text: string): string {
+  assertNotBlank([text]);
+  assertTextSize([text]);
+  return text;
 }
 
 function textPart(where: string, given: unknown): UserTextPart {
   assertOptions(where, given, TEXT_NAMES);
   const { text } = given as { readonly text: unknown };
   // Providers refuse an empty text.
-  if (typeof text !== "string" || text === "")
+  if (typeof text !== "string" || isBlank(text))
     throw new ConfigurationError(`${where} has no text: give one, or leave the part out.`);
   return { type: "text", text };
 }
@@ -163,6 +173,8 @@ export function assertStoredText(body: Json, files: readonly MessageFile[]): voi
       { reason: "no_text" },
     );
   assertPartCount(parts?.length ?? 0);
+  assertNotBlank(textsIn(body));
+  assertTextSize(textsIn(body));
   assertTotal(files);
   const given = new Map(files.map(({ blobId, bytes }) => [blobId, bytes.byteLength]));
   const referred = filesIn(body);
@@ -181,6 +193,36 @@ function assertPartCount(count: number): void {
       `The message has ${count} parts, and at most ${MAX_MESSAGE_PARTS} are taken: send several messages.`,
       { reason: "too_many_parts" },
     );
+}
+
+function textsIn(body: Json): readonly string[] {
+  if (typeof body === "string") return [body];
+  return (storedParts(body) ?? []).flatMap((part) => (part.type === "text" ? [part.text] : []));
+}
+
+function isBlank(text: string): boolean {
+  return text.trim() === "";
+}
+
+/** Providers refuse an empty text, and some of them a blank one. */
+function assertNotBlank(texts: readonly string[]): void {
+  if (texts.some(isBlank))
+    throw new MessageRefusedError("The message has an empty text: write something, or send files alone.", {
+      reason: "no_text",
+    });
+}
+
+function assertTextSize(texts: readonly string[]): void {
+  const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+  if (bytes > MAX_TEXT_BYTES)
+    throw new MessageRefusedError(
+      `The texts of the message have ${counted(bytes)} bytes, and at most ${counted(MAX_TEXT_BYTES)} are taken: send a shorter text, or the long one as a file.`,
+      { reason: "text_too_large" },
+    );
+}
+
+function counted(bytes: number): string {
+  return bytes.toLocaleString("en");
 }
 
 function assertTotal(files: readonly MessageFile[]): void {

@@ -49,6 +49,21 @@ export function mayRejectFiles({ kind, status, account, contents }: FailureDetai
   return kind === "rejected" && account !== true && !OTHER_REJECTIONS.has(status);
 }
 
+/** What a provider has refused in a request: files, or what users have said. It is shown in another way from then on. */
+export type RefusedContents = "files" | "texts";
+
+/**
+ * What to set aside after a failed request, so that the next one is not refused for the same. Files come first: without
+ * them the texts may be answered. Null if the request may be good, or if nothing in it can be set aside.
+ */
+export function refusedContents(
+  details: FailureDetails,
+  { hasFiles, hasTexts }: { readonly hasFiles: boolean; readonly hasTexts: boolean },
+): RefusedContents | null {
+  if (hasFiles && mayRejectFiles(details)) return "files";
+  return hasTexts && rejectsHistory(details) ? "texts" : null;
+}
+
 /** True if the same request would fail in the same way: a person has to change something first. */
 export function needsCorrection(details: FailureDetails): boolean {
   return !details.retryable && (details.kind === "not_sent" || details.kind === "rejected");

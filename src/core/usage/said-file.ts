@@ -6,7 +6,7 @@ import {
   type UserTextPart,
 } from "../message.ts";
 
-// A file in a user's message.
+// A file in a user's message, and what a model sees in place of what was left out.
 
 /** A file as people and models read of it. */
 export function fileTitle({ filename, mediaType }: Pick<FileReference, "filename" | "mediaType">): string {
@@ -26,6 +26,9 @@ const REASONS = {
 export function leftOut(file: FileReference, reason: keyof typeof REASONS): UserTextPart {
   return { type: "text", text: `[Left out: ${fileTitle(file)}. ${REASONS[reason]}]` };
 }
+
+/** What a model sees in place of a message that its provider refused. Also the names of its files may have been the reason. */
+export const REFUSED_MESSAGE = "[Left out: a message of the user. A request with it was refused.]";
 
 /** Texts whose type does not begin with `text/`. */
 const TEXT_SUBTYPE = /\/(.+\+)?(json|xml|(x-)?yaml|csv|(x-)?javascript|x-ndjson)$/;

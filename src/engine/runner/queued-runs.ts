@@ -7,7 +7,7 @@ import type { Json } from "../../core/json.ts";
 import { filesIn } from "../../core/message.ts";
 import { kindOf } from "../../core/naming/option-names.ts";
 import type { Person } from "../../core/person.ts";
-import { type MessageFile, readUserMessage } from "../../core/run/sent-message.ts";
+import { type MessageFile, readUserMessage, readUserText } from "../../core/run/sent-message.ts";
 import { assertRunId } from "../../core/step-path.ts";
 import { isTextType } from "../../core/usage/said-file.ts";
 import type { MessageStatus, NewMessage, QueuedRun, StopOutcome, Store } from "../../store/store.ts";
@@ -178,7 +178,7 @@ function textsOf(body: Json, files: readonly MessageFile[]): readonly string[] {
 }
 
 function contentsOf(given: unknown): Pick<NewMessage, "event" | "body" | "files"> {
-  if (typeof given === "string") return { event: null, body: given };
+  if (typeof given === "string") return { event: null, body: readUserText(given) };
   if (typeof given === "object" && given !== null && "parts" in given)
     return { event: null, ...readUserMessage(given) };
   if (typeof given === "object" && given !== null && "event" in given) {

@@ -180,10 +180,11 @@ class Talk {
       if (isOutdated(error)) return this.#reload(error);
       const over = asOver(error);
       if (over === null) throw error;
-      const { outcome, message: why, refusedFiles } = over;
-      const ended = await this.#end(scope, { outcome, why, refusedFiles });
-      // The history has names in place of files from now on.
-      return refusedFiles ? "reload" : ended;
+      const { outcome, message: why, refused } = over;
+      if (refused === undefined) return this.#end(scope, { outcome, why });
+      await this.#end(scope, { outcome, why, refused });
+      // The history has names in place of files, or marks in place of texts, from now on.
+      return "reload";
     }
   }
 

@@ -3,17 +3,17 @@ import type { ExchangeEnd } from "../../store/store.ts";
 /** The exchange ends without a complete answer; the run goes on. Thrown before anything of the turn is journaled. */
 export class ExchangeOver extends Error {
   readonly outcome: ExchangeEnd["outcome"];
-  readonly refusedFiles: boolean;
+  readonly refused: ExchangeEnd["refused"];
 
   constructor(
     outcome: ExchangeEnd["outcome"],
     why: string,
-    { refusedFiles = false, ...options }: ErrorOptions & Pick<ExchangeEnd, "refusedFiles"> = {},
+    { refused, ...options }: ErrorOptions & Pick<ExchangeEnd, "refused"> = {},
   ) {
     super(why, options);
     this.name = "ExchangeOver";
     this.outcome = outcome;
-    this.refusedFiles = refusedFiles;
+    this.refused = refused;
   }
 }
 

@@ -91,7 +91,7 @@ export class LoadedConversation {
   /** True if its history begins with a summary. */
   readonly isCompacted: boolean;
   /** The messages that the next turn has taken. */
-  taken: readonly Pick<TakenMessage, "body">[];
+  taken: readonly Pick<TakenMessage, "body" | "refused">[];
   /** What the opening of the next turn takes from the mailbox; null for a step that is no conversation. */
   taking: TurnTaking | null = null;
 
@@ -138,7 +138,7 @@ export class LoadedConversation {
     const isAbandoned = mode === "abandon";
     const turns = new TurnView(agent, limits);
     const heads = new Heads(
-      { input, isConversation, summary: stored.summary },
+      { input, isConversation, summary: stored.summary, isInputRefused: stored.isInputRefused },
       estimate,
       prompt.isFixed ? text : "",
     );
@@ -227,7 +227,7 @@ export class LoadedConversation {
   }
 
   /** What the next turn answers: the messages that it has taken, and those that it takes as it is opened. */
-  #said(): readonly Pick<TakenMessage, "body">[] {
+  #said(): readonly Pick<TakenMessage, "body" | "refused">[] {
     return [...this.taken, ...(this.taking?.messages ?? [])];
   }
 
@@ -301,7 +301,10 @@ export type TurnTaking = {
 };
 
 /** A turn that is about to be committed, and what the turn after it takes. */
-type PendingTurn = { readonly group: MessageGroup; readonly taken: readonly Pick<TakenMessage, "body">[] };
+type PendingTurn = {
+  readonly group: MessageGroup;
+  readonly taken: readonly Pick<TakenMessage, "body" | "refused">[];
+};
 
 /** A turn that has just been committed. */
 type CommittedTurn = {

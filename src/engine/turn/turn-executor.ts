@@ -5,7 +5,7 @@ import { type AssistantPart, hasFiles, isToolCallPart, type Message, textOf } fr
 import { withoutForgedDigests } from "../../core/secret/secret-mark.ts";
 import type { MessageGroup } from "../../core/turn/history-truncation.ts";
 import type { Misfit } from "../../core/turn/misfits.ts";
-import { mayRejectFiles } from "../../core/turn/model-retry.ts";
+import { type RefusedContents, refusedContents } from "../../core/turn/model-retry.ts";
 import { decideTurn } from "../../core/turn/turn-decision.ts";
 import { estimateMessageTokens } from "../../core/usage/token-estimate.ts";
 import { type Amount, amountOf } from "../../core/usage/usage.ts";
@@ -114,7 +114,7 @@ async function requestTurn(scope: TurnScope, turnIndex: number): Promise<Answere
 
 /** In a conversation, a model that does not answer ends the exchange and not the run: nothing of the turn is journaled. */
 async function endingExchange<T>(
-  { exchange }: TurnScope,
+  { exchange, conversation, document }: TurnScope,
   messages: readonly Message[],
   ask: () => Promise<T>,
 ): Promise<T> {
@@ -122,9 +122,26 @@ async function endingExchange<T>(
     return await ask();
   } catch (error) {
     if (exchange === null || !ModelCallError.isInstance(error)) throw error;
-    const refusedFiles = mayRejectFiles(error.details) && messages.some(hasFiles);
-    throw new ExchangeOver("failed", error.message, { cause: error, refusedFiles });
+    const hasInput = document.input !== null && conversation.committed === 0;
+    const refused = refusedContents(error.details, {
+      hasFiles: messages.some(hasFiles),
+      hasTexts: hasInput || conversation.taken.length > 0,
+    });
+    if (refused === null) throw new ExchangeOver("failed", error.message, { cause: error });
+    throw new ExchangeOver("failed", refusalText(error, refused), { cause: error, refused });
   }
+}
+
+const AFTER_REFUSAL = {
+  files:
+    "From now on the model sees only the names of the files: send the message again without them, or with others.",
+  texts: "From now on the model no longer sees the message: send it again in other words, or a shorter one.",
+} as const;
+
+/** The message of the error, for the sender: its advice is for a run that has failed. */
+function refusalText({ message, details: { advice } }: ModelCallError, refused: RefusedContents): string {
+  const what = advice !== undefined && message.endsWith(advice) ? message.slice(0, -advice.length) : message;
+  return `${what.trimEnd()} ${AFTER_REFUSAL[refused]}`;
 }
 
 /** Commit 1. A response without calls has none: commit 2 then writes its journal too. */

@@ -22,7 +22,7 @@ type FixedContent = {
   readonly tokens: number;
   readonly followUp: string | null;
   /** What a user said before the response. */
-  readonly taken: readonly Pick<TakenMessage, "body">[];
+  readonly taken: readonly Pick<TakenMessage, "body" | "refused">[];
 };
 
 type CountedResult = { readonly output: ToolOutput; readonly tokens: number };

@@ -1,5 +1,6 @@
 import type { Json } from "../../core/json.ts";
 import type { StepPath } from "../../core/step-path.ts";
+import type { RefusedContents } from "../../core/turn/model-retry.ts";
 import type { Limit } from "../../core/usage/quota.ts";
 
 // Conversations: an exchange is what a user said, and the turns up to the complete answer.
@@ -57,8 +58,11 @@ export type TakenMessage = {
   readonly sentBy: string;
   readonly sentAt: number;
   readonly exchange: number;
-  /** Its exchange or a later one ended because the provider refused a request with files: its files are named only. */
-  readonly filesRefused?: true;
+  /**
+   * Its exchange or a later one ended because the provider refused a request. `files`: its files are named only. `texts`: no
+   * turn had answered it, and a mark takes its place.
+   */
+  readonly refused?: RefusedContents;
 };
 
 /** A text that nothing has taken. */
@@ -106,8 +110,11 @@ export type ExchangeEnd = {
   readonly stepKey: number;
   readonly outcome: Exclude<ExchangeOutcome, "complete" | "rolled_back">;
   readonly why: string;
-  /** The provider refused a request with files. From now on those of all messages so far are shown by their names only. */
-  readonly refusedFiles?: boolean;
+  /**
+   * The provider refused the request. From now on the model sees only the names of the `files` of all messages so far, or a
+   * mark in place of each of the `texts` that no turn has answered yet.
+   */
+  readonly refused?: RefusedContents;
 };
 
 /** What became of a request to stop an exchange. */

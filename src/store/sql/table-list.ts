@@ -113,8 +113,9 @@ export const TABLES = {
       },
       end: { last_turn: "int?", ended_at: "int?", outcome: "text?", why: "text?" },
       stop: { stop_requested_at: "int?", stop_requested_by: "text?" },
-      // A group of its own: the events of other ends do not cover it.
+      // Groups of their own: the events of other ends do not cover them.
       files: { refused_files: "int?" },
+      texts: { refused_texts: "int?" },
     },
   },
   turns: {

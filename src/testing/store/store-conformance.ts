@@ -69,6 +69,7 @@ import { messageFileChecks } from "./waits/message-files.ts";
 import { messageChecks } from "./waits/messages.ts";
 import { peopleChecks } from "./waits/people.ts";
 import { questionChecks } from "./waits/questions.ts";
+import { refusedTextChecks } from "./waits/refused-texts.ts";
 import { waitListChecks } from "./waits/wait-lists.ts";
 import { waitingTimeChecks } from "./waits/waiting-time.ts";
 import { waitChecks } from "./waits/waits.ts";
@@ -114,6 +115,7 @@ const SUBJECTS: { readonly [subject: string]: readonly Check[] } = {
   "the clock": clockWaitChecks,
   messages: messageChecks,
   "files of messages": messageFileChecks,
+  "texts that a provider refuses": refusedTextChecks,
   exchanges: exchangeChecks,
   compactions: compactionChecks,
   "waits of conversations": conversationWaitChecks,

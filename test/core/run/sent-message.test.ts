@@ -2,7 +2,13 @@ import { describe, expect, it } from "vitest";
 import { blobReferenceOf } from "../../../src/core/blob-reference.ts";
 import { ConfigurationError, MessageRefusedError } from "../../../src/core/errors.ts";
 import { filesIn, storedParts, writtenIn } from "../../../src/core/message.ts";
-import { assertStoredText, MAX_MESSAGE_BYTES, readUserMessage } from "../../../src/core/run/sent-message.ts";
+import {
+  assertStoredText,
+  MAX_MESSAGE_BYTES,
+  MAX_TEXT_BYTES,
+  readUserMessage,
+  readUserText,
+} from "../../../src/core/run/sent-message.ts";
 
 const CAT = Buffer.from("a cat, in bytes");
 
@@ -47,6 +53,7 @@ describe("a message with files", () => {
     ["an option of another library", { parts: [file()], files: [] }, /has no "files": did you mean parts\?/],
     ["an unknown part", { parts: [{ type: "image", image: CAT }] }, /Part 1 of the message has type "image"/],
     ["an empty text", { parts: [{ type: "text", text: "" }] }, /Part 1 of the message has no text/],
+    ["a blank text", { parts: [{ type: "text", text: " \n" }, file()] }, /Part 1 of the message has no text/],
     ["no type", { parts: [file({ mediaType: undefined })] }, /has mediaType undefined: give the whole type/],
     ["half a type", { parts: [file({ mediaType: "image" })] }, /has mediaType "image"/],
     ["a type with a wildcard", { parts: [file({ mediaType: "image/*" })] }, /has mediaType "image\/\*"/],
@@ -101,6 +108,30 @@ describe("a message with files", () => {
     );
     const many = Array.from({ length: 33 }, () => ({ type: "text", text: "." }));
     expect(() => readUserMessage({ parts: many })).toThrow(/has 33 parts, and at most 32 are taken/);
+  });
+});
+
+describe("the texts of a message", () => {
+  const parts = (...texts: readonly string[]) => ({ parts: texts.map((text) => ({ type: "text", text })) });
+  const most = "é".repeat(MAX_TEXT_BYTES / 2);
+
+  it("have at most 1 MiB together, in each form, and when they are stored", () => {
+    const tooLarge =
+      "The texts of the message have 1,048,577 bytes, and at most 1,048,576 are taken: send a shorter text, or the long one as a file.";
+    expect(readUserText(most)).toBe(most);
+    readUserMessage(parts(most));
+    assertStoredText(most, []);
+    expect(() => readUserText(`${most}x`)).toThrow(tooLarge);
+    expect(() => readUserMessage(parts(most, "x"))).toThrow(tooLarge);
+    expect(() => assertStoredText(`${most}x`, [])).toThrow(tooLarge);
+    expect(() => assertStoredText(parts(most, "x"), [])).toThrow(MessageRefusedError);
+  });
+
+  it.each(["", " ", "\n\t\u00a0"])("are not blank: %j", (text) => {
+    expect(() => readUserText(text)).toThrow(/has an empty text: write something, or send files alone\./);
+    expect(() => readUserMessage(parts("Hi.", text))).toThrow(/Part 2 of the message has no text/);
+    expect(() => assertStoredText(text, [])).toThrow(MessageRefusedError);
+    expect(() => assertStoredText(parts("Hi.", text), [])).toThrow(MessageRefusedError);
   });
 });
 

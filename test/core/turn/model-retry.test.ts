@@ -6,6 +6,7 @@ import {
   isUncharged,
   LONGEST_PAUSE_MS,
   mayRejectFiles,
+  refusedContents,
 } from "../../../src/core/turn/model-retry.ts";
 
 type Details = ModelCallError["details"];
@@ -66,6 +67,31 @@ it.each([
   ["a reset", failed("no_answer", null), false],
 ])("a failure by %s may be about a file in the request, or not", (_, details, expected) => {
   expect(mayRejectFiles(details)).toBe(expected);
+});
+
+it.each([
+  ["400", failed("rejected", 400), "texts"],
+  ["413", failed("rejected", 413), "texts"],
+  ["422", failed("rejected", 422), "texts"],
+  ["404", failed("rejected", 404), null],
+  ["403", failed("rejected", 403), null],
+  ["401", failed("rejected", 401), null],
+  ["an account without credit", failed("rejected", 400, { account: true }), null],
+  ["a library that does not know a type", failed("not_sent", null, { contents: true }), null],
+  ["429", failed("rate_limited", 429), null],
+  ["500", failed("server_error", 500), null],
+  ["a reset", failed("no_answer", null), null],
+])(
+  "after a failure by %s, a request without files has its texts set aside, or nothing",
+  (_, details, expected) => {
+    expect(refusedContents(details, { hasFiles: false, hasTexts: true })).toBe(expected);
+    expect(refusedContents(details, { hasFiles: false, hasTexts: false })).toBeNull();
+  },
+);
+
+it("files are set aside before texts", () => {
+  const details = failed("rejected", 400);
+  expect(refusedContents(details, { hasFiles: true, hasTexts: true })).toBe("files");
 });
 
 describe("an outage", () => {

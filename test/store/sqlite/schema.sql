@@ -234,7 +234,7 @@ CREATE TABLE exchanges (
   -- Why it ended without a complete answer.
   why TEXT,
   stop_requested_at INTEGER,
-  stop_requested_by TEXT, refused_files INTEGER CHECK (refused_files = 1),
+  stop_requested_by TEXT, refused_files INTEGER CHECK (refused_files = 1), refused_texts INTEGER CHECK (refused_texts = 1),
   PRIMARY KEY (run_key, step_no, exchange_no)
 ) STRICT, WITHOUT ROWID;
 

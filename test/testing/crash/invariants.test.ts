@@ -3,7 +3,12 @@ import { checkInvariants } from "../../../src/testing/crash/check-invariants.ts"
 import type { Evidence } from "../../../src/testing/crash/evidence.ts";
 import { INVARIANTS } from "../../../src/testing/crash/invariants/index.ts";
 import { FALSIFIED_CALLS } from "./falsified/calls.ts";
-import { FALSIFIED_COMPACTIONS, FALSIFIED_EXCHANGES, FALSIFIED_FILES } from "./falsified/exchanges.ts";
+import {
+  FALSIFIED_COMPACTIONS,
+  FALSIFIED_EXCHANGES,
+  FALSIFIED_FILES,
+  FALSIFIED_REFUSALS,
+} from "./falsified/exchanges.ts";
 import { FALSIFIED_DELETIONS, FALSIFIED_FORKS, FALSIFIED_QUEUES } from "./falsified/queues.ts";
 import { FALSIFIED_REDOS, FALSIFIED_RESUMES } from "./falsified/resumes.ts";
 import { FALSIFIED_RUNS } from "./falsified/runs.ts";
@@ -22,7 +27,12 @@ import {
 } from "./invariants-evidence.ts";
 import { deletion } from "./scenarios/advances.ts";
 import { diverged, fork, forkHeld } from "./scenarios/continuations.ts";
-import { conversationCompaction, conversationFiles, conversationStop } from "./scenarios/conversations.ts";
+import {
+  conversationCompaction,
+  conversationFiles,
+  conversationRefused,
+  conversationStop,
+} from "./scenarios/conversations.ts";
 import { planning } from "./scenarios/plans.ts";
 import { queueKeys } from "./scenarios/queues.ts";
 import { resumeFromMilestone, resumeWithRedo } from "./scenarios/resume-requests.ts";
@@ -49,6 +59,7 @@ const [, talked] = (await evidenceOf(conversationStop(), "crash after store.open
   Evidence,
 ];
 // The same turn is asked a second time.
+const [, refused] = (await evidenceOf(conversationRefused(), "crash after model 1")) as [Evidence, Evidence];
 const [, pictured] = (await evidenceOf(conversationFiles(), "crash after model 1")) as [Evidence, Evidence];
 const [, compacted] = (await evidenceOf(conversationCompaction(), "crash before store.compactHistory 1")) as [
   Evidence,
@@ -87,6 +98,7 @@ describe("real evidence", () => {
     waited,
     talked,
     pictured,
+    refused,
     compacted,
     held,
     scheduled,
@@ -204,6 +216,7 @@ describe("an invariant notices that", () => {
 
   it.each([
     ...FALSIFIED_EXCHANGES.map((each) => [talked, ...each] as const),
+    ...FALSIFIED_REFUSALS.map((each) => [refused, ...each] as const),
     ...FALSIFIED_FILES.map((each) => [pictured, ...each] as const),
     ...FALSIFIED_COMPACTIONS.map((each) => [compacted, ...each] as const),
     ...FALSIFIED_QUEUES.map((each) => [queued, ...each] as const),

@@ -19,7 +19,7 @@ import { type OpenWait, openWaitsOf } from "./wait-lookup.ts";
 export function* endExchange(
   tx: Transaction,
   fence: Fence,
-  { stepKey, outcome, why, refusedFiles = false }: ExchangeEnd,
+  { stepKey, outcome, why, refused }: ExchangeEnd,
 ): SqlScript<void> {
   const run = yield* fencedStep(tx, fence, stepKey);
   const { path } = yield* stepHead(run, stepKey);
@@ -38,7 +38,11 @@ export function* endExchange(
     state.lastCall.reserved !== null
   )
     throw new Error(`A model call of step ${path} is open: settle it first.`);
-  endExchangeRow(tx, run, exchange, state.turnIndex, { outcome, why, refusedFiles });
+  endExchangeRow(tx, run, exchange, state.turnIndex, {
+    outcome,
+    why,
+    ...(refused === undefined ? {} : { refused }),
+  });
   state.isComplete = true;
   saveTurns(tx, run, state);
   recordEvent(tx, run, "exchange.ended", {
@@ -46,7 +50,7 @@ export function* endExchange(
     exchange: exchange.int("exchange_no"),
     outcome,
     why,
-    ...(refusedFiles ? { refusedFiles } : {}),
+    ...(refused === undefined ? {} : { refused }),
   });
 }
 

@@ -103,10 +103,14 @@ export function* readRequests(runId: string): SqlScript<RunRequestsSeen> {
   };
 }
 
-// A request that is refused has the messages of its exchange and of those before: which file it was, nobody knows.
-const TAKEN = `SELECT message_no, message_id, body, sent_at, sent_by, taken_turn, exchange_no,
-    (SELECT max(exchange_no) FROM exchanges WHERE run_key = ? AND step_no = ? AND refused_files = 1) AS refused_up_to
-   FROM messages
+// A request that is refused has the messages of its exchange and of those before: which one it was, nobody knows. Files are
+// set aside with all turns so far, texts only if they were of the turn that was never answered.
+const TAKEN = `SELECT message_no, message_id, body, sent_at, sent_by, taken_turn, exchange_no, texts_up_to,
+    (SELECT max(exchange_no) FROM exchanges WHERE run_key = ? AND step_no = ? AND refused_files = 1) AS files_up_to
+   FROM messages LEFT JOIN
+    (SELECT coalesce(last_turn, first_turn - 1) + 1 AS refused_turn, max(exchange_no) AS texts_up_to FROM exchanges
+      WHERE run_key = ? AND step_no = ? AND refused_texts = 1 GROUP BY refused_turn) AS refusals
+     ON refused_turn = taken_turn
    WHERE run_key = ? AND taken_step = ? AND taken_turn BETWEEN ? AND ? ORDER BY taken_turn, exchange_no, message_no`;
 
 /** How many messages each turn of a query has taken: most take none, and then none is read. */
@@ -120,7 +124,7 @@ export function* takenMessages(
   first: number,
   last: number,
 ): SqlScript<ReadonlyMap<number, readonly TakenMessage[]>> {
-  const rows = yield* all(TAKEN, key, stepNo, key, stepNo, first, last);
+  const rows = yield* all(TAKEN, key, stepNo, key, stepNo, key, stepNo, first, last);
   const taken = new Map<number, TakenMessage[]>();
   for (const row of rows) {
     const turn = row.int("taken_turn");
@@ -132,9 +136,15 @@ export function* takenMessages(
       sentBy: senderOf(row).name,
       sentAt: row.int("sent_at"),
       exchange: row.int("exchange_no"),
-      ...(row.int("exchange_no") <= (row.optionalInt("refused_up_to") ?? 0) ? { filesRefused: true } : {}),
+      ...refusedOf(row),
     });
     taken.set(turn, messages);
   }
   return taken;
+}
+
+function refusedOf(row: Row): Pick<TakenMessage, "refused"> {
+  const exchange = row.int("exchange_no");
+  if (exchange <= (row.optionalInt("texts_up_to") ?? 0)) return { refused: "texts" };
+  return exchange <= (row.optionalInt("files_up_to") ?? 0) ? { refused: "files" } : {};
 }

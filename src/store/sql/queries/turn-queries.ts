@@ -31,6 +31,7 @@ const NO_TURNS: Conversation = {
   fingerprint: null,
   lineages: [],
   summary: null,
+  isInputRefused: false,
   messages: 0,
   tokens: 0,
   tail: [],
@@ -38,8 +39,13 @@ const NO_TURNS: Conversation = {
   taken: [],
 };
 
+/** How often the provider refused a request without files before the first turn was committed. */
+const INPUT_REFUSALS = `(SELECT count(*) FROM exchanges WHERE exchanges.run_key = granular_states.run_key
+    AND exchanges.step_no = granular_states.step_no AND exchanges.first_turn = 1
+    AND last_turn IS NULL AND refused_texts = 1) AS input_refusals`;
+
 /** The state of a step, with the document of its fingerprint. */
-const STATE = `SELECT granular_states.*, document, summary,
+const STATE = `SELECT granular_states.*, document, summary, ${INPUT_REFUSALS},
       (SELECT count(*) FROM messages WHERE messages.run_key = granular_states.run_key
           AND taken_step = granular_states.step_no AND taken_turn = granular_states.turn_index + 1) AS taken
     FROM granular_states LEFT JOIN fingerprints USING (run_key, step_no, lineage)
@@ -66,6 +72,7 @@ export function* readConversation(
       : { hash: row.hex("fingerprint"), document: parseJson(row.optionalText("document")) },
     lineages: lineage === 0 ? [] : yield* readLineages(run.key, stepKey),
     summary: row.optionalText("summary"),
+    isInputRefused: row.int("input_refusals") > 0,
     messages,
     tokens,
     tail: yield* readTail(run, committed, tailTokens, limits),
@@ -185,7 +192,8 @@ export function hasToolCall(runId: string, idempotencyKey: Uint8Array): SqlScrip
 /** A granular step by its path, or by its name; the newest instance if there are several. */
 function findGranularStep(key: RunKey, stepName: string): SqlScript<Row | null> {
   return get(
-    `SELECT step_no, output, document, summary, granular_states.first_turn, turn_index, is_complete, fingerprint
+    `SELECT step_no, output, document, summary, granular_states.first_turn, turn_index, is_complete, fingerprint,
+        ${INPUT_REFUSALS}
        FROM run_steps JOIN granular_states USING (run_key, step_no)
        LEFT JOIN fingerprints USING (run_key, step_no, lineage)
        LEFT JOIN lineages USING (run_key, step_no, lineage)
@@ -218,12 +226,17 @@ export function* readGranularState(runId: string, stepName: string): SqlScript<G
 }
 
 /** The first messages for the agent. A fork whose turns were not opened yet has none. */
-function headOf(document: string | null, summary: string | null): Message[] {
+function headOf(step: Row): Message[] {
+  const document = step.optionalText("document");
   if (document === null) return [];
   const { prompt, input, switches } = parseJson(document) as { prompt: Json; input: Json; switches: Json };
   const isConversation = isJsonObject(switches) && switches.mode === "conversation";
   // The text of a template was different in every turn, and is not part of the history.
-  return headMessages(typeof prompt === "string" ? prompt : "", input, { isConversation, summary });
+  return headMessages(typeof prompt === "string" ? prompt : "", input, {
+    isConversation,
+    summary: step.optionalText("summary"),
+    isInputRefused: step.int("input_refusals") > 0,
+  });
 }
 
 const HISTORY_PAGE = 64;
@@ -236,7 +249,7 @@ const RESULTS_OF_HISTORY =
 
 function* historyOf(key: RunKey, step: Row): SqlScript<Message[]> {
   const [first, committed] = [step.int("first_turn"), step.int("turn_index")];
-  const messages = headOf(step.optionalText("document"), step.optionalText("summary"));
+  const messages = headOf(step);
   for (let from = first; from <= committed; from += HISTORY_PAGE) {
     const to = Math.min(committed, from + HISTORY_PAGE - 1);
     const turns = yield* all(TURNS_OF_HISTORY, key, step.int("step_no"), from, to);

@@ -1,6 +1,6 @@
 import { Quota } from "../../../core/usage/quota.ts";
 import type { Amount } from "../../../core/usage/usage.ts";
-import type { ExchangeOutcome, TurnOpened, TurnOpening } from "../../store.ts";
+import type { ExchangeEnd, ExchangeOutcome, TurnOpened, TurnOpening } from "../../store.ts";
 import type { Row } from "../row.ts";
 import type { GranularStateRow, RunHead } from "../run-head.ts";
 import { all, exists, get, type SqlScript } from "../script.ts";
@@ -140,7 +140,13 @@ export const NOT_ENDED = {
   outcome: null,
   why: null,
   refused_files: null,
+  refused_texts: null,
 } as const;
+
+type EndedExchange = Pick<ExchangeEnd, "refused"> & {
+  readonly outcome: ExchangeOutcome;
+  readonly why: string | null;
+};
 
 /** Ends an exchange, once. */
 export function endExchangeRow(
@@ -148,11 +154,7 @@ export function endExchangeRow(
   run: RunHead,
   exchange: Row,
   committed: number,
-  {
-    outcome,
-    why,
-    refusedFiles = false,
-  }: { readonly outcome: ExchangeOutcome; readonly why: string | null; readonly refusedFiles?: boolean },
+  { outcome, why, refused }: EndedExchange,
 ): void {
   const [stepNo, exchangeNo] = [exchange.int("step_no"), exchange.int("exchange_no")];
   if (openOf(exchange) === null)
@@ -162,7 +164,8 @@ export function endExchangeRow(
     ended_at: tx.now,
     outcome,
     why,
-    ...(refusedFiles ? { refused_files: 1 } : {}),
+    ...(refused === "files" ? { refused_files: 1 } : {}),
+    ...(refused === "texts" ? { refused_texts: 1 } : {}),
   };
   changeRow(tx, run, "exchanges", { step_no: stepNo, exchange_no: exchangeNo }, end);
 }

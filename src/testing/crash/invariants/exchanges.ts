@@ -1,5 +1,7 @@
 import type { Json } from "../../../core/json.ts";
 import { storedParts, writtenIn } from "../../../core/message.ts";
+import type { RefusedContents } from "../../../core/turn/model-retry.ts";
+import { REFUSED_MESSAGE } from "../../../core/usage/said-file.ts";
 import type { EventRecord, ExchangeRecord, MessageRecord } from "../../../store/store.ts";
 import type { RunAccount } from "../evidence.ts";
 import { checkEach, FINE, type Invariant, type Problem, wrong } from "../invariant.ts";
@@ -10,11 +12,15 @@ import { allObservations, earlierAndLater, objectOf } from "./observations.ts";
 
 /** The problems with a text that a turn has taken, as the model and the history have it. */
 export function judgeTakenText(
-  { id, body, takenBy }: MessageRecord,
-  { run, turns, modelCalls }: RunAccount,
+  message: MessageRecord,
+  account: RunAccount,
   witness: readonly WitnessLine[],
 ): readonly Problem[] {
+  const { id, body, takenBy } = message;
+  const { run, turns, modelCalls } = account;
   if (takenBy === null) return FINE;
+  const again = judgeRefusedText(message, account, witness);
+  if (again.length > 0) return again;
   const { stepPath, turn: turnIndex } = takenBy;
   const holding = turns.filter(({ taken }) => taken.some((each) => each.id === id));
   if (holding.some((turn) => turn.stepPath !== stepPath || turn.turnIndex !== turnIndex))
@@ -26,8 +32,8 @@ export function judgeTakenText(
     return wrong(`Message ${id} was taken by turn ${turnIndex}, which does not have it`);
   const attempts = modelCalls.filter((call) => call.stepPath === stepPath && call.turnIndex === turnIndex);
   const last = Math.max(...attempts.map(({ attempt }) => attempt));
-  const isNamed = holding.some(({ taken }) => taken.some((each) => each.id === id && each.filesRefused));
-  const parts = saidIn(body, isNamed);
+  const shown = holding.flatMap(({ taken }) => taken).find((each) => each.id === id);
+  const parts = saidIn(body, shown?.refused ?? null);
   // An attempt before the message came has heard none of it.
   const isTold = witness.every((line) => {
     const isOfTurn =
@@ -42,10 +48,48 @@ export function judgeTakenText(
   return isTold ? FINE : wrong(`Message ${id} was taken by turn ${turnIndex}, whose model never saw it`);
 }
 
-/** The texts and files of a message, as the witness records them; without its files, if only their names are shown. */
-function saidIn(body: Json, isNamed: boolean): readonly string[] {
+/** A text that the provider refused, before any turn had answered it, is not sent again. */
+function judgeRefusedText(
+  { id, body, takenBy }: MessageRecord,
+  { run, events }: RunAccount,
+  witness: readonly WitnessLine[],
+): readonly Problem[] {
+  if (takenBy === null) return FINE;
+  const { stepPath, turn, exchange } = takenBy;
+  const ofStep = events
+    .map(({ seq, type, data }) => ({ seq, type, facts: objectOf(data) }))
+    .filter(({ facts }) => facts.step === stepPath);
+  const answered = ofStep.find(({ type, facts }) => type === "turn.committed" && facts.turn === turn);
+  const refusal = ofStep.find(
+    ({ type, facts }) =>
+      type === "exchange.ended" && facts.refused === "texts" && Number(facts.exchange) >= exchange,
+  );
+  if (refusal === undefined || refusal.seq > (answered?.seq ?? Number.POSITIVE_INFINITY)) return FINE;
+  const next = ofStep.find(
+    ({ seq, type, facts }) => type === "turn.opened" && facts.turn === turn && seq > refusal.seq,
+  );
+  const first = Number(next?.facts.attempt ?? Number.POSITIVE_INFINITY);
+  const line = witness.find(
+    (each) =>
+      each.kind === "asked" &&
+      each.runId === run.runId &&
+      each.stepPath === stepPath &&
+      each.turnIndex === turn &&
+      each.attempt >= first &&
+      each.heard.some((heard) => heard.includes(writtenIn(body))),
+  );
+  return line === undefined
+    ? FINE
+    : wrong(`Message ${id} was refused in exchange ${exchange}, and its model was sent it again`);
+}
+
+/** The texts and files of a message, as the witness records them, without what the provider refused. */
+function saidIn(body: Json, refused: RefusedContents | null): readonly string[] {
+  if (refused === "texts") return [REFUSED_MESSAGE];
   const parts = storedParts(body) ?? [{ type: "text", text: writtenIn(body) }];
-  return parts.flatMap((part) => (part.type === "text" ? [part.text] : isNamed ? [] : [heardFile(part)]));
+  return parts.flatMap((part) =>
+    part.type === "text" ? [part.text] : refused === "files" ? [] : [heardFile(part)],
+  );
 }
 
 function textsOf({ messages }: RunAccount): readonly MessageRecord[] {

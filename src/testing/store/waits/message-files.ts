@@ -136,7 +136,7 @@ export const messageFileChecks: readonly Check[] = [
     const marked = async () => {
       const { taken, tail } = await store.readConversation("run-1", stepKey, 1_000_000);
       const all = [...tail.flatMap((turn) => turn.taken), ...taken];
-      return all.flatMap(({ id, filesRefused }) => (filesRefused === true ? [id] : []));
+      return all.flatMap(({ id, refused }) => (refused === "files" ? [id] : []));
     };
     const end = async (messageNo: number, over: Partial<ExchangeEnd>) => {
       await store.sendMessage("run-1", withPictures(`message ${messageNo}`, DOG));
@@ -155,13 +155,13 @@ export const messageFileChecks: readonly Check[] = [
     await end(2, { outcome: "stopped" });
     await end(3, {});
     assert.deepEqual(await marked(), []);
-    await end(4, { refusedFiles: true });
+    await end(4, { refused: "files" });
     await end(5, {});
     assert.deepEqual(await marked(), ["answered", "message 2", "message 3", "message 4"]);
     const ends = (await store.listEvents("run-1")).filter(({ type }) => type === "exchange.ended");
     assert.deepEqual(
-      ends.map(({ data }) => isJsonObject(data) && data.refusedFiles === true),
-      [false, false, true, false],
+      ends.map(({ data }) => (isJsonObject(data) ? data.refused : null)),
+      [undefined, undefined, "files", undefined],
     );
     assert.deepEqual((await store.verify("run-1")).problems, []);
   }),

@@ -94,6 +94,27 @@ export const FALSIFIED_EXCHANGES: readonly Falsification[] = [
   ],
 ];
 
+/** Falsified evidence of the scenario `conversation-refused`. */
+export const FALSIFIED_REFUSALS: readonly Falsification[] = [
+  [
+    "messages-taken-once",
+    "a text that was refused was sent again",
+    ({ witness }) => {
+      for (const line of witness) if (line.kind === "asked") line.heard.push("Text one.");
+    },
+    /Message one was refused in exchange 1, and its model was sent it again/,
+  ],
+  [
+    "messages-taken-once",
+    "the mark of a text that was refused was not shown",
+    ({ witness }) => {
+      for (const line of witness)
+        if (line.kind === "asked") line.heard = line.heard.filter((heard) => !heard.startsWith("[Left out"));
+    },
+    /Message one was taken by turn 1, whose model never saw it/,
+  ],
+];
+
 /** Falsified evidence of a conversation with pictures: the scenario `conversation-files`. */
 export const FALSIFIED_FILES: readonly Falsification[] = [
   [

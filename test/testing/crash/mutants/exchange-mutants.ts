@@ -130,6 +130,18 @@ export const EXCHANGE_MUTANTS: readonly Mutant[] = [
     scenario: "conversation-files",
   },
   {
+    what: "a text that the provider refused is not marked, and is sent again",
+    patches: [
+      {
+        file: "store/sql/tables/exchange-rows.ts",
+        right: '    ...(refused === "texts" ? { refused_texts: 1 } : {}),\n',
+        wrong: "",
+      },
+    ],
+    breaks: "messages-taken-once",
+    scenario: "conversation-refused",
+  },
+  {
     what: "a stop ends the run",
     patches: [
       {

@@ -1,11 +1,13 @@
 // Conversations: people write while the agent works, waits or has nothing to do.
 
+import { ModelCallError } from "../../../../src/core/errors.ts";
 import { readUserMessage } from "../../../../src/core/run/sent-message.ts";
 import { conversationStep } from "../../../../src/engine/definition/conversation-step.ts";
 import type { RunResult } from "../../../../src/engine/ports/run-result.ts";
 import type { MessageMode, NewMessage } from "../../../../src/store/store.ts";
 import {
   type ExecuteStandIn,
+  modelStandIn,
   type ProcessTools,
   RUN_ID,
   type Scenario,
@@ -129,6 +131,27 @@ export function conversationFiles(): Scenario {
       await tools.store.collectBlobs({ olderThanMs: 24 * HOUR_MS, maxBytes: 1_000_000 });
       return result;
     },
+  };
+}
+
+/** The model refuses the first text: it answers the next ones, without it. */
+export function conversationRefused(): Scenario {
+  const answer = modelStandIn(scriptedPort(charging));
+  return {
+    name: "conversation-refused",
+    pipeline: talking(),
+    input: null,
+    model: (request, place, outside) => {
+      if (!JSON.stringify(request.messages).includes("Text one.")) return answer(request, place, outside);
+      throw new ModelCallError("The model refuses what was said.", {
+        kind: "rejected",
+        status: 400,
+        retryAfterMs: null,
+        retryable: false,
+      });
+    },
+    tools: STAND_INS,
+    act: (tools) => workAndSay(tools, text("one"), text("two"), text("three")),
   };
 }
 
