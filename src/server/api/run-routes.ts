@@ -37,18 +37,18 @@ export const RUN_ROUTES = {
   countRuns: { tag: "runs", summary: "How many runs there are, by status", answers: { 200: runs.runCounts } },
   startRun: {
     tag: "acts",
-    summary: "Start a run; the same `Idempotency-Key` is the same run",
+    summary: "Start a run; within the scope of the token the same `Idempotency-Key` is the same run",
     headers: z.object({ "idempotency-key": z.string().min(1).max(500) }),
     body: runs.newRun,
     answers: { 200: runs.startedRun, 201: runs.startedRun },
-    problems: { 409: "The key is another run's: its input differs." },
+    problems: { 409: "The key is another run's: `details.differing` says what differs." },
   },
   putRun: {
     tag: "acts",
     summary: "Start a run under an id of your own; again, it is the same run",
     body: runs.newRun,
     answers: { 200: runs.startedRun, 201: runs.startedRun },
-    problems: { 409: "The id is another run's: its input differs." },
+    problems: { 409: "The id is another run's: `details.differing` says what differs." },
   },
   getRun: {
     tag: "runs",
