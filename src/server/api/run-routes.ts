@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { NOT_FOUND, paged, type Route, since } from "./route.ts";
+import { LAST_EVENT_ID, NOT_FOUND, paged, type Route, since } from "./route.ts";
 import { cursorQuery, limitQuery, listQuery } from "./schemas/field-schemas.ts";
 import * as ledger from "./schemas/ledger.ts";
 import * as runs from "./schemas/run.ts";
@@ -198,6 +198,7 @@ export const RUN_ROUTES = {
   },
   watchRun: {
     tag: "live",
+    headers: LAST_EVENT_ID,
     summary: "What happens in a run, as it happens, with the answer that is being written",
     query: z.object({
       after: z.string().max(2_000).optional(),
