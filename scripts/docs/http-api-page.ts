@@ -15,7 +15,8 @@ call it. [openapi.json](openapi.json) is the same as an OpenAPI 3.1 document, fo
 \`pawl/client\` is one for TypeScript.
 
 - Each id in a path is one percent-encoded segment: ids have \`/\`, \`#\` and \`~\` in them.
-- Times are ISO 8601. Money is in millionths of a dollar. Hashes are hex.
+- Times are ISO 8601, except in what the engine has recorded: events of \`watchRun\`, the \`facts\` of events in logs, and
+  timelines have milliseconds since 1970. Money is in millionths of a dollar. Hashes are hex.
 - A list is \`{ items, nextCursor, asOf }\`. Give \`nextCursor\` as \`cursor\`, with the same filters, for the next page.
 - An error is a problem by RFC 9457, with a \`code\` that is stable and a \`detail\` that says what to do.
 - Roles: \`viewer\` reads, \`operator\` acts on runs, \`admin\` also manages tokens and reads the audit log.

@@ -58,7 +58,7 @@ export function openApiDocument(): object {
       version: packageVersion(),
       summary: "Durable agents: runs, their ledger, and what waits for people.",
       description:
-        "Ids have `/`, `#` and `~` in them: each is one percent-encoded segment of a path. Times are ISO 8601, money is in millionths of a dollar.",
+        "Ids have `/`, `#` and `~` in them: each is one percent-encoded segment of a path. Times are ISO 8601, and milliseconds since 1970 in events of `watchRun`, in the `facts` of events and in timelines. Money is in millionths of a dollar.",
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/" }],

@@ -24,7 +24,9 @@ type QueryOf<Id extends OperationId> = ApiRoutes[Id] extends { readonly query: i
     }
   : unknown;
 
-type IdempotencyOf<Id extends OperationId> = ApiRoutes[Id] extends { readonly headers: z.ZodObject }
+type IdempotencyOf<Id extends OperationId> = ApiRoutes[Id] extends {
+  readonly headers: z.ZodObject<{ readonly "idempotency-key": z.ZodType }>;
+}
   ? { readonly idempotencyKey: string }
   : unknown;
 

@@ -70,6 +70,9 @@ export async function* pages<P extends { readonly cursor?: string | undefined } 
 /** A page of a list. */
 export type Page<T> = { readonly items: readonly T[]; readonly nextCursor: string | null };
 
+/** What is answered with bytes or a stream, and not with a document. */
+const BYTES = /^(?:getArtifact|getBlob|exportRuns?|chat|streamChat)$/;
+
 function methodOf(id: OperationId, request: Request): unknown {
   if (id === "stream") return (params: Params = {}) => liveEvents(request, params);
   if (id === "watchRun") return (params: Params) => runEvents(request, params);
@@ -78,9 +81,10 @@ function methodOf(id: OperationId, request: Request): unknown {
     if (!response.ok) throw await PawlProblem.of(response);
     if (response.status === 204) return undefined;
     const { headers } = response;
-    const isDocument = /^application\/json\b/.test(headers.get("content-type") ?? "");
-    // An artifact may be JSON too: it is a download.
-    return isDocument && !headers.has("content-disposition") ? response.json() : response;
+    const type = headers.get("content-type") ?? "";
+    if (BYTES.test(id) && !/^text\/html\b/.test(type)) return response;
+    if (/^application\/json\b/.test(type)) return response.json();
+    throw await PawlProblem.notPawl(response);
   };
 }
 

@@ -82,6 +82,8 @@ async function* oneConnection(
   try {
     const response = await connect(lastId, both);
     if (!response.ok) throw await PawlProblem.of(response);
+    if (/^text\/html\b/.test(response.headers.get("content-type") ?? ""))
+      throw await PawlProblem.notPawl(response);
     sign();
     const body: ReadableStream<Uint8Array> | null = response.body;
     const reader = body?.getReader();

@@ -36,4 +36,11 @@ export class PawlProblem extends Error {
     const fields = typeof problem === "object" && problem !== null ? { ...problem } : {};
     return new PawlProblem(response.status, fields, response.headers.get("x-request-id"));
   }
+
+  /** An answer that no Pawl server gives: the address is that of something else. */
+  static async notPawl({ status, headers, body }: Response): Promise<PawlProblem> {
+    await body?.cancel();
+    const detail = `That is not a Pawl server: it answered ${headers.get("content-type") ?? "something"}. Check the baseUrl.`;
+    return new PawlProblem(status, { code: "not_pawl", detail }, null);
+  }
 }

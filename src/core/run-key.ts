@@ -12,7 +12,16 @@ export function runIdOfKey(pipeline: string, key: unknown): string {
     throw new ConfigurationError(
       `${JSON.stringify(key) ?? String(key)} cannot be the key of a run: use a text of 1 to ${LONGEST_KEY} characters, such as the id of the order or message that the run is for.`,
     );
-  return `key-${canonicalHash([pipeline, key]).toString("hex").slice(0, 32)}`;
+  return derivedId([pipeline, key]);
+}
+
+/** The run id that is derived from the key of a request over HTTP: one per scope of tokens and key, whatever is asked for. */
+export function runIdOfRequestKey(scope: string, key: string): string {
+  return derivedId(["http", scope, key]);
+}
+
+function derivedId(parts: readonly string[]): string {
+  return `key-${canonicalHash(parts).toString("hex").slice(0, 32)}`;
 }
 
 /** A run id chosen by the caller must not look like one that is derived from a key. */

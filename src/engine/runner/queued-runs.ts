@@ -44,6 +44,17 @@ export async function enqueue(
 ): Promise<EnqueuedRun> {
   assertEnqueueOptions(options);
   const runId = namedRunId(options, setup.root.name, setup.options.identity) ?? newRunId();
+  return enqueueUnder(setup, store, runId, given, options);
+}
+
+/** The same under an id that was derived in another way than `key` is. */
+export async function enqueueUnder(
+  setup: RunnerSetup,
+  store: Store,
+  runId: string,
+  given: unknown,
+  options: EnqueueOptions,
+): Promise<EnqueuedRun> {
   const queued = queuedRun(setup, runId, given, options);
   const { kind, run } = await store.enqueueRun(queued);
   if (kind === "exists")

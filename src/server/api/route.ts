@@ -34,3 +34,11 @@ export const SETTLED = {
   404: "There is no such wait.",
   409: "It was answered already, or is not what was shown.",
 };
+/** Where a stream continues. A browser sends it by itself. */
+export const LAST_EVENT_ID = z.object({
+  "last-event-id": z
+    .string()
+    .max(2_000)
+    .optional()
+    .meta({ description: "The id of the last event that was received." }),
+});

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { OPERATIONS, type OperationId } from "./operations.ts";
-import { NOT_FOUND, type Route, SETTLED, since } from "./route.ts";
+import { LAST_EVENT_ID, NOT_FOUND, type Route, SETTLED, since } from "./route.ts";
 import { RUN_ROUTES } from "./run-routes.ts";
 import { cursorQuery, json, limitQuery, listQuery } from "./schemas/field-schemas.ts";
 import * as house from "./schemas/house.ts";
@@ -251,6 +251,7 @@ const ROUTES = {
 
   stream: {
     tag: "live",
+    headers: LAST_EVENT_ID,
     summary: "Heads, counts and waits of all runs as they change, and the log of one run (`LiveEvent`)",
     query: z.object({
       run: z.string().optional().meta({ description: "The run whose log is sent too." }),

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { NOT_FOUND, paged, type Route, since } from "./route.ts";
+import { LAST_EVENT_ID, NOT_FOUND, paged, type Route, since } from "./route.ts";
 import { cursorQuery, limitQuery, listQuery } from "./schemas/field-schemas.ts";
 import * as ledger from "./schemas/ledger.ts";
 import * as runs from "./schemas/run.ts";
@@ -37,18 +37,18 @@ export const RUN_ROUTES = {
   countRuns: { tag: "runs", summary: "How many runs there are, by status", answers: { 200: runs.runCounts } },
   startRun: {
     tag: "acts",
-    summary: "Start a run; the same `Idempotency-Key` is the same run",
+    summary: "Start a run; within the scope of the token the same `Idempotency-Key` is the same run",
     headers: z.object({ "idempotency-key": z.string().min(1).max(500) }),
     body: runs.newRun,
     answers: { 200: runs.startedRun, 201: runs.startedRun },
-    problems: { 409: "The key is another run's: its input differs." },
+    problems: { 409: "The key is another run's: `details.differing` says what differs." },
   },
   putRun: {
     tag: "acts",
     summary: "Start a run under an id of your own; again, it is the same run",
     body: runs.newRun,
     answers: { 200: runs.startedRun, 201: runs.startedRun },
-    problems: { 409: "The id is another run's: its input differs." },
+    problems: { 409: "The id is another run's: `details.differing` says what differs." },
   },
   getRun: {
     tag: "runs",
@@ -198,6 +198,7 @@ export const RUN_ROUTES = {
   },
   watchRun: {
     tag: "live",
+    headers: LAST_EVENT_ID,
     summary: "What happens in a run, as it happens, with the answer that is being written",
     query: z.object({
       after: z.string().max(2_000).optional(),

@@ -24,9 +24,12 @@ const PAGE = "index.html";
 /** The build gives these files a name with the hash of their contents. */
 const HASHED = /^assets\//;
 
+/** The paths of pages, as `dashboard/src/browser/places.ts` has them: a test compares the two. */
+const PAGES = /^(?:|(?:runs|waits)(?:\/[^/]*)?|compare|spend|health|workers|schedules|access)\/*$/;
+
 /**
  * The built files of the dashboard. They are listed once, and only what is in the list is read: no path of a request reaches
- * the disk. Every path that is no file is a page, which `index.html` shows.
+ * the disk. `index.html` shows the pages, and to a browser also that there is none at a path.
  */
 export class DashboardFiles {
   readonly #folder: string;
@@ -59,15 +62,22 @@ export class DashboardFiles {
     const name = this.#files.has(path) ? path : PAGE;
     if (name === PAGE && HASHED.test(path))
       throw new HttpProblem(404, "no_such_file", "There is no such file of the dashboard: reload the page.");
+    const isThere = name !== PAGE || path === PAGE || PAGES.test(path);
+    if (!isThere && !/\btext\/html\b/i.test(request.headers.get("accept") ?? ""))
+      throw new HttpProblem(
+        404,
+        "no_such_path",
+        "There is nothing at this path: see /openapi.json for the API, and / for the dashboard.",
+      );
     const { bytes, encoding } = await this.#read(name, request);
     const headers = new Headers({
       "content-type": TYPES[name.split(".").at(-1) ?? ""] ?? "application/octet-stream",
       "content-security-policy": PAGE_POLICY,
       "cache-control": HASHED.test(name) ? "public, max-age=31536000, immutable" : "no-cache",
-      vary: "accept-encoding",
+      vary: "accept, accept-encoding",
     });
     if (encoding !== null) headers.set("content-encoding", encoding);
-    return new Response(request.method === "HEAD" ? null : bytes, { headers });
+    return new Response(request.method === "HEAD" ? null : bytes, { status: isThere ? 200 : 404, headers });
   }
 
   async #read(

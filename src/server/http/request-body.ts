@@ -15,7 +15,14 @@ export async function readJson(request: Request, limits: BodyLimits): Promise<Js
       "not_json_type",
       `The body is ${JSON.stringify(type.slice(0, 100))}: send JSON, with the header content-type: application/json.`,
     );
-  const text = await readText(request, limits);
+  const charset = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(type ?? "")?.[1];
+  if (charset !== undefined && !/^utf-?8$/i.test(charset))
+    throw new HttpProblem(
+      415,
+      "not_json_type",
+      `The body is in the charset ${JSON.stringify(charset.slice(0, 100))}: send JSON in UTF-8.`,
+    );
+  const text = decoded(await readBytes(request, limits));
   if (text === "") return undefined;
   if (type === null)
     throw new HttpProblem(
@@ -42,12 +49,21 @@ function parse(text: string): Json {
   return value;
 }
 
+/** Other bytes would be replaced in what is stored, without a word. */
+function decoded(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new HttpProblem(400, "bad_json", "The body is not UTF-8: encode the JSON as UTF-8.");
+  }
+}
+
 /** Read piece by piece, so that a larger body is never in memory, and a slow one does not hold a request for ever. */
-async function readText(request: Request, { maxBytes, maxMs }: BodyLimits): Promise<string> {
+async function readBytes(request: Request, { maxBytes, maxMs }: BodyLimits): Promise<Uint8Array> {
   if (Number(request.headers.get("content-length") ?? 0) > maxBytes) throw tooLarge(maxBytes);
   const body: ReadableStream<Uint8Array> | null = request.body;
   const reader = body?.getReader();
-  if (reader === undefined) return "";
+  if (reader === undefined) return new Uint8Array();
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(tooSlow(maxMs)), maxMs);
   const pieces: Uint8Array[] = [];
@@ -66,7 +82,7 @@ async function readText(request: Request, { maxBytes, maxMs }: BodyLimits): Prom
   } finally {
     clearTimeout(timer);
   }
-  return Buffer.concat(pieces).toString("utf8");
+  return Buffer.concat(pieces);
 }
 
 function tooLarge(maxBytes: number): HttpProblem {

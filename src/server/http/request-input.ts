@@ -59,8 +59,16 @@ function readQuery(schema: z.ZodObject | undefined, given: URLSearchParams): unk
       return [name, all.length === 1 ? all[0] : all];
     }),
   );
+  for (const [name, value] of Object.entries(named)) assertOnce(name, value, schema?.shape[name]);
   const query = checked((schema ?? z.object({})).strict(), named, { part: "query", status: 400 });
   return schema === undefined ? undefined : query;
+}
+
+/** Which of two values counts is not for the server to guess. Lists are made of any number of them. */
+function assertOnce(name: string, value: string | string[] | undefined, field: unknown): void {
+  if (!Array.isArray(value) || field === undefined || field instanceof z.ZodPipe) return;
+  const detail = `it is given ${value.length} times: give it once`;
+  throw misfit(400, [{ pointer: `/query/${escaped(name)}`, detail }]);
 }
 
 function readHeaders(schema: z.ZodObject | undefined, given: Headers): unknown {
@@ -84,25 +92,45 @@ function checked(
   given: unknown,
   { part, status }: { readonly part: "query" | "headers" | "body"; readonly status: 400 | 422 },
 ): unknown {
-  const result = schema.safeParse(given, { error: missing });
+  const result = schema.safeParse(given, { error: inPlainWords });
   if (result.success) return result.data;
   const errors = result.error.issues.slice(0, 50).map(({ path, message }) => ({
     pointer: ["", part, ...path].map((each) => escaped(String(each))).join("/"),
     detail: message,
   }));
+  throw misfit(status, errors);
+}
+
+function misfit(status: 400 | 422, errors: HttpProblem["errors"]): HttpProblem {
   const [first] = errors;
-  const where = first === undefined ? part : first.pointer.slice(1);
-  throw new HttpProblem(
+  return new HttpProblem(
     status,
     "invalid_request",
-    `The request does not fit at ${where}: ${first?.detail ?? "it is not what the operation takes"}; /openapi.json describes what it takes.`,
+    `The request does not fit at ${first?.pointer.slice(1) ?? "its body"}: ${first?.detail ?? "it is not what the operation takes"}; /openapi.json describes what it takes.`,
     { errors },
   );
 }
 
-/** Zod speaks of a value that was received, and names `undefined`. Everything else is in its own words. */
-function missing({ code, input }: z.core.$ZodRawIssue): string | undefined {
-  return code === "invalid_type" && input === undefined ? "it is missing" : undefined;
+/** Zod speaks of values that were received, and names `undefined` and `NaN`. What is rare is in its own words. */
+function inPlainWords(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case "invalid_type":
+      if (issue.input === undefined) return "it is missing";
+      return Number.isNaN(issue.input) ? "it is not a number" : `it is not of the type ${issue.expected}`;
+    case "too_small":
+      if (issue.origin === "string" && issue.minimum === 1) return "it is empty";
+      return `it is less than ${amountOf(issue.origin, issue.minimum)}`;
+    case "too_big":
+      return `it is more than ${amountOf(issue.origin, issue.maximum)}`;
+    default:
+      return undefined;
+  }
+}
+
+const UNITS: { readonly [origin: string]: string } = { string: " characters", array: " items" };
+
+function amountOf(origin: string, bound: number | bigint): string {
+  return `${bound}${UNITS[origin] ?? ""}`;
 }
 
 /** A part of a JSON Pointer (RFC 6901). */

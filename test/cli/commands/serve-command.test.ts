@@ -66,6 +66,10 @@ describe("pawl serve", () => {
     const second = await folder.pawl("serve", "--port", port);
     expect(second.exitCode).toBe(2);
     expect(second.stderr).toContain(`Port ${port} of 127.0.0.1 is in use`);
+    const none = await folder.pawl("serve", "--port", "99999");
+    expect(none.exitCode).toBe(2);
+    expect(none.stderr).toContain("--port is 99999: give a port from 0 to 65535.");
+    expect(none.stderr).not.toContain("not expected");
     const open = await folder.pawl("serve", "--port", "0", "--host", "0.0.0.0");
     expect(open.exitCode).toBe(2);
     expect(open.stderr).toContain("--public-url https://");

@@ -36,7 +36,7 @@ function dashboardBesideSecret(): string {
 const file = (path: string): Attack => ({
   name: `${path} reads a file beside the dashboard`,
   options: { dashboard: dashboardBesideSecret() },
-  attempt: async (server) => (await server.request(path)).text(),
+  attempt: async (server) => (await server.request(path, { headers: { accept: "text/html" } })).text(),
   refusal: "the page",
   without: ["listedFiles"],
   gain: "the secret",

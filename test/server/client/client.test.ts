@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createClient, PawlProblem, pages } from "../../../src/client/client.ts";
+import { type Route, routes } from "../../../src/server/api/routes.ts";
 import { ORIGIN, type TestServer, testServer } from "../test-server.ts";
 
 const AS_OF = "2026-01-01T00:00:00.000Z";
@@ -88,6 +89,38 @@ describe("the client", () => {
     expect(await client.revokeToken({ tokenId: "t" })).toBeUndefined();
     const bytes = await client.getArtifact({ runId: "q", name: "a/b.json" });
     expect(await bytes.text()).toBe("{}");
+  });
+
+  it("says of an answer that is not Pawl's that no Pawl server is there", async () => {
+    const html = () => new Response("<h1>Hello</h1>", { headers: { "content-type": "text/html" } });
+    const client = createClient({ fetch: async () => html() });
+    const other = { code: "not_pawl", status: 200, recoverable: false };
+    await expect(client.listRuns()).rejects.toMatchObject(other);
+    await expect(client.listRuns()).rejects.toThrow("That is not a Pawl server: it answered text/html.");
+    await expect(client.getBlob({ runId: "r", blobId: "b" })).rejects.toMatchObject(other);
+    await expect(client.stream().next()).rejects.toMatchObject(other);
+    const plain = createClient({ fetch: async () => new Response("OK") });
+    await expect(plain.getMe()).rejects.toBeInstanceOf(PawlProblem);
+  });
+
+  it("gives the response itself for every operation that answers with bytes or a stream", async () => {
+    const fetch = async () => new Response("x", { headers: { "content-type": "application/octet-stream" } });
+    const client = createClient({ fetch }) as unknown as {
+      readonly [id: string]: (params: object) => Promise<unknown>;
+    };
+    const ids = { runId: "r", name: "n", blobId: "b", pipeline: "p", chatId: "c", waitId: "w", callId: "c" };
+    const params = { ...ids, tokenId: "t", webhookId: "w", deliveryId: "d" };
+    const isBytes = ([id, { answers }]: [string, Route]) =>
+      !["stream", "watchRun"].includes(id) &&
+      Object.values(answers).some((kind) => /bytes|stream/.test(String(kind)));
+    const expected = Object.entries<Route>(routes).filter(isBytes);
+    expect(expected.length).toBeGreaterThan(4);
+    for (const id of Object.keys(routes)) {
+      if (["stream", "watchRun"].includes(id)) continue;
+      const answer = await client[id]?.(params).catch((error: unknown) => error);
+      const isResponse = expected.some(([name]) => name === id);
+      expect(answer, id).toBeInstanceOf(isResponse ? Response : PawlProblem);
+    }
   });
 
   it("ends a request with its signal", async () => {

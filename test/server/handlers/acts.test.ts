@@ -72,7 +72,11 @@ test("a call that takes two people is not approved by one of them twice, nor by 
   const starter = await world.call("getWait", asked);
   expect(starter.body).toMatchObject({ mayAnswer: false, peopleNeeded: 2, notStarter: true });
   expect(starter.body.whyNot).toContain("another person than ann");
-  expect(await failureOf(approve(principal()))).toMatchObject({ code: "configuration" });
+  expect(await failureOf(approve(principal()))).toMatchObject({
+    status: 403,
+    code: "another_person_needed",
+    message: expect.stringContaining("it takes another person than ann, who started the run"),
+  });
 
   expect((await world.call("getWait", { ...asked, as: BEN })).body).toMatchObject({ mayAnswer: true });
   expect((await approve(BEN)).body).toMatchObject({ status: "open", people: [{ name: "ben" }] });
@@ -83,6 +87,20 @@ test("a call that takes two people is not approved by one of them twice, nor by 
 
   const cleo = principal({ name: "cleo", id: "token-cleo", role: "operator" });
   expect((await approve(cleo)).body).toMatchObject({ status: "answered" });
+});
+
+test("who approves a question is told that it is one", async () => {
+  const store = await memoryStore();
+  const world = serverWorld(store);
+  const run = await SampleRun.create(store, "run-1");
+  await run.journaled(1, ["prepared"]);
+  await run.waiting({ ...run.approval(1, 1, "ab"), kind: "question" });
+  const asked = { params: { waitId: "run-1~1" }, body: { argumentsHash: "ab" } };
+  expect(await failureOf(world.call("approveWait", asked))).toMatchObject({
+    status: 422,
+    code: "not_an_approval",
+    message: expect.stringContaining("question"),
+  });
 });
 
 test("a viewer is told that they may not answer", async () => {

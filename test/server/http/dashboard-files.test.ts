@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync, gzipSync } from "node:zlib";
 import { afterAll, describe, expect, it } from "vitest";
+import { placeOf } from "../../../dashboard/src/browser/places.ts";
 import { DashboardFiles } from "../../../src/server/http/dashboard-files.ts";
 import { testServer } from "../test-server.ts";
 
@@ -39,6 +40,35 @@ describe("the dashboard", () => {
       );
     },
   );
+
+  it.each([
+    "/",
+    "/runs",
+    "/runs/",
+    "/runs/q-1%2Fa",
+    "/runs/q/more",
+    "/waits/q~1",
+    "/compare",
+    "/compare/x",
+    "/spend",
+    "/health",
+    "/workers",
+    "/schedules",
+    "/access",
+    "/v2/runs",
+    "/robots.txt",
+    "/favicon.ico",
+    "/nope",
+    "/healthzz",
+  ])("answers 404 where the dashboard has no page, and 200 where it has one: %s", async (path) => {
+    const isPage = placeOf(path).page !== "unknown";
+    const server = serverOf(plain);
+    const answered = await server.request(path);
+    expect(answered.status).toBe(isPage ? 200 : 404);
+    if (!isPage) expect(await answered.json()).toMatchObject({ code: "no_such_path" });
+    const shown = await server.request(path, { headers: { accept: "text/html,*/*;q=0.8" } });
+    expect([shown.status, await shown.text()]).toEqual([isPage ? 200 : 404, page]);
+  });
 
   it("keeps files whose name has their hash for ever, and has no page in the place of a missing one", async () => {
     const server = serverOf(plain);

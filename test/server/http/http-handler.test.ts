@@ -76,6 +76,48 @@ describe("a request", () => {
     });
   });
 
+  it.each([
+    ["/v1/runs?limit=1&limit=2", "query/limit: it is given 2 times: give it once;"],
+    ["/v1/runs?q=a&q=b", "query/q: it is given 2 times: give it once;"],
+    ["/v1/runs?limit=x", "query/limit: it is not a number;"],
+    ["/v1/runs?limit=0", "query/limit: it is less than 1;"],
+    ["/v1/runs?limit=1000", "query/limit: it is more than 200;"],
+    ["/v1/runs?toolError=", "query/toolError: it is empty;"],
+    [`/v1/runs?q=${"x".repeat(201)}`, "query/q: it is more than 200 characters;"],
+  ])("that does not fit is refused in plain words: %s", async (path, detail) => {
+    const server = testServer();
+    const response = await server.request(path, { headers: bearer(await server.token("viewer")) });
+    expect(await response.json()).toMatchObject({
+      status: 400,
+      detail: expect.stringContaining(`The request does not fit at ${detail}`),
+    });
+  });
+
+  it("may give a list as repeated names", async () => {
+    const server = testServer();
+    const headers = bearer(await server.token("viewer"));
+    const response = await server.request("/v1/runs?status=failed&status=waiting", { headers });
+    expect(response.status).toBe(501);
+  });
+
+  it("with a body that is not UTF-8 is refused, and so is another charset", async () => {
+    const server = testServer();
+    const own = bearer(await server.token("operator"));
+    const post = (body: string | Uint8Array<ArrayBuffer>, type: string) =>
+      server.request("/v1/runs/q/messages", {
+        method: "POST",
+        headers: { ...own, "content-type": type },
+        body,
+      });
+    const latin = new Uint8Array(Buffer.from('{"text":"caf\u00e9"}', "latin1"));
+    const refused = await post(latin, "application/json");
+    expect(await refused.json()).toMatchObject({ status: 400, code: "bad_json" });
+    for (const type of ["application/json; charset=latin1", 'application/json;charset="iso-8859-1"'])
+      expect(await (await post(latin, type)).json()).toMatchObject({ status: 415, code: "not_json_type" });
+    for (const type of ["application/json; charset=utf-8", 'application/json;Charset="UTF-8"'])
+      expect((await post('{"text":"café"}', type)).status).toBe(501);
+  });
+
   it("with a broken body is refused, and so is one that is nested too deep", async () => {
     const server = testServer();
     const headers = { ...bearer(await server.token("operator")), "content-type": "application/json" };

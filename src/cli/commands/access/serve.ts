@@ -11,6 +11,7 @@ import type { CliContext } from "../../context/cli-context.ts";
 import type { Command, CommandInput, CommandResult } from "../../context/command.ts";
 import { Interruption } from "../../context/interruption.ts";
 import { cleanLine } from "../../context/terminal-text.ts";
+import { WrongUseError } from "../../context/wrong-use-error.ts";
 import { redactionKeyIn, shownAddress } from "../../run/command-store.ts";
 import { openBrowser } from "../../run/open-browser.ts";
 import { assertPipelines, workerOptions } from "../../run/worker-setup.ts";
@@ -90,6 +91,8 @@ function serveOptions(
   log: WorkerLog,
 ): ServeOptions {
   const [port, host, publicUrl] = [input.wholeNumber("port", 0), input.text("host"), input.text("publicUrl")];
+  if (port !== null && port > 65_535)
+    throw new WrongUseError(`--port is ${port}: give a port from 0 to 65535.`);
   return {
     store: options.store,
     pipelines,

@@ -3,7 +3,11 @@ import { isInScope } from "../../../core/access/scope.ts";
 import { canonicalHash } from "../../../core/canonical-json.ts";
 import { PawlError, RunDeletedError } from "../../../core/errors.ts";
 import type { RunSpecInput } from "../../../core/job/run-spec-input.ts";
+import type { Json } from "../../../core/json.ts";
+import { runIdOfKey, runIdOfRequestKey } from "../../../core/run-key.ts";
 import type { EnqueuedRun, EnqueueOptions } from "../../../engine/runner/queue-options.ts";
+import { enqueueUnder } from "../../../engine/runner/queued-runs.ts";
+import { type Runner, runnerSetup } from "../../../engine/runner/runner.ts";
 import type { newRun } from "../../api/schemas/run.ts";
 import { HttpProblem } from "../../http-problem.ts";
 import type { AccessScope, Principal } from "../../principal.ts";
@@ -12,6 +16,7 @@ import { outsideScope, withScopeLabels } from "../../scope/scope-labels.ts";
 import { personOf } from "../acting-person.ts";
 import { requireRunner } from "../known-pipeline.ts";
 import type { ServerParts } from "../server-parts.ts";
+import { type AskedRun, differencesOf } from "./same-request.ts";
 
 type NewRunRequest = z.output<typeof newRun>;
 
@@ -19,8 +24,8 @@ type NewRunRequest = z.output<typeof newRun>;
 type RunIdentity = { readonly key: string } | { readonly runId: string };
 
 /**
- * Stores a run for a worker. A run that is started under a scope is in it. An id that is another run's is refused without a
- * word about that run: it may be of another tenant.
+ * Stores a run for a worker. A run that is started under a scope is in it. An id that is another run's is refused: with what
+ * differs, if the run is in the scope, and without a word about it if it may be of another tenant.
  */
 export async function startRun(
   parts: ServerParts,
@@ -34,34 +39,73 @@ export async function startRun(
       `Pipeline ${request.pipeline} is outside of your scope: start another one, or ask for another token.`,
     );
   const runner = requireRunner(parts, request.pipeline);
-  const options = { ...identityIn(scope, identity), ...enqueueOptions(principal, request) };
-  const taken = () => takenProblem("runId" in identity ? `run id ${identity.runId}` : "key");
+  const asked = { ...request, metadata: withScopeLabels(scope, request.metadata) };
+  const options = enqueueOptions(principal, asked);
+  const what = "runId" in identity ? `run id ${identity.runId}` : "key";
   try {
-    const started = await runner.enqueue(request.input ?? null, options);
-    if (started.existed && !(await isSeen(parts, scope, started.runId))) throw taken();
+    const started = await enqueued(parts, scope, runner, identity, request.input ?? null, options);
+    if (started.existed) await assertSameRequest(parts, scope, { runId: started.runId, what }, asked);
     return started;
   } catch (error) {
+    if (RunDeletedError.isInstance(error) && !isWhole(scope)) throw takenProblem(what);
     // The id of a run is set in errors about a run that is there, and differs.
-    const isTaken = PawlError.isInstance(error) && error.runId !== undefined;
-    const isDeleted = RunDeletedError.isInstance(error) && !isWhole(scope);
-    throw isTaken || isDeleted ? taken() : error;
+    if (!PawlError.isInstance(error) || error.runId === undefined || RunDeletedError.isInstance(error))
+      throw error;
+    await assertSameRequest(parts, scope, { runId: error.runId, what }, asked);
+    throw differsProblem(what, ["spec"]);
   }
 }
 
-async function isSeen({ store }: ServerParts, scope: AccessScope, runId: string): Promise<boolean> {
+async function enqueued(
+  { store }: ServerParts,
+  scope: AccessScope,
+  runner: Runner,
+  identity: RunIdentity,
+  input: Json,
+  options: EnqueueOptions,
+): Promise<EnqueuedRun> {
+  if ("runId" in identity) return runner.enqueue(input, { ...options, runId: identity.runId });
+  const setup = runnerSetup(runner);
+  const runId = await runIdOf(store, scope, setup.root.name, identity.key);
+  return enqueueUnder(setup, store, runId, input, options);
+}
+
+/**
+ * Keys of different scopes are different keys: two tenants may number their orders alike. In a scope a key is one run, of
+ * whatever pipeline. A run that `runner.enqueue` has made of the key, or a server before that was so, is that run.
+ */
+async function runIdOf(
+  store: ServerParts["store"],
+  scope: AccessScope,
+  pipeline: string,
+  key: string,
+): Promise<string> {
+  const runId = runIdOfRequestKey(scopeKey(scope), key);
+  const ownKey = isWhole(scope) ? key : canonicalHash([scopeKey(scope), key]).toString("hex");
+  const older = runIdOfKey(pipeline, ownKey);
+  return !(await isTaken(store, runId)) && (await isTaken(store, older)) ? older : runId;
+}
+
+/** The id of a deleted run is not used again. */
+async function isTaken(store: ServerParts["store"], runId: string): Promise<boolean> {
+  return (await store.getRun(runId)) !== null || (await store.getTombstone(runId)) !== null;
+}
+
+/** Throws if the run is outside of the scope, or was not started by this request. */
+async function assertSameRequest(
+  { store }: ServerParts,
+  scope: AccessScope,
+  { runId, what }: { readonly runId: string; readonly what: string },
+  asked: AskedRun,
+): Promise<void> {
   const run = await store.getRun(runId);
-  return run !== null && isInScope(scope, run);
+  if (run === null || !isInScope(scope, run)) throw takenProblem(what);
+  const differing = await differencesOf(store, run, asked);
+  if (differing.length > 0) throw differsProblem(what, differing);
 }
 
-/** Keys of different scopes are different keys: two tenants may number their orders alike. */
-function identityIn(scope: AccessScope, identity: RunIdentity): RunIdentity {
-  if ("runId" in identity || isWhole(scope)) return identity;
-  return { key: canonicalHash([scopeKey(scope), identity.key]).toString("hex") };
-}
-
-function enqueueOptions(principal: Principal, request: NewRunRequest): EnqueueOptions {
-  const { spec, queue, concurrencyKey, priority, context, notBefore } = request;
-  const metadata = withScopeLabels(principal.scope, request.metadata);
+function enqueueOptions(principal: Principal, request: AskedRun): EnqueueOptions {
+  const { spec, queue, concurrencyKey, priority, metadata, context, notBefore } = request;
   return {
     startedBy: personOf(principal),
     // Checked by the runner, as every contract is.
@@ -75,7 +119,17 @@ function enqueueOptions(principal: Principal, request: NewRunRequest): EnqueueOp
   };
 }
 
-/** The same for a run in the scope and for one outside of it. */
+/** The request would have started another run than the one that its key or id stands for. */
+function differsProblem(what: string, differing: readonly string[]): HttpProblem {
+  return new HttpProblem(
+    409,
+    "run_exists",
+    `The ${what} is another run's, which was started with another ${differing.join(", ")}: use another one, or send the request as it was.`,
+    { details: { differing } },
+  );
+}
+
+/** Without a word about the run: it may be outside of the scope. */
 export function takenProblem(what: string): HttpProblem {
   return new HttpProblem(409, "run_exists", `The ${what} is another run's: use another one.`);
 }

@@ -1,9 +1,22 @@
 import { AlreadySettledError } from "../../../core/errors.ts";
 import type { Json } from "../../../core/json.ts";
+import { asksPeople, asksPermission } from "../../../core/wait.ts";
 import { isoTime } from "../../../export/figures.ts";
 import type { StoreReader, WaitRecord } from "../../../store/store.ts";
 import { HttpProblem } from "../../http-problem.ts";
 import { requireWait } from "./wait-detail.ts";
+
+/** A question is not approved, whatever is shown of it. */
+export function assertApprovable({ waitId, kind }: WaitRecord): void {
+  if (asksPermission(kind)) return;
+  const next = asksPeople(kind) ? "answer it with a value" : "the clock or a message answers it";
+  throw new HttpProblem(
+    422,
+    "not_an_approval",
+    `Wait ${waitId} is a wait of the kind ${kind}, and not a call to approve: ${next}.`,
+    { details: { kind } },
+  );
+}
 
 /** Refuses an approval of something else than what was shown. A wait never gets other arguments: they are another wait. */
 export function assertShown({ waitId, argumentsHash }: WaitRecord, shown: string | null): void {

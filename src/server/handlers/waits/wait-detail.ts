@@ -1,11 +1,12 @@
 import { needsMore, stillNeeded } from "../../../account/approvers.ts";
 import { canonicalJson } from "../../../core/canonical-json.ts";
 import type { AssistantPart } from "../../../core/message.ts";
-import { approvalNeedOf, decideApproval, decisionOf } from "../../../core/person.ts";
+import { type ApprovalProgress, approvalNeedOf, decideApproval, decisionOf } from "../../../core/person.ts";
 import { type ParsedToolCallId, parseToolCallId } from "../../../core/step-path.ts";
 import { asksPeople, asksPermission, parseWaitId, waitId } from "../../../core/wait.ts";
 import type { RunRecord, StoreReader, WaitRecord } from "../../../store/store.ts";
 import { waitDocument } from "../../documents/wait-documents.ts";
+import { HttpProblem } from "../../http-problem.ts";
 import type { Principal } from "../../principal.ts";
 import { notFound } from "../../scope/run-scope.ts";
 import { personOf } from "../acting-person.ts";
@@ -71,11 +72,27 @@ function reasonNotToAnswer(
   if (wait.distrusted !== undefined) return wait.distrusted;
   if (principal.role === "viewer") return "You may look at it, and not answer it: your role is viewer.";
   if (!asksPermission(wait.kind)) return null;
-  const decision = decisionOf(personOf(principal), now);
-  const progress = decideApproval(approvalNeedOf(wait.subject), run.startedBy, wait.people, decision);
+  const progress = approvalBy(wait, run, principal, now);
   return progress.kind === "refused" || progress.kind === "again"
     ? `You cannot approve it: ${progress.why}.`
     : null;
+}
+
+function approvalBy(wait: WaitRecord, run: RunRecord, principal: Principal, now: number): ApprovalProgress {
+  const decision = decisionOf(personOf(principal), now);
+  return decideApproval(approvalNeedOf(wait.subject), run.startedBy, wait.people, decision);
+}
+
+/** Refuses the approval of a person who may not be one of those that it takes. The store decides the same again. */
+export function assertOtherPerson(wait: WaitRecord, run: RunRecord, principal: Principal, now: number): void {
+  if (wait.status !== "open") return;
+  const progress = approvalBy(wait, run, principal, now);
+  if (progress.kind !== "refused") return;
+  throw new HttpProblem(
+    403,
+    "another_person_needed",
+    `Wait ${wait.waitId} is not approved: ${progress.why}.`,
+  );
 }
 
 /** The last call of the same tool before this one, in the last turns of the same step. */

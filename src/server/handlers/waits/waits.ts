@@ -3,8 +3,8 @@ import type { Handlers } from "../../handler.ts";
 import { requireRunOfWait } from "../../scope/run-scope.ts";
 import { personOf } from "../acting-person.ts";
 import type { ServerParts } from "../server-parts.ts";
-import { answered, assertShown } from "./answering.ts";
-import { readWaitDetail, requireTrustedWait, requireWait } from "./wait-detail.ts";
+import { answered, assertApprovable, assertShown } from "./answering.ts";
+import { assertOtherPerson, readWaitDetail, requireTrustedWait, requireWait } from "./wait-detail.ts";
 import { readWaitPage } from "./wait-page.ts";
 
 type WaitOperation = "listWaits" | "getWait" | "approveWait" | "denyWait" | "answerWait";
@@ -25,10 +25,13 @@ export function waitHandlers(parts: ServerParts): Handlers<WaitOperation> {
     },
 
     approveWait: async ({ params: { waitId }, body: { argumentsHash } }, { principal }) => {
-      const { pipeline } = await requireRunOfWait(store, principal, waitId);
-      assertShown(await requireWait(store, waitId), argumentsHash);
+      const run = await requireRunOfWait(store, principal, waitId);
+      const shown = await requireWait(store, waitId);
+      assertApprovable(shown);
+      assertShown(shown, argumentsHash);
+      assertOtherPerson(shown, run, principal, clock.now());
       const wait = await answered(store, waitId, () => store.approve(waitId, personOf(principal)));
-      return { status: 200, body: waitDocument(wait, pipeline) };
+      return { status: 200, body: waitDocument(wait, run.pipeline) };
     },
 
     denyWait: async ({ params: { waitId }, body: { why } }, { principal }) => {
