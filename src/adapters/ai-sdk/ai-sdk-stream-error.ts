@@ -71,7 +71,7 @@ export function errorBeforeAnswer(error: unknown): unknown {
 
 /** What the server sent, or what is left of it in an error: anything else of an error may be large, and may be a circle. */
 function bodyOf(cause: { readonly code?: unknown; readonly type?: unknown }): string {
-  return cause instanceof Error ? `${cause.code} ${cause.type}` : JSON.stringify(cause);
+  return cause instanceof Error ? `${String(cause.code)} ${String(cause.type)}` : JSON.stringify(cause);
 }
 
 function statusIn(error: object): number | null {

@@ -41,6 +41,7 @@ describe("the types of asAgent()", () => {
     const city = Output.object({ schema: z.object({ city: z.string() }) });
     const finder = agent({ name: "finder", model: scriptedModel([]), output: city, tools });
     // biome-ignore lint/suspicious/noExplicitAny: the SDK's own functions take agents of any types so.
+    // oxlint-disable-next-line typescript/no-explicit-any
     const taken: Agent<any, any, any, any>[] = [
       asAgent(runner),
       asAgent(runner, { tools }),
