@@ -113,18 +113,15 @@ function misfit(status: 400 | 422, errors: HttpProblem["errors"]): HttpProblem {
 
 /** Zod speaks of values that were received, and names `undefined` and `NaN`. What is rare is in its own words. */
 function inPlainWords(issue: z.core.$ZodRawIssue): string | undefined {
-  switch (issue.code) {
-    case "invalid_type":
-      if (issue.input === undefined) return "it is missing";
-      return Number.isNaN(issue.input) ? "it is not a number" : `it is not of the type ${issue.expected}`;
-    case "too_small":
-      if (issue.origin === "string" && issue.minimum === 1) return "it is empty";
-      return `it is less than ${amountOf(issue.origin, issue.minimum)}`;
-    case "too_big":
-      return `it is more than ${amountOf(issue.origin, issue.maximum)}`;
-    default:
-      return undefined;
+  if (issue.code === "invalid_type") {
+    if (issue.input === undefined) return "it is missing";
+    return Number.isNaN(issue.input) ? "it is not a number" : `it is not of the type ${issue.expected}`;
   }
+  if (issue.code === "too_small") {
+    if (issue.origin === "string" && issue.minimum === 1) return "it is empty";
+    return `it is less than ${amountOf(issue.origin, issue.minimum)}`;
+  }
+  return issue.code === "too_big" ? `it is more than ${amountOf(issue.origin, issue.maximum)}` : undefined;
 }
 
 const UNITS: { readonly [origin: string]: string } = { string: " characters", array: " items" };

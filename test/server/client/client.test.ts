@@ -112,14 +112,14 @@ describe("the client", () => {
     const params = { ...ids, tokenId: "t", webhookId: "w", deliveryId: "d" };
     const isBytes = ([id, { answers }]: [string, Route]) =>
       !["stream", "watchRun"].includes(id) &&
-      Object.values(answers).some((kind) => /bytes|stream/.test(String(kind)));
+      Object.values(answers).some((kind) => kind === "bytes" || kind === "stream");
     const expected = Object.entries<Route>(routes).filter(isBytes);
     expect(expected.length).toBeGreaterThan(4);
     for (const id of Object.keys(routes)) {
       if (["stream", "watchRun"].includes(id)) continue;
       const answer = await client[id]?.(params).catch((error: unknown) => error);
       const isResponse = expected.some(([name]) => name === id);
-      expect(answer, id).toBeInstanceOf(isResponse ? Response : PawlProblem);
+      expect([id, answer instanceof (isResponse ? Response : PawlProblem)]).toEqual([id, true]);
     }
   });
 

@@ -50,7 +50,8 @@ test.each(twoDatabases())(
   async (_, newDatabase) => {
     const { start } = keyed(await newDatabase()());
     const answers = await Promise.all(Array.from({ length: 10 }, () => start(EVERYTHING_ASKED)));
-    expect(answers.map(({ status }) => status).sort()).toEqual([...Array<number>(9).fill(200), 201]);
+    const made = answers.filter(({ status }) => status === 201);
+    expect([made.length, answers.filter(({ status }) => status === 200).length]).toEqual([1, 9]);
     expect(new Set(answers.map(({ body }) => body.runId)).size).toBe(1);
   },
 );
@@ -87,7 +88,7 @@ test("what a plain request leaves out may not be asked for later", async () => {
   await start(PLAIN);
   const { pipeline: _, input: __, ...more } = EVERYTHING_ASKED;
   for (const [name, value] of Object.entries(more))
-    expect(await failureOf(start({ ...PLAIN, [name]: value })), name).toMatchObject({
+    expect(await failureOf(start({ ...PLAIN, [name]: value }))).toMatchObject({
       details: { differing: [name] },
     });
   for (const same of [{ priority: 0 }, { queue: "default" }, { context: null }, { notBefore: BEFORE }])

@@ -43,7 +43,10 @@ export async function startRun(
   const options = enqueueOptions(principal, asked);
   const what = "runId" in identity ? `run id ${identity.runId}` : "key";
   try {
-    const started = await enqueued(parts, scope, runner, identity, request.input ?? null, options);
+    const input = request.input ?? null;
+    const started = await ("runId" in identity
+      ? runner.enqueue(input, { ...options, runId: identity.runId })
+      : enqueuedUnderKey(parts, scope, runner, { key: identity.key, input, options }));
     if (started.existed) await assertSameRequest(parts, scope, { runId: started.runId, what }, asked);
     return started;
   } catch (error) {
@@ -56,18 +59,14 @@ export async function startRun(
   }
 }
 
-async function enqueued(
+async function enqueuedUnderKey(
   { store }: ServerParts,
   scope: AccessScope,
   runner: Runner,
-  identity: RunIdentity,
-  input: Json,
-  options: EnqueueOptions,
+  { key, input, options }: { readonly key: string; readonly input: Json; readonly options: EnqueueOptions },
 ): Promise<EnqueuedRun> {
-  if ("runId" in identity) return runner.enqueue(input, { ...options, runId: identity.runId });
   const setup = runnerSetup(runner);
-  const runId = await runIdOf(store, scope, setup.root.name, identity.key);
-  return enqueueUnder(setup, store, runId, input, options);
+  return enqueueUnder(setup, store, await runIdOf(store, scope, setup.root.name, key), input, options);
 }
 
 /**
