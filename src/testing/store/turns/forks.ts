@@ -144,6 +144,7 @@ export const forkChecks: readonly Check[] = [
         fingerprint: null,
         lineages: [],
         summary: null,
+        isInputRefused: false,
         messages,
         tokens,
         journaled: null,

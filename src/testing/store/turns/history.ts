@@ -21,6 +21,7 @@ export const historyChecks: readonly Check[] = [
       fingerprint: null,
       lineages: [],
       summary: null,
+      isInputRefused: false,
       messages: 0,
       tokens: 0,
       tail: [],

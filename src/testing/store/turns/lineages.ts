@@ -29,8 +29,15 @@ async function turnsOf(run: SampleRun): Promise<string[]> {
 /** The step's conversation, without a token limit. */
 async function conversationOf({ store, runId, stepKey }: SampleRun) {
   const read = await store.readConversation(runId, stepKey, Number.MAX_SAFE_INTEGER);
-  const { fingerprint: _, isComplete: __, taken: ___, summary: ____, tail, journaled, ...rest } = read;
-  return { ...rest, tail: tail.map((turn) => turn.turnIndex), journaled: journaled?.turnIndex ?? null };
+  const { turnIndex, messages, tokens, tail, journaled, lineages } = read;
+  return {
+    turnIndex,
+    messages,
+    tokens,
+    tail: tail.map((turn) => turn.turnIndex),
+    journaled: journaled?.turnIndex ?? null,
+    lineages,
+  };
 }
 
 async function lineagesOf(run: SampleRun): Promise<unknown[]> {

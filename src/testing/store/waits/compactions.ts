@@ -70,6 +70,7 @@ const replacingChecks: readonly Check[] = [
       isComplete: true,
       lineages: [],
       summary: "They talked.",
+      isInputRefused: false,
       messages: 0,
       tokens: 0,
       tail: [],
