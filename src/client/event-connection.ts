@@ -57,7 +57,9 @@ export async function* connectedEvents({
         if (isLast?.(event) === true) return;
       }
     } catch (error) {
-      if (error instanceof PawlProblem && isFinal(error)) throw error;
+      // A page of a proxy in the place of the server's next answer may pass.
+      const isProxy = error instanceof PawlProblem && error.code === "not_pawl" && lastId !== null;
+      if (error instanceof PawlProblem && !isProxy && isFinal(error)) throw error;
     }
   }
 }

@@ -9,6 +9,7 @@ import { isJsonList, isJsonObject } from "../../core/json.ts";
  */
 export const WRITTEN_TEXTS: ReadonlySet<string> = new Set([
   "argumentsHash",
+  "changesHash",
   "choices",
   "detail",
   "distrusted",

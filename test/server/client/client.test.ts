@@ -99,6 +99,14 @@ describe("the client", () => {
     await expect(client.listRuns()).rejects.toThrow("That is not a Pawl server: it answered text/html.");
     await expect(client.getBlob({ runId: "r", blobId: "b" })).rejects.toMatchObject(other);
     await expect(client.stream().next()).rejects.toMatchObject(other);
+    // Behind an event it is a page of a proxy, which may pass.
+    const events = new Response("id: 1\nevent: hello\ndata: {}\n\n", {
+      headers: { "content-type": "text/event-stream" },
+    });
+    const answers = [events, html(), events.clone()];
+    const watching = createClient({ fetch: async () => answers.shift() ?? html() }).stream();
+    expect([await watching.next(), await watching.next()]).toMatchObject([{ done: false }, { done: false }]);
+    await watching.return();
     const plain = createClient({ fetch: async () => new Response("OK") });
     await expect(plain.getMe()).rejects.toBeInstanceOf(PawlProblem);
   });

@@ -15,10 +15,8 @@ import {
   wholeSlice,
 } from "../sample-session.ts";
 
-const NEW_HEAD = [
-  { role: "system", content: "You are bold." },
-  { role: "user", content: "ratchets" },
-];
+const user = (content: string) => ({ role: "user", content });
+const NEW_HEAD = [{ role: "system", content: "You are bold." }, user("ratchets")];
 
 /** The turns of the run, each with whether it was committed. */
 async function turnsOf(run: SampleRun): Promise<string[]> {
@@ -29,15 +27,9 @@ async function turnsOf(run: SampleRun): Promise<string[]> {
 /** The step's conversation, without a token limit. */
 async function conversationOf({ store, runId, stepKey }: SampleRun) {
   const read = await store.readConversation(runId, stepKey, Number.MAX_SAFE_INTEGER);
-  const { turnIndex, messages, tokens, tail, journaled, lineages } = read;
-  return {
-    turnIndex,
-    messages,
-    tokens,
-    tail: tail.map((turn) => turn.turnIndex),
-    journaled: journaled?.turnIndex ?? null,
-    lineages,
-  };
+  const { turnIndex, messages, tokens, lineages } = read;
+  const [tail, journaled] = [read.tail.map((turn) => turn.turnIndex), read.journaled?.turnIndex ?? null];
+  return { turnIndex, messages, tokens, lineages, tail, journaled };
 }
 
 async function lineagesOf(run: SampleRun): Promise<unknown[]> {
@@ -368,7 +360,7 @@ export const lineageChecks: readonly Check[] = [
       assert.deepEqual((await store.readConversation(run.runId, run.stepKey, 0)).fingerprint, fingerprint);
       assert.deepEqual((await store.readHistory(run.runId, "draft")).slice(0, 2), [
         { role: "system", content: `Prompt ${n}.` },
-        { role: "user", content: String(n) },
+        user(String(n)),
       ]);
     }
   }),
