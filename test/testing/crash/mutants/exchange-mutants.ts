@@ -15,6 +15,7 @@ export const EXCHANGE_MUTANTS: readonly Mutant[] = [
     breaks: "ends-or-waits",
     scenario: "conversation-queue",
     schedule: "pause after store.commitTurn 2; wake after store.openTurn 2",
+    sqliteOnly: "While a server is asked, the other worker ends the exchange, and with it the loop.",
   },
   {
     what: "a turn takes a text in memory only: the store does not know which",

@@ -44,8 +44,9 @@ export const VIEWER_MUTANTS: readonly Mutant[] = [
     patches: [
       {
         file: "engine/watch/run-fold.ts",
-        right: 'return this.#end((each) => each.step === step && each.turn === turn, "failed");',
-        wrong: "this.#open.delete(keyOf(step, turn));\n        return [];",
+        right:
+          'return this.#end(\n          (each) => each.step === step && each.turn === turn,\n          interrupted === true ? "interrupted" : "failed",\n        );',
+        wrong: "void interrupted;\n        this.#open.delete(keyOf(step, turn));\n        return [];",
       },
     ],
     breaks: "withdrawn-is-never-final",
