@@ -20,6 +20,8 @@ type OpenConnection = {
   isReading: boolean;
   /** The transaction has changed something. */
   hasWritten: boolean;
+  /** The transaction is about live parts. */
+  isLive: boolean;
 };
 
 const IS_ABOUT_LIVE = /\blive_(parts|viewers)\b/;
@@ -85,7 +87,7 @@ export class SimulatedNetwork implements Network {
         processID: session.processID,
         connection: session.connection,
       };
-      this.#open.set(client, { session, begun: null, isReading: false, hasWritten: false });
+      this.#open.set(client, { session, begun: null, isReading: false, hasWritten: false, isLive: false });
       return client;
     });
   }
@@ -105,14 +107,16 @@ export class SimulatedNetwork implements Network {
     if (begin !== undefined) {
       connection.isReading = begin.includes("READ ONLY");
       connection.hasWritten = false;
+      connection.isLive = false;
     }
+    connection.isLive ||= texts.some((text) => IS_ABOUT_LIVE.test(text));
     connection.hasWritten ||= texts.some((text) => IS_WRITE.test(text));
     if (begin !== undefined && !connection.isReading) connection.begun = this.#delivery.begin(connection);
     const isCommit = texts.includes("COMMIT") && !connection.isReading;
     const answers = this.#ask(connection.begun, () => {
       // It may have ended while this waited, and another process may have the session by now.
       if (this.#open.get(client) !== connection) return Promise.reject(broken());
-      return isCommit && connection.hasWritten ? this.#commit(connection.session, send) : send();
+      return isCommit && connection.hasWritten ? this.#commit(connection, send) : send();
     });
     if (isCommit || texts.includes("ROLLBACK")) {
       connection.begun = null;
@@ -123,9 +127,10 @@ export class SimulatedNetwork implements Network {
   }
 
   /** Sends a commit of a process, unless something fails. */
-  async #commit(session: PgClient, send: () => Promise<Answers>): Promise<Answers> {
-    const fault = this.#nextCommit;
-    this.#nextCommit = null;
+  async #commit({ session, isLive }: OpenConnection, send: () => Promise<Answers>): Promise<Answers> {
+    // Live parts come whenever they do: the fault is for a commit of the run.
+    const fault = isLive ? null : this.#nextCommit;
+    if (!isLive) this.#nextCommit = null;
     if (fault === null && this.#isServerFull)
       throw Object.assign(new Error("could not extend file: No space left on device"), { code: "53100" });
     if (fault === null) return send();

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { isJsonObject } from "../../../core/json.ts";
 import type { CheckpointRecord, ToolCallRecord, TurnRecord } from "../../../store/store.ts";
 import type { Evidence, RunAccount } from "../evidence.ts";
 import { checkEach, FINE, type Invariant, type Problem, wrong } from "../invariant.ts";
@@ -20,7 +21,7 @@ export const sameEnd: Invariant = {
     return checkEach(pairs, ({ runId, was, is }) => {
       if (was === null) return wrong(`There is a run ${runId}, but undisturbed there is none`);
       if (is === null) return wrong(`There is no run ${runId}, but undisturbed there is one`);
-      return judgeEnd(was, is);
+      return judgeEnd(was, is, isCutShort(was) || isCutByBudget(is) || isLeftToPerson(is, evidence));
     });
   },
 };
@@ -47,8 +48,7 @@ function wasSettledDifferently(was: RunAccount, is: RunAccount, codes: ReadonlyS
   });
 }
 
-function judgeEnd(was: RunAccount, is: RunAccount): readonly Problem[] {
-  const isCut = isCutShort(was) || isCutByBudget(is);
+function judgeEnd(was: RunAccount, is: RunAccount, isCut: boolean): readonly Problem[] {
   const difference = isCut
     ? differenceOfCut(was, is)
     : firstDifference(timeless(was, endOf(was, is)), timeless(is, endOf(is, was)));
@@ -79,6 +79,20 @@ function isCutByBudget({ run, waits }: RunAccount): boolean {
 /** A cancelled run stops where it happens to be. */
 function isCutShort(account: RunAccount): boolean {
   return account.run.status === "cancelled" || isCutByBudget(account);
+}
+
+/** After too many workers in a row that stopped in the middle of a run, a person is asked. So many must have stopped. */
+function isLeftToPerson({ waits }: RunAccount, { lives }: Evidence): boolean {
+  const stopped = lives.filter(({ end, pausedAt }) => end.kind !== "returned" || pausedAt.length > 0).length;
+  return waits.some(
+    ({ kind, status, toolCallId, subject }) =>
+      kind === "escalation" &&
+      status === "open" &&
+      toolCallId === null &&
+      isJsonObject(subject) &&
+      typeof subject.stalls === "number" &&
+      subject.stalls <= stopped,
+  );
 }
 
 /** The number of turns may differ, but not the content of the common ones. */
