@@ -32,8 +32,10 @@ describe("an account without quota or credit", () => {
     server.next(raw(status, body));
     const failure = await failureOf(model());
     const why = { kind: "rejected", status, retryAfterMs: null, retryable: false, account: true };
-    expect(failure.details).toEqual(why);
-    expect(failure.message).toContain("Waiting does not help");
+    const { advice, ...details } = failure.details;
+    expect(details).toEqual(why);
+    expect(advice).toMatch(/^Waiting does not help: .*, then resume\.$/);
+    expect(failure.message.endsWith(` ${advice}`)).toBe(true);
   });
 
   it.each([

@@ -184,8 +184,9 @@ export const JOURNEYS: readonly Journey[] = [
       await tab.sawStatus("refused");
       await tab.say(HELLO);
       await tab.sees("You said");
-      // The model sees both messages.
-      const answer = /assistant: Welcome to Kettle & Co! You said: “Is it hot\?\s+Hello there\.”.*twice\.$/;
+      // The model sees a mark in place of the message that it refused.
+      const answer =
+        /assistant: Welcome to Kettle & Co! You said: “\[Left out: [^\]]+ was refused\.\]\s+Hello there\.”.*twice\.$/;
       await test.ends([tab], { asked: 2, lines: [/user: Is it hot\?$/, /user: Hello there\.$/, answer] });
     },
   },

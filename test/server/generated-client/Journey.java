@@ -87,7 +87,7 @@ public class Journey {
       throw new Left();
     });
     try {
-      new LiveApi(client).stream(runId, null, null);
+      new LiveApi(client).stream(runId, null, null, null);
     } catch (ApiException problem) {
       throw new IllegalStateException(problem);
     } catch (Left left) {

@@ -16,6 +16,13 @@ import {
   serverFolder,
 } from "./stale-servers.ts";
 
+// The package ends a process whose work is done with the code 0, whatever its exit code is: a script that had found
+// something would pass.
+process.prependListener("beforeExit", () => {
+  const { exitCode = 0 } = process;
+  if (exitCode !== 0) process.once("exit", () => void (process.exitCode = exitCode));
+});
+
 const modules = resolve(import.meta.dirname, "../../../node_modules");
 
 export type PostgresServer = {

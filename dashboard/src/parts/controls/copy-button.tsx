@@ -41,7 +41,7 @@ export function CopyButton({
     <button
       type="button"
       title={state === "copied" ? "Copied" : `Copy ${what}`}
-      aria-label={state === "copied" ? "Copied" : `Copy ${what}`}
+      aria-label={state === "copied" ? (label === undefined ? "Copied" : `${label} copied`) : `Copy ${what}`}
       className={className}
       onClick={(event) => {
         event.stopPropagation();

@@ -53,6 +53,7 @@ describe("a run that", () => {
     expect(await exactForecast(story)).toEqual({
       runId: "r-1",
       status: "succeeded",
+      accepts: null,
       refusal: null,
       skipped: [],
       next: null,
