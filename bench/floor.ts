@@ -61,6 +61,12 @@ const OFFSETS: { readonly [table: string]: number } = {
 
 type Sample = { readonly [table: string]: Record<string, unknown> };
 
+/** SQLite computes such a column itself, here as in the store. */
+function isGenerated(database: DatabaseSync, table: string, column: string): boolean {
+  const select = "SELECT hidden FROM pragma_table_xinfo(?) WHERE name = ?";
+  return database.prepare(select).get(table, column)?.hidden !== 0;
+}
+
 function sameRows(
   database: DatabaseSync,
   sample: Sample,
@@ -68,13 +74,13 @@ function sameRows(
 ): [(run: number) => void, (run: number) => void] {
   const insert = (table: string, changed: Record<string, unknown>) => {
     const row = { ...sample[table], ...changed };
-    const columns = Object.keys(row);
+    const columns = Object.keys(row).filter((column) => !isGenerated(database, table, column));
     const statement = database.prepare(
       `INSERT INTO ${table} (${columns.join(", ")}) VALUES (${columns.map(() => "?").join(", ")})`,
     );
     return {
       statement,
-      values: Object.values(row) as SQLInputValue[],
+      values: columns.map((column) => row[column]) as SQLInputValue[],
       at: (column: string) => columns.indexOf(column),
     };
   };
