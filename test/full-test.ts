@@ -1,4 +1,4 @@
-/** `npm run test:full` runs all combinations (points, pairs, schedules); `npm test` runs a seeded sample. */
+/** `npm run test:full` runs all combinations, and its explorer the schedules; `npm test` runs a seeded sample. */
 export const IS_FULL_TEST = process.env.PAWL_TESTS === "whole";
 
 /**
